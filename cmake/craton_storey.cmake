@@ -1,0 +1,30 @@
+# A storey is one static library, one alias craton::<name>, one folder of public headers. Dependencies point downwards only.
+#
+#   craton_storey(runtime SOURCES world.cpp ... DEPENDS craton::comm)
+function(craton_storey name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target craton_${name})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  add_library(craton::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  craton_compile_options(${target})
+  set_property(GLOBAL APPEND PROPERTY CRATON_STOREYS ${target})
+endfunction()
+
+function(craton_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+  if(CRATON_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CRATON_NATIVE)
+    target_compile_options(${target} PRIVATE -march=native)
+  endif()
+  if(CRATON_ASSERTIONS)
+    target_compile_definitions(${target} PUBLIC CRATON_ASSERTIONS=1)
+  endif()
+endfunction()
