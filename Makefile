@@ -1,0 +1,96 @@
+# `make demo` and `make test` are all that a newcomer types; each sets up what it needs first. `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.ONESHELL:
+
+# How many processes a build may use (make JOBS=1 ...), and whether compiler warnings stop the Python extension's build.
+JOBS ?= $(shell nproc)
+WERROR ?= OFF
+PYTEST_ARGS ?=
+CTEST_ARGS ?=
+
+BIN := .venv/bin
+# Everything that the extension module is made of, and the commit that it names.
+EXTENSION_SOURCES := $(shell find src include cmake python/bindings -type f) CMakeLists.txt pyproject.toml \
+    $(wildcard .git/HEAD .git/logs/HEAD)
+FORMATTED := $(shell find include src tests python/bindings benchmarks -name '*.hpp' -o -name '*.cpp')
+
+export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
+
+## demo       a whole inversion on two processes, from synthetic seismograms to a report (a few minutes)
+.PHONY: demo
+demo: build
+	$(BIN)/craton tomography run examples/global/demo.toml --ranks 2 --directory demo-run --overwrite
+	@echo "The report: $(CURDIR)/demo-run/report.html"
+
+## test       every test but the long ones: C++ (1 to 4 ranks), an installed tree, Python
+.PHONY: test
+test: build build/audit/build.ninja
+	cmake --build --preset audit
+	tools/run_tests "C++" ctest --preset audit $(CTEST_ARGS) -- "Python" $(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
+
+## build      the Python package, optimised for this machine, in .venv
+.PHONY: build
+build: build/python/installed
+
+## long       the tests that take minutes
+.PHONY: long
+long: build build/audit/build.ninja
+	cmake --build --preset audit
+	tools/run_tests "C++ (long)" ctest --preset long $(CTEST_ARGS) -- "Python (long)" $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
+
+## sanitize   the C++ tests under the address and undefined-behaviour sanitizers
+.PHONY: sanitize
+sanitize: build/asan-ubsan/build.ninja
+	cmake --build --preset asan-ubsan
+	tools/run_tests "sanitizers" ctest --preset asan-ubsan $(CTEST_ARGS)
+
+## lint       format and static checks of C++ and Python
+.PHONY: lint
+lint: .venv/craton-bootstrapped
+	@failed=""
+	$(BIN)/clang-format --dry-run -Werror $(FORMATTED) || failed="$$failed clang-format"
+	$(BIN)/ruff format --check || failed="$$failed ruff-format"
+	$(BIN)/ruff check || failed="$$failed ruff-check"
+	$(BIN)/python tools/check_storeys || failed="$$failed storeys"
+	if [ -n "$$failed" ]; then echo "lint: FAILED:$$failed (make format rewrites what can be rewritten)"; exit 1; fi
+	echo "lint: clean"
+
+## format     rewrite C++ and Python in the house format
+.PHONY: format
+format: .venv/craton-bootstrapped
+	$(BIN)/clang-format -i $(FORMATTED)
+	$(BIN)/ruff check --fix --exit-zero
+	$(BIN)/ruff format
+
+## clean      remove what was built; `make distclean` removes .venv too
+.PHONY: clean distclean
+clean:
+	rm -rf build
+distclean: clean
+	rm -rf .venv
+
+.PHONY: help
+help:
+	@sed -n 's/^## /  make /p' Makefile
+
+# ---------------------------------------------------------------------------------------------------------------- stamps
+
+# Written by tools/bootstrap when system packages and .venv are as pyproject.toml wants them.
+.venv/craton-bootstrapped: tools/bootstrap tools/requirements pyproject.toml
+	tools/bootstrap
+
+# A preset is configured once; after that its own build notices what changed.
+build/%/build.ninja: CMakePresets.json .venv/craton-bootstrapped
+	cmake --preset $*
+	@touch $@
+
+# Python files are used where they stand; only a change in C++ or in the packaging comes here, and build/python keeps the objects.
+build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
+	CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
+	    --config-settings=build-dir=build/python --editable .
+	$(BIN)/python -c "import craton"
+	@touch $@

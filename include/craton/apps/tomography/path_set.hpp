@@ -1,0 +1,103 @@
+#pragma once
+
+#include <craton/apps/tomography/lateral_splines.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace craton::tomography {
+
+class forward_problem;
+class model_basis;
+
+/// A point source: geographic coordinates, moment tensor (rr, tt, pp, rt, rp, tp; r up, t south, p east), triangular moment rate.
+struct event {
+    double latitude_deg = 0;
+    double longitude_deg = 0;
+    double depth_m = 0;
+    std::array<double, 6> moment_tensor_Nm{};
+    double half_duration_s = 0;
+};
+
+struct station {
+    double latitude_deg = 0; ///< geographic
+    double longitude_deg = 0;
+};
+
+/// What the user asks for: which event at which station, in which time window after the origin time.
+struct path_request {
+    std::int64_t event = 0;
+    std::int64_t station = 0;
+    double t_first_s = 0;
+    double sample_interval_s = 1;
+    std::int64_t samples = 1;
+};
+
+/// One source, one receiver, one time window, and the lateral knots between them.
+class path {
+  public:
+    [[nodiscard]] std::int64_t samples() const { return request_.samples; }
+    [[nodiscard]] const path_request& request() const { return request_; }
+    [[nodiscard]] const event& source() const { return *source_; }
+    [[nodiscard]] double distance_rad() const { return distance_rad_; }
+    /// At the source, clockwise from north.
+    [[nodiscard]] double azimuth_rad() const { return azimuth_rad_; }
+    /// h_a of every knot within reach of the minor arc.
+    [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
+    /// How many parameters the path touches: lateral knots times radial splines.
+    [[nodiscard]] std::int64_t touched() const { return static_cast<std::int64_t>(lateral_.knot.size()) * n_radial_; }
+    /// The touched parameters, ascending. The indices are written out into memory of the calling thread (kept per path they would
+    /// take 3 GB for 1e5 paths): the span is valid in this thread until it asks a path for its parameters again.
+    [[nodiscard]] std::span<const std::int64_t> parameters() const;
+    /// The same into memory of the caller, touched() long.
+    void parameters(std::span<std::int64_t> out) const;
+    /// The basis the path was made for has this many lateral knots and radial splines.
+    [[nodiscard]] std::int64_t n_lateral() const { return n_lateral_; }
+    [[nodiscard]] std::int64_t n_radial() const { return n_radial_; }
+
+  private:
+    friend class path_set;
+    path_request request_;
+    const event* source_ = nullptr;
+    double distance_rad_ = 0;
+    double azimuth_rad_ = 0;
+    sparse_weights lateral_;
+    std::int64_t n_lateral_ = 0;
+    std::int64_t n_radial_ = 0;
+};
+
+/// All paths of an inversion. Immutable; copies share the paths, so a path lives as long as any copy of its set.
+class path_set {
+  public:
+    /// Source and receiver must be this far from being identical or antipodal, where the minor arc is not defined.
+    static constexpr double min_distance_deg = 0.5;
+    static constexpr double max_depth_m = 2891.0e3;
+
+    /// Geographic latitudes, converted to geocentric ones. Throws user_error that names the event, station or path, the value and
+    /// the allowed range.
+    path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
+             std::span<const path_request> requests);
+
+    [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(contents_->paths.size()); }
+    [[nodiscard]] const path& operator[](std::int64_t i) const { return contents_->paths[static_cast<std::size_t>(i)]; }
+    /// The first sample of path i in the concatenated data; offset(size()) is the number of all samples.
+    [[nodiscard]] std::int64_t offset(std::int64_t i) const { return contents_->offsets[static_cast<std::size_t>(i)]; }
+    [[nodiscard]] std::span<const std::int64_t> offsets() const { return contents_->offsets; }
+    /// Per lateral knot of any basis: the sum of h_a over all paths.
+    [[nodiscard]] std::vector<double> coverage(const model_basis& basis) const;
+
+  private:
+    struct contents {
+        std::vector<event> events;
+        std::vector<unit_vector> event_positions;
+        std::vector<unit_vector> station_positions;
+        std::vector<path> paths;
+        std::vector<std::int64_t> offsets;
+    };
+    std::shared_ptr<const contents> contents_;
+};
+
+} // namespace craton::tomography

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <craton/comm/request.hpp>
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace craton::comm {
+
+/// A received message and who sent it.
+struct received_message {
+    int source = -1;
+    std::size_t bytes = 0;
+};
+
+/// An owned MPI communicator: a duplicate of the caller's, so that Craton's messages never meet the host program's.
+/// All members are blocking and collective unless they say otherwise.
+class communicator {
+  public:
+    /// Duplicates `parent`. Collective over parent.
+    [[nodiscard]] static communicator duplicate(MPI_Comm parent);
+    /// A duplicate of MPI_COMM_WORLD.
+    [[nodiscard]] static communicator world() { return duplicate(MPI_COMM_WORLD); }
+
+    communicator(communicator&& other) noexcept;
+    communicator& operator=(communicator&& other) noexcept;
+    communicator(const communicator&) = delete;
+    communicator& operator=(const communicator&) = delete;
+    ~communicator();
+
+    [[nodiscard]] int rank() const noexcept { return rank_; }
+    [[nodiscard]] int size() const noexcept { return size_; }
+    /// For libraries that take an MPI communicator (HDF5, BLACS); do not free it.
+    [[nodiscard]] MPI_Comm native() const noexcept { return comm_; }
+
+    /// Ranks of one colour form a communicator, in the order of their ranks here.
+    [[nodiscard]] communicator split(int colour) const;
+    /// Ranks that can share memory form a communicator.
+    [[nodiscard]] communicator split_shared_memory() const;
+
+    void barrier() const;
+    [[nodiscard]] std::int64_t sum(std::int64_t value) const;
+    [[nodiscard]] std::int64_t maximum(std::int64_t value) const;
+    [[nodiscard]] std::int64_t minimum(std::int64_t value) const;
+    /// Element-wise sum over the ranks, in place; any length.
+    void sum_in_place(std::span<double> values) const;
+    void sum_in_place(std::span<float> values) const;
+    /// One value of each rank, in rank order.
+    [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
+    /// The root's string on every rank.
+    [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
+
+    /// Starts a sum over the ranks; `in` and `out` must live until the request completes. Collective, does not block.
+    [[nodiscard]] request start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const;
+    /// Starts a barrier. Collective, does not block.
+    [[nodiscard]] request start_barrier() const;
+
+    /// Starts a send that completes only when the receiver has taken the message: what is in flight is what the
+    /// receiver has not begun to receive, so a bound on it is a bound on memory everywhere. Not collective, does not block, any thread.
+    [[nodiscard]] request start_send(std::span<const std::byte> bytes, int target, int tag) const;
+
+    /// Receives one message with this tag if one has arrived; `buffer` is grown to hold it. Not collective, does not
+    /// block (but for the transfer itself), any thread. Returns source -1 when nothing was there.
+    [[nodiscard]] received_message try_receive(int tag, std::vector<std::byte>& buffer) const;
+
+  private:
+    explicit communicator(MPI_Comm owned);
+    void release() noexcept;
+
+    MPI_Comm comm_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    int size_ = 1;
+};
+
+} // namespace craton::comm

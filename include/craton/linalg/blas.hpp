@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace craton::linalg {
+
+/// Threads that one call of the linked BLAS may use (OpenBLAS; without effect on others). A program that calls BLAS from several threads of
+/// its own sets 1: OpenBLAS would otherwise queue the calls for its one pool.
+void set_blas_threads(int threads) noexcept;
+
+/// The processor OpenBLAS takes this machine for, e.g. "SkylakeX"; "unknown" for another BLAS.
+[[nodiscard]] std::string blas_core();
+
+/// How the linked OpenBLAS was built; "unknown" for another BLAS.
+[[nodiscard]] std::string blas_configuration();
+
+/// Measured rate of an n x n x n product by one call, best of five, in GFLOP/s. T is float or double.
+template <class T> [[nodiscard]] double measured_gemm_gflops(int n);
+
+extern template double measured_gemm_gflops<float>(int);
+extern template double measured_gemm_gflops<double>(int);
+
+/// C = A A^T, upper triangle of the column-major n x n matrix C only, from the column-major n x k matrix A (a row-major k x n panel).
+/// n (n + 1) k flops. Any thread.
+void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c);
+void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c);
+
+} // namespace craton::linalg

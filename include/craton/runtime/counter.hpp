@@ -1,0 +1,34 @@
+#pragma once
+
+#include <craton/runtime/segment.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <cstdint>
+
+namespace craton::runtime {
+
+/// A 64-bit integer that lives at one rank and that any thread of any rank may increment: by an atomic in shared memory on the
+/// owner's node, by a message and its reply off it (Ozog et al. 2016, III-C).
+class counter {
+  public:
+    /// Collective. Starts at zero.
+    explicit counter(world& ranks, int owner = 0);
+    counter(const counter&) = delete;
+    counter& operator=(const counter&) = delete;
+    /// Not collective; no increment may be under way.
+    ~counter();
+
+    /// Adds, returns the value before. Blocking; polls while a reply travels; the owner must poll for ranks off its node.
+    std::int64_t fetch_add(std::int64_t increment = 1);
+    [[nodiscard]] std::int64_t read() { return fetch_add(0); }
+    /// Collective: back to zero.
+    void reset();
+
+  private:
+    world* world_;
+    int owner_;
+    segment memory_;
+    handler_id handler_;
+};
+
+} // namespace craton::runtime

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <craton/comm/communicator.hpp>
+
+#include <vector>
+
+namespace craton::runtime {
+
+/// The ranks that share memory with this one.
+struct node {
+    comm::communicator communicator; ///< over the ranks of the node, in world order
+    std::vector<int> world_rank;     ///< world rank of each node rank
+    std::vector<int> index_of;       ///< node rank of each world rank, -1 when it lives elsewhere
+    int count = 1;                   ///< nodes in the world
+
+    [[nodiscard]] bool contains(int rank) const { return index_of[static_cast<std::size_t>(rank)] >= 0; }
+};
+
+/// Finds the node of this rank. Collective. ranks_per_node = k > 0 splits each machine into virtual nodes of k consecutive ranks.
+/// Where ranks of one machine cannot open each other's memory files, each becomes a node of its own.
+[[nodiscard]] node make_node(const comm::communicator& world, int ranks_per_node);
+
+} // namespace craton::runtime

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <craton/runtime/memory_file.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <cstddef>
+
+namespace craton::runtime {
+
+/// Memory allocated collectively that any rank can name (with a global_ptr). Within a node it is mapped into every rank.
+class segment {
+  public:
+    /// Collective; `bytes` may differ per rank; pages are zero. Throws user_error on all ranks of a node when memory cannot be had.
+    segment(world& ranks, std::size_t bytes) : world_(&ranks), memory_(ranks.node().communicator, bytes) {}
+
+    /// Start of the memory of `rank`, page aligned; null when it is on another node.
+    [[nodiscard]] std::byte* base(int rank) const {
+        const int index = world_->node().index_of[static_cast<std::size_t>(rank)];
+        return index < 0 ? nullptr : memory_.base(index);
+    }
+    [[nodiscard]] std::byte* local() const { return base(world_->rank()); }
+    [[nodiscard]] world& ranks() const { return *world_; }
+
+  private:
+    world* world_;
+    memory_file memory_;
+};
+
+/// Names a T in a rank's part of a segment; the same value means the same object on every rank.
+template <class T> struct global_ptr {
+    const segment* in = nullptr;
+    int rank = -1;
+    std::size_t offset_bytes = 0;
+
+    /// A plain pointer where the owner shares memory with the caller, else null.
+    [[nodiscard]] T* local() const {
+        std::byte* base = in->base(rank);
+        return base == nullptr ? nullptr : reinterpret_cast<T*>(base + offset_bytes); // NOLINT: the segment holds a T there
+    }
+    [[nodiscard]] global_ptr operator+(std::size_t elements) const { return {in, rank, offset_bytes + elements * sizeof(T)}; }
+    friend bool operator==(const global_ptr&, const global_ptr&) = default;
+};
+
+} // namespace craton::runtime

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+namespace craton::runtime {
+
+/// A mutual exclusion that works between threads and between processes that map the same memory: a word of zeroed shared memory.
+/// Test-and-test-and-set; yields the processor after a short spin, since there may be more ranks than cores.
+class stripe_lock {
+  public:
+    void lock() noexcept {
+        int spins = 0;
+        while (word_.exchange(1, std::memory_order_acquire) != 0) {
+            while (word_.load(std::memory_order_relaxed) != 0) {
+                if (++spins > spins_before_yield) std::this_thread::yield();
+            }
+        }
+    }
+    void unlock() noexcept { word_.store(0, std::memory_order_release); }
+
+  private:
+    static constexpr int spins_before_yield = 200;
+    std::atomic<std::uint32_t> word_{0};
+    // One lock per cache line, so that neighbours do not slow each other.
+    [[maybe_unused]] std::byte padding_[60]{};
+};
+static_assert(sizeof(stripe_lock) == 64 && std::atomic<std::uint32_t>::is_always_lock_free);
+
+} // namespace craton::runtime

@@ -1,0 +1,134 @@
+"""Craton: one address space over many processes, for dense arrays that many ranks add to at once.
+
+    from mpi4py import MPI
+    import craton
+    world = craton.World(MPI.COMM_WORLD)
+    matrix = craton.ConvergentMatrix(world, 8192, 8192)
+    matrix.update_symmetric(block, indices)
+    matrix.commit()
+
+Importing the package loads the compiled extension but does not start MPI; the first use of a name below does.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Literal
+
+# NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
+import numpy as _numpy
+
+
+def openblas_core() -> str | None:
+    """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.
+
+    OpenBLAS 0.3.21 (Debian 12), which the extension is linked against, knows Intel processors by model number; those
+    that are younger it takes for a Prescott of 2004 and runs SSE3 kernels on them: a factor of five. What it may use
+    follows from the instruction set instead.
+    """
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as stream:
+            flags = next((set(line.split()) for line in stream if line.startswith("flags")), set())
+    except OSError:
+        return None
+    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
+        return "SkylakeX"
+    if {"avx2", "fma"} <= flags:
+        return "Haswell"
+    return None
+
+
+def _load_extension() -> Any:
+    """Loads the extension, with the hint for OpenBLAS in the environment just while its library starts up."""
+    hint = None if "OPENBLAS_CORETYPE" in os.environ else openblas_core()
+    if hint:
+        os.environ["OPENBLAS_CORETYPE"] = hint
+    try:
+        from craton import _craton
+    except ImportError as error:
+        raise ImportError(
+            f"craton's compiled extension cannot be loaded: {error}; build it with `pip install .` in the source folder"
+        ) from error
+    finally:
+        # children may run on other processors (mpiexec from a login node): each decides for itself
+        if hint:
+            del os.environ["OPENBLAS_CORETYPE"]
+    return _craton
+
+
+_extension = _load_extension()
+
+if TYPE_CHECKING:
+    from craton._craton import (
+        ConvergentMatrix_f32,
+        ConvergentMatrix_f64,
+        ConvergentVector_f64,
+        Counter,
+        UserError,
+        World,
+    )
+
+__all__ = ["Cholesky", "ConvergentMatrix", "ConvergentVector", "Counter", "UserError", "World", "__version__"]
+
+__version__: str = _extension.build_info()["version"]
+
+
+def build_info() -> dict[str, str]:
+    """version, commit, compiler, flags, build_type, mpi, blas, hdf5, scalapack of the extension."""
+    return _extension.build_info()
+
+
+def check_mpi() -> None:
+    """Starts MPI (mpi4py, with THREAD_MULTIPLE) and makes sure that it is the library the extension was built with."""
+    from mpi4py import MPI
+
+    ours = _first_line(_extension.mpi_library_version())
+    theirs = _first_line(MPI.Get_library_version())
+    if ours != theirs:
+        raise ImportError(
+            f"craton was built with {ours!r} but mpi4py with {theirs!r}; both must use one MPI library: "
+            "pip install --no-binary mpi4py --force-reinstall mpi4py"
+        )
+
+
+def _first_line(text: str) -> str:
+    return text.strip("\0 \n").splitlines()[0].strip()
+
+
+def ConvergentMatrix(
+    world: World,
+    rows: int,
+    cols: int,
+    dtype: Literal["float32", "float64"] = "float32",
+    block: int = 64,
+    grid: tuple[int, int] = (0, 0),
+) -> ConvergentMatrix_f32 | ConvergentMatrix_f64:
+    """A dense distributed matrix to which any thread of any rank adds blocks at any time. Collective."""
+    name = _numpy.dtype(dtype).name
+    kinds = {"float32": "ConvergentMatrix_f32", "float64": "ConvergentMatrix_f64"}
+    if name not in kinds:
+        raise _extension.UserError(f"ConvergentMatrix: dtype = {name!r}; allowed: 'float32' or 'float64'")
+    return getattr(_extension, kinds[name])(world, rows, cols, block=block, grid=grid)
+
+
+def ConvergentVector(world: World, size: int, block: int = 64) -> ConvergentVector_f64:
+    """A distributed vector to which any thread of any rank adds at any time. Collective."""
+    return _extension.ConvergentVector_f64(world, size, block=block)
+
+
+def Cholesky(matrix: ConvergentMatrix_f32 | ConvergentMatrix_f64) -> Any:
+    """Factorises a symmetric positive-definite matrix where it lies. Collective; UserError if it is not so."""
+    single = _numpy.dtype(matrix.dtype) == _numpy.float32
+    return (_extension.Cholesky_f32 if single else _extension.Cholesky_f64)(matrix)
+
+
+def __getattr__(name: str) -> Any:
+    """World, Counter: the extension's own classes, once MPI is known to be the right one."""
+    if name == "UserError":
+        return _extension.UserError
+    if name in {"World", "Counter"}:
+        check_mpi()
+        value = getattr(_extension, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'craton' has no attribute {name!r}")

@@ -1,0 +1,376 @@
+"""Starting the same command on several ranks, and ending a job so that the person in front of it knows why.
+
+Two halves. `run_under_mpi` is the parent: it starts mpiexec, passes the ranks' output on, and says in one line what
+mpiexec says in banners. `main_guard` is what each rank runs inside: an error anywhere ends all ranks, and none waits
+for a rank that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, NoReturn
+
+from craton.errors import UserError
+
+__all__ = ["checked_ranks", "launched_size", "main_guard", "mpiexec_command", "run_under_mpi"]
+
+TERMINAL = "CRATON_TERMINAL"
+"""Set for the ranks by the launcher: "1" if its own standard output is a terminal. Ranks of Open MPI always see one."""
+
+USER_ERROR = 2
+SECONDS_TO_END = 5.0
+
+
+def checked_ranks(ranks: int | None) -> int | None:
+    """--ranks if it can be meant so: positive, and what mpirun or srun started if one of them did."""
+    if ranks is None:
+        return None
+    if ranks < 1:
+        raise UserError(f"--ranks {ranks}; allowed: a whole number of at least 1")
+    launched = launched_size()
+    if launched is not None and launched not in (0, ranks):
+        raise UserError(
+            f"--ranks {ranks}, but this job was started with {launched} ranks; allowed: --ranks {launched}, or none"
+        )
+    return ranks
+
+
+def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
+    """With how many ranks mpirun, mpiexec or srun started this process; 0 if they do not tell, None if none did.
+
+    A Slurm batch script itself has SLURM_PROCID and SLURM_NTASKS too; only what srun started has the size of its step.
+    """
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        if environment.get(name, "").isdigit():
+            return int(environment[name])
+    return 0 if "PMIX_RANK" in environment or "PMI_RANK" in environment else None
+
+
+# ------------------------------------------------------------------------------------------------- inside each rank
+
+
+@contextlib.contextmanager
+def main_guard() -> Iterator[None]:
+    """An exception of one rank ends the whole job: user errors with one line and code 2, bugs with a traceback."""
+    try:
+        yield
+    except UserError as error:
+        _end(" ".join(str(error).split()), USER_ERROR)
+    except MemoryError as error:
+        _end(f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines", USER_ERROR)
+    except KeyboardInterrupt:
+        _end("interrupted", 130)
+    except SystemExit as error:
+        # one rank alone would wait for the others when it finalises MPI
+        if error.code and _rank_and_size()[1] > 1:
+            _abort(error.code if isinstance(error.code, int) else 1)
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc())
+
+
+def _end(message: str, code: int, details: str = "") -> NoReturn:
+    rank, size = _rank_and_size()
+    if rank > 0:
+        # an error that every rank sees is told by rank 0, which ends the others while they wait here
+        time.sleep(min(1.0, 0.25 + 0.05 * rank))
+    prefix = f"rank {rank}: " if size > 1 else ""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        print(f"{details}craton: error: {prefix}{message}", file=sys.stderr, flush=True)
+    if size > 1:
+        _abort(code)
+    raise SystemExit(code)
+
+
+def _abort(code: int) -> None:
+    from mpi4py import MPI
+
+    sys.stdout.flush()
+    time.sleep(0.05)  # mpiexec still has to read what was printed
+    MPI.COMM_WORLD.Abort(code)
+
+
+def _rank_and_size() -> tuple[int, int]:
+    """Of MPI, if this process has started it or was started by it; a lone process does not start it just to fail."""
+    started = "mpi4py.MPI" in sys.modules or launched_size() is not None
+    if not started:
+        return 0, 1
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError):
+        return 0, 1
+    if not MPI.Is_initialized() or MPI.Is_finalized():
+        return 0, 1
+    return MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
+
+
+# ------------------------------------------------------------------------------------------------------- the parent
+
+
+def run_under_mpi(
+    arguments: Sequence[str],
+    ranks: int,
+    ranks_per_node: int | None = None,
+    results: Path | None = None,
+    program: Sequence[str] = (sys.executable, "-m", "craton.cli"),
+) -> int:
+    """Runs `craton ARGUMENTS`, or another program, on so many ranks under mpiexec; returns the exit code for the shell.
+
+    results: the folder of the files that outlive a failure; named in the message when a rank dies.
+    """
+    command = [*mpiexec_command(), "-n", str(ranks), *_placement(), *program, *arguments]
+    environment = _environment(ranks_per_node)
+    sys.stdout.flush()
+    job = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the job in order
+        preexec_fn=_die_with_parent,
+    )
+    assert job.stderr is not None
+    listener = _Listener(job, ranks)
+    reader = threading.Thread(target=listener.listen, args=(job.stderr,), daemon=True)
+    reader.start()
+    with _terminated_as_interrupt() as interrupted_by:
+        try:
+            _wait(job, listener)
+        except KeyboardInterrupt:
+            listener.ending = True
+            _stop(job, listener)
+            reader.join(timeout=2)
+            listener.tell("craton: interrupted; all ranks were ended")
+            return 128 + (interrupted_by[0] if interrupted_by else signal.SIGINT)
+    reader.join(timeout=2)
+    return listener.verdict(job.returncode, results)
+
+
+def mpiexec_command() -> list[str]:
+    """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec or mpirun of the PATH."""
+    chosen = os.environ.get("CRATON_MPIEXEC", "")
+    words = shlex.split(chosen) or ["mpiexec"]
+    found = shutil.which(words[0]) or (None if chosen else shutil.which("mpirun"))
+    if found is None:
+        where = "$CRATON_MPIEXEC" if chosen else "PATH"
+        raise UserError(
+            f"mpiexec: '{words[0]}' was not found ({where}); allowed: an MPI installation whose mpiexec "
+            "is on PATH or in CRATON_MPIEXEC, or no --ranks and your own mpirun or srun in front of craton"
+        )
+    return [found, *words[1:]]
+
+
+def _placement() -> list[str]:
+    """Open MPI: more ranks than cores are allowed, and threads of a rank may run on any core. Others do so anyway."""
+    version = subprocess.run([*mpiexec_command(), "--version"], capture_output=True, text=True, check=False).stdout
+    return ["--oversubscribe", "--bind-to", "none"] if "Open MPI" in version or "OpenRTE" in version else []
+
+
+def _environment(ranks_per_node: int | None) -> dict[str, str]:
+    environment = dict(os.environ)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        environment.setdefault(name, "1")
+    if os.geteuid() == 0:  # containers: the user has already decided to be root
+        environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    if ranks_per_node is not None:
+        environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
+    terminal = sys.stdout.isatty()
+    environment[TERMINAL] = "1" if terminal else "0"
+    if terminal:
+        size = shutil.get_terminal_size()
+        environment["COLUMNS"], environment["LINES"] = str(size.columns), str(size.lines)
+    return environment
+
+
+def _die_with_parent() -> None:
+    """Linux: mpiexec is terminated, and ends its ranks, if this process disappears, even by kill -9."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupt() -> Iterator[list[int]]:
+    """SIGTERM and SIGHUP end the job like Ctrl-C does; yields the list of those that came."""
+    came: list[int] = []
+
+    def handler(number: int, _frame: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+    previous = {number: signal.signal(number, handler) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield came
+    finally:
+        for number, old in previous.items():
+            signal.signal(number, old)
+
+
+def _wait(job: subprocess.Popen[str], listener: _Listener) -> None:
+    """Until mpiexec ends; if it has reported a failure and then lingers, it is ended."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            job.wait(timeout=0.25)
+            return
+        listener.note_processes()
+        if listener.failed_at is not None and time.monotonic() - listener.failed_at > SECONDS_TO_END:
+            _stop(job, listener)
+            return
+
+
+def _stop(job: subprocess.Popen[str], listener: _Listener) -> None:
+    """Ends mpiexec, which ends its ranks; if it does not within seconds, everything by force."""
+    job.terminate()
+    try:
+        job.wait(timeout=3)
+    except subprocess.TimeoutExpired:
+        for pid in listener.pids.values():
+            with contextlib.suppress(OSError):
+                if _is_rank(pid):
+                    os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+
+
+def _is_rank(pid: int) -> bool:
+    try:
+        return b"OMPI_COMM_WORLD_RANK=" in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False
+
+
+RULER = re.compile(r"-{60,}\s*$")
+RANK_PREFIX = re.compile(r"rank \d+: ")
+# lines that mpiexec and its libraries add around their banners
+CHATTER = re.compile(
+    r"\[[^\]]+\] (PMIX ERROR|\d+ more process(es)? ha(s|ve) sent help message|Set MCA parameter .orte_base)"
+    r"|\[[^\]]+\] \[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG"
+    r"|\d+ total processes (killed|failed to start)"
+    r"|(mpiexec|mpirun|orterun): (killing job|clean termination|abort is already)"
+)
+
+
+@dataclass
+class _Listener:
+    """Reads what comes through mpiexec's standard error and finds out how the job ended."""
+
+    job: subprocess.Popen[str]
+    ranks: int
+    ending: bool = False
+    failed_at: float | None = None
+    killed: tuple[int, str, int, str] | None = None
+    """rank, host, signal, its name"""
+    aborted: tuple[int, int] | None = None
+    """rank, code"""
+    exited: tuple[int, int] | None = None
+    pids: dict[int, int] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    banner: list[str] | None = None
+
+    def listen(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._take(line.rstrip("\n"))
+        if self.banner:
+            self._read_banner(self.banner)
+
+    def _take(self, line: str) -> None:
+        own = line.find("craton: ")
+        if own == 0 or (own > 0 and self.banner is not None):
+            self.tell(line[own:])
+        elif RULER.search(line):
+            if self.banner is None:
+                self.banner = []
+            else:
+                self._read_banner(self.banner)
+                self.banner = None
+        elif self.banner is not None:
+            self.banner.append(line)
+        elif not CHATTER.match(line) and not self.ending:
+            print(line, file=sys.stderr, flush=True)
+
+    def tell(self, line: str) -> None:
+        """A line of our own, once, however many ranks say it."""
+        what = RANK_PREFIX.sub("", line, count=1)
+        if what not in self.told:
+            self.told.add(what)
+            # on a terminal, over the progress bar, and with the cursor that the bar has hidden
+            start = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+            print(f"{start}{line}", file=sys.stderr, flush=True)
+
+    def _read_banner(self, lines: list[str]) -> None:
+        text = " ".join(" ".join(lines).split())
+        if match := re.search(
+            r"process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)(?: \(([^)]*)\))?", text
+        ):
+            self.killed = (
+                int(match[1]),
+                match[2],
+                int(match[3]),
+                match[4] or signal.strsignal(int(match[3])) or "unknown",
+            )
+        elif match := re.search(r"MPI_ABORT was invoked on rank (\d+) .*?with errorcode (-?\d+)", text):
+            self.aborted = int(match[1]), int(match[2])
+        elif match := re.search(r"Process name: \[\[\d+,\d+\],(\d+)\] Exit code: (\d+)", text):
+            self.exited = int(match[1]), int(match[2])
+        elif "Primary job" not in text and text and not self.ending:
+            self.tell(f"craton: error: mpiexec: {text}")
+        self.failed_at = self.failed_at or time.monotonic()
+
+    def note_processes(self) -> None:
+        """Which process each rank of this machine is: mpiexec does not tell when one dies."""
+        if len(self.pids) == self.ranks:
+            return
+        with contextlib.suppress(OSError):
+            children = Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split()
+            for pid in children:
+                with contextlib.suppress(OSError):
+                    environment = Path(f"/proc/{pid}/environ").read_bytes()
+                    if match := re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", environment):
+                        self.pids[int(match[1])] = int(pid)
+
+    def verdict(self, code: int, results: Path | None) -> int:
+        """The exit code of the whole, after one line about what nobody has explained yet."""
+        kept = (
+            f"; what was saved before is intact in {results}"
+            if results and results.is_dir() and any(results.iterdir())
+            else ""
+        )
+        if self.killed:
+            rank, host, number, name = self.killed
+            process = f", process {self.pids[rank]}" if rank in self.pids else ""
+            self.tell(
+                f"craton: error: rank {rank} ({host}{process}) was killed by signal {number} ({name}); "
+                f"all ranks were ended{kept}"
+            )
+            return 1
+        if self.aborted and self.aborted[1] == USER_ERROR:
+            return USER_ERROR
+        if code == 0:
+            return 0
+        if not self.told:
+            rank, code = self.aborted or self.exited or (-1, code)
+            who = f"rank {rank}" if rank >= 0 else "mpiexec"
+            self.tell(f"craton: error: {who} ended with code {code}; all ranks were ended{kept}")
+        return code if 0 < code < 128 else 1

@@ -1,0 +1,353 @@
+"""The command `craton`. Everything that needs MPI or takes time to import is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+import craton
+from craton._launch import checked_ranks, launched_size, main_guard, run_under_mpi
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from rich.console import Console
+
+    from craton.tomography.config import Config, PriorConfig
+
+Result = TypeVar("Result")
+
+app = typer.Typer(
+    name="craton",
+    help="One address space over many processes, and what is built on it: seismic waveform tomography.",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+tomography = typer.Typer(
+    help="Invert seismograms for the shear-wave structure of the whole mantle.\n\n"
+    "Start with: [bold]craton tomography run examples/global/demo.toml --ranks 2[/bold]",
+)
+app.add_typer(tomography, name="tomography")
+
+ConfigFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG", help="A TOML file; `craton tomography template` prints one with every key explained."
+    ),
+]
+
+
+def _count(text: str) -> int:
+    """Of ranks, threads, and so on."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise typer.BadParameter(f"'{text}'; allowed: a whole number of at least 1")
+    return number
+
+
+Ranks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=_count,
+        help="Processes to start, by mpiexec. Leave it out under your own mpirun or srun; alone it means one process.",
+    ),
+]
+RanksPerNode = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K",
+        parser=_count,
+        help="Treat every K consecutive ranks as a machine of their own, to try out on one what happens between many.",
+    ),
+]
+
+
+@app.callback(invoke_without_command=True)
+def _craton(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        build = craton.build_info()
+        typer.echo(
+            f"craton {craton.__version__} ({build.get('commit', 'unknown')}, {build.get('build_type', 'unknown')})"
+        )
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@tomography.callback(invoke_without_command=True)
+def _tomography(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@tomography.command()
+def run(
+    config: ConfigFile,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="T", parser=_count, help="Worker threads of each rank; overrides \\[assembly] threads."),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            metavar="I", parser=_count, help="Gauss-Newton iterations at most; overrides \\[inversion] max_iterations."
+        ),
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[run] directory.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results that the folder already holds.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html, the page with maps and figures.")
+    ] = True,
+) -> None:
+    """Run a whole inversion: data, assembly of the Hessian, solution, iterations, report.
+
+    On this machine, with 4 processes:    [bold]craton tomography run demo.toml --ranks 4[/bold]
+
+    In a batch job:    [bold]srun craton tomography run demo.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
+
+    The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html.
+    """
+
+    def load() -> Config:
+        from craton.tomography.config import load_config
+
+        loaded = load_config(config)
+        if threads is not None:
+            loaded = loaded.replaced("assembly", threads=threads)
+        if iterations is not None:
+            loaded = loaded.replaced("inversion", max_iterations=iterations)
+        if directory is not None:
+            loaded = loaded.replaced("run", directory=str(directory))
+        return loaded
+
+    if _must_launch(ranks):
+        _launch(ranks, ranks_per_node, Path(load().run.directory))
+    comm = _communicator()
+    settings = _agreed(comm, load)
+    from craton.tomography import inversion
+
+    inversion.run(
+        settings, comm, ranks_per_node=ranks_per_node or 0, console=_console(comm), overwrite=overwrite, report=report
+    )
+
+
+@tomography.command()
+def solve(
+    hessian: Annotated[Path, typer.Argument(metavar="HESSIAN", help="hessian.h5 of a run.")],
+    prior: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC",
+            help="The other prior: a TOML file with a \\[prior] table, or settings such as "
+            "strength=0.05,correlation_km=800; those not named stay as they were. May be given several times.",
+        ),
+    ] = None,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
+    precision: Annotated[
+        str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
+    ] = "float64",
+    ranks: Ranks = None,
+) -> None:
+    """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
+
+    Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --output weaker[/bold]
+    """
+    if precision not in ("float32", "float64"):
+        raise UserError(f"--precision {precision}; allowed: float32 or float64")
+    if not hessian.is_file():
+        raise UserError(f"{hessian}: no such file; allowed: hessian.h5 of a run")
+    if _must_launch(ranks):
+        _launch(ranks, None, output)
+    comm = _communicator()
+    from craton.tomography import solve as solver
+
+    settings = _agreed(comm, lambda: _prior(prior or [], hessian))
+    solver.solve(hessian, settings, output, comm, precision)
+
+
+@tomography.command()
+def template() -> None:
+    """Print a configuration file with every key, its default and what it means.
+
+    To begin with:    [bold]craton tomography template > my.toml[/bold]
+    """
+    from craton.tomography import config
+
+    typer.echo(config.template())
+
+
+@tomography.command()
+def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]) -> None:
+    """Draw report.html again from what a run has left in its folder."""
+    from craton.tomography.report import write_report
+
+    typer.echo(str(write_report(directory)))
+
+
+@app.command()
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
+    """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.
+
+    Ends with code 1 if something would keep Craton from working.
+    """
+    from craton import doctor as examination
+
+    findings = examination.examine()
+    if as_json:
+        typer.echo(json.dumps([finding.to_dict() for finding in findings], indent=2))
+    else:
+        examination.show(findings)
+    raise typer.Exit(1 if any(finding.status == "fail" for finding in findings) else 0)
+
+
+@app.command()
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which one; without a name they are listed.")
+    ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Annotated[int, typer.Option(metavar="T", parser=_count, help="Threads of each rank.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(metavar="R", parser=_count, help="Measure so many times; the median counts.")
+    ] = 5,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the records there too.")
+    ] = None,
+) -> None:
+    """Measure, beside a limit of the machine that is measured in the same run.
+
+    List them:    [bold]craton bench[/bold]
+
+    Run one:    [bold]craton bench assembly --ranks 2 --json assembly.json[/bold]
+    """
+    from craton.bench import registry
+
+    if name is None:
+        registry.show_list()
+        return
+    benchmark = registry.find(name)
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise UserError(
+            f"--json {json_file}: no such folder {json_file.absolute().parent}; allowed: a file in a folder that exists"
+        )
+    if _must_launch(ranks):
+        _launch(ranks, ranks_per_node, None)
+    comm = _communicator()
+    records = registry.measure(benchmark, comm, threads=threads, repeats=repeats, ranks_per_node=ranks_per_node or 0)
+    if comm.rank == 0:
+        registry.show_records(records)
+        if json_file is not None:
+            registry.write_json(records, json_file)
+
+
+def main() -> None:
+    """The console command, on the machine where it is typed and again on every rank that it starts."""
+    with main_guard():
+        code = _invoke(sys.argv[1:])
+    sys.exit(code)
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    """Runs a command; a wrong command line becomes a user error like any other."""
+    try:
+        result = app(list(arguments), prog_name="craton", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        explain = getattr(error, "format_message", None)  # of the command-line library's own exceptions
+        if explain is None:
+            raise
+        raise UserError(f"{explain().rstrip('.')}; see {_help_command(error)}") from None
+    return result if isinstance(result, int) else 0
+
+
+def _help_command(error: Exception) -> str:
+    context = getattr(error, "ctx", None)
+    return f"{context.command_path if context else 'craton'} --help"
+
+
+def _must_launch(ranks: int | None) -> bool:
+    wanted = checked_ranks(ranks)
+    return wanted is not None and wanted > 1 and launched_size() is None
+
+
+def _launch(ranks: int | None, ranks_per_node: int | None, results: Path | None) -> None:
+    assert ranks is not None
+    raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results))
+
+
+def _communicator() -> MPI.Comm:
+    """All ranks. Starts MPI."""
+    try:
+        craton.check_mpi()
+    except ImportError as error:
+        raise UserError(str(error)) from None
+    from mpi4py import MPI
+
+    comm, launched = MPI.COMM_WORLD, launched_size()
+    if launched and launched != comm.size:
+        raise UserError(
+            f"mpiexec or srun started {launched} ranks, but this one sees {comm.size}; allowed: the launcher "
+            "that belongs to the MPI library that craton was built with (craton doctor names both)"
+        )
+    return comm
+
+
+def _console(comm: MPI.Comm) -> Console | None:
+    """Rank 0's; the others are silent."""
+    from craton.progress import make_console
+
+    return make_console() if comm.rank == 0 else None
+
+
+def _agreed(comm: MPI.Comm, read: Callable[[], Result]) -> Result:
+    """What rank 0 has read, on every rank; its user error too. One rank on the file system instead of thousands."""
+    result: tuple[Any, str | None] = (None, None)
+    if comm.rank == 0:
+        try:
+            result = (read(), None)
+        except UserError as error:
+            result = (None, str(error))
+    value, wrong = comm.bcast(result, root=0)
+    if wrong is not None:
+        raise UserError(wrong)
+    return value
+
+
+def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:
+    """The prior that the Hessian's run used, changed by each --prior in turn."""
+    from craton.tomography.config import load_prior, prior_from_dict
+    from craton.tomography.run_folder import read_hdf5
+
+    stored = read_hdf5(hessian, leave_out=("hessian",))
+    try:
+        used = json.loads(stored["config"])["prior"]
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"{hessian}: holds no prior of a run; allowed: hessian.h5 of a run") from None
+    settings = prior_from_dict(used, str(hessian))
+    for spec in specs:
+        settings = load_prior(spec, settings)
+    return settings
+
+
+if __name__ == "__main__":
+    main()

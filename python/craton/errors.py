@@ -1,0 +1,5 @@
+"""The one exception that means "the user or the environment, not the program": one clear line, exit code 2."""
+
+from craton._craton import UserError
+
+__all__ = ["UserError"]

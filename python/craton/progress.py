@@ -1,0 +1,126 @@
+"""Progress with rate and time left: a bar on a terminal, a line now and then elsewhere. Only rank 0 shows it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from craton._launch import TERMINAL
+
+__all__ = ["ProgressBar", "make_console", "rate_text"]
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
+    """A console that knows whether a person watches: under `--ranks` the launcher says so; ranks cannot see it."""
+    told = os.environ.get(TERMINAL)
+    return Console(stderr=stderr, quiet=quiet, force_terminal=None if told is None else told == "1", highlight=False)
+
+
+def rate_text(rate: float, unit: str) -> str:
+    """1234.5, "paths" -> "1.2k paths/s"."""
+    for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate >= scale:
+            return f"{rate / scale:.3g}{letter} {unit}/s"
+    return f"{rate:.3g} {unit}/s"
+
+
+class ProgressBar:
+    """Counts towards a total.
+
+    with ProgressBar("Assembling", total=3000, unit="paths", console=console) as bar:
+        assemble(..., progress=bar.update)
+
+    With `console` None (ranks other than 0) it shows nothing. `update` takes (done, total), as the extension gives
+    them, or (done).
+    """
+
+    def __init__(self, label: str, total: int, unit: str = "items", console: Console | None = None) -> None:
+        self._label, self._total, self._unit, self._console = label, total, unit, console
+        self._done = 0
+        self._started = time.monotonic()
+        self._last_line = self._started
+        self._last_tenth = 0
+        self._task: TaskID | None = None
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        self._started = self._last_line = time.monotonic()
+        if self._console is not None and self._console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+                _RateColumn(self._unit),
+                TimeElapsedColumn(),
+                TextColumn("left"),
+                TimeRemainingColumn(),
+                console=self._console,
+            )
+            self._bar.start()
+            self._task = self._bar.add_task(self._label, total=self._total)
+        return self
+
+    def update(self, done: int, total: int | None = None) -> None:
+        self._done = done
+        self._total = self._total if total is None else total
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=self._total)
+        elif self._console is not None:
+            self._line_if_due()
+
+    def advance(self, count: int = 1) -> None:
+        self.update(self._done + count)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+        sys.stdout.flush()
+
+    def _line_if_due(self) -> None:
+        """A line at every tenth of the way, but not several a second, and after ten seconds without one."""
+        now = time.monotonic()
+        tenth = 10 * self._done // max(self._total, 1)
+        waited = now - self._last_line
+        finished = self._done >= self._total
+        due = (tenth > self._last_tenth and (waited > 0.5 or finished)) or waited > SECONDS_BETWEEN_LINES
+        if not due or self._console is None:
+            return
+        self._last_tenth, self._last_line = tenth, now
+        elapsed = max(now - self._started, 1e-9)
+        rate = self._done / elapsed
+        left = f"{(self._total - self._done) / rate:.0f} s left" if rate and not finished else f"{elapsed:.1f} s"
+        percent = 100 * self._done // max(self._total, 1)
+        self._console.print(
+            f"{self._label}: {percent:3d}%  {self._done}/{self._total} {self._unit}"
+            f"  {rate_text(rate, self._unit)}  {left}"
+        )
+
+
+class _RateColumn(ProgressColumn):
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        rate = task.finished_speed or task.speed
+        return Text(rate_text(rate, self._unit) if rate else "", style="progress.data.speed")

@@ -1,0 +1,440 @@
+"""Equation 2 in its symmetric positive-definite form, iterated until the misfit of equation 1 stops falling.
+
+    (H + C_m^-1) dm = G^T C_d^-1 (d - g(m^i)) - C_m^-1 (m^i - m^p),    H = G^T C_d^-1 G,    m^(i+1) = m^i + s dm
+
+The step length s is 1 unless the misfit would rise; then it is halved. Every rank runs the same lines below; what a
+rank computes alone (its share of the paths, its blocks of the Hessian) is hidden in the collective calls.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+import craton
+from craton import _craton
+from craton.errors import UserError
+from craton.progress import ProgressBar
+from craton.tomography import data as observations_module
+from craton.tomography.data import Observations, PathTable, predict
+from craton.tomography.modes import shared_mode_catalogue
+from craton.tomography.prior import EARTH_RADIUS_KM, Prior, make_prior
+from craton.tomography.run_folder import (
+    CoverageCorrelation,
+    IterationRecord,
+    RunFolder,
+    RunRecord,
+    on_root,
+    write_hdf5,
+)
+from craton.tomography.target import make_target
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, ModelBasis, PathSet
+    from craton.tomography.config import Config
+
+f64 = NDArray[np.float64]
+
+HALVINGS = 5
+CORRELATION_DEPTHS_KM = tuple(float(depth) for depth in range(100, 2801, 150))
+ASSEMBLY_PHASES = ("forward_s", "panel_s", "product_s", "update_s", "poll_s", "wall_s", "subsets")
+
+
+class Phases:
+    """Wall-clock seconds by name of what a rank spends them on."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - start
+
+
+@dataclass
+class Inversion:
+    """The state of a run on one rank; `run` below puts it through its paces."""
+
+    config: Config
+    comm: MPI.Comm
+    world: _craton.World
+    console: Any
+    folder: RunFolder
+    phases: Phases = field(default_factory=Phases)
+    models: list[f64] = field(default_factory=list)
+    iterations: list[IterationRecord] = field(default_factory=list)
+    assembly_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    target: f64 | None = None
+    data_norm: float = 1.0
+
+    forward: ForwardProblem = field(init=False)
+    basis: ModelBasis = field(init=False)
+    prior: Prior = field(init=False)
+    observations: Observations = field(init=False)
+    paths: PathSet = field(init=False)
+    hessian: Any = field(init=False)
+    gradient: Any = field(init=False)
+    record: RunRecord = field(init=False)
+
+    @property
+    def threads(self) -> int:
+        return self.config.assembly.threads
+
+    def say(self, text: str) -> None:
+        """Prints on rank 0."""
+        if self.comm.rank == 0 and self.console is not None:
+            self.console.print(text, highlight=False)
+
+    # ------------------------------------------------------------------------------------------------ preparation
+
+    def prepare(self) -> None:
+        """Modes, basis, prior, paths and data."""
+        with self.phases("set-up"):
+            earth = _craton.EarthModel.by_name(self.config.earth.model)
+            modes = shared_mode_catalogue(earth, self.config, self.comm, self.say)
+            self.basis = make_basis(self.config, earth)
+            self.forward = _craton.ForwardProblem(modes, self.basis, self.config.data.filter_periods_s)
+            self.prior = make_prior(self.basis, self.config.prior)
+            self.models = [self.prior.mean.copy()]
+            events, stations = observations_module.read_catalogues(self.config, self.comm)
+            settings, size = self.config.inversion, self.basis.size
+            self.hessian = craton.ConvergentMatrix(
+                self.world, size, size, dtype=settings.precision, block=settings.block
+            )  # type: ignore[arg-type]
+            self.gradient = craton.ConvergentVector(self.world, size, settings.block)
+        self.say(
+            f"{len(modes)} toroidal modes with T > {self.config.modes.shortest_period_s:g} s; "
+            f"{self.basis.size} parameters = {self.basis.n_lateral} lateral knots x {self.basis.n_radial} radial"
+        )
+        with self.phases("data"):
+            if self.config.data.kind == "synthetic":
+                assert self.config.target is not None
+                table = observations_module.build_paths(self.config, events, stations)
+                self.target = make_target(self.basis, self.config.target)
+                self.observations = observations_module.synthetic_observations(
+                    self.config, table, self.forward, self.target, self.comm, self.threads
+                )
+            else:
+                self.observations = on_root(
+                    self.comm, lambda: observations_module.file_observations(self.config, events, stations)
+                )
+            self.paths = self.table.path_set(self.forward)
+            on_root(self.comm, self.save_data)
+        kind = (
+            "synthetic data: target model + noise"
+            if self.observations.attributes["kind"] == "synthetic"
+            else "observed data"
+        )
+        self.say(
+            f"{len(self.table)} paths between {len(self.table.event_rows)} earthquakes and "
+            f"{len(self.table.station_rows)} stations, {len(self.observations.observed)} samples ({kind})"
+        )
+
+    def save_data(self) -> None:
+        """data.h5, the first file of the run: from here on nothing is left to complain about in what the user gave."""
+        self.folder.clear()
+        observations_module.save_observations(self.folder.data, self.observations, self.config.data.filter_periods_s)
+
+    @property
+    def table(self) -> PathTable:
+        return self.observations.paths
+
+    # ------------------------------------------------------------------------------------------------- one iteration
+
+    def assemble(self) -> dict[str, float]:
+        """H, G^T C_d^-1 (d - g) and the misfit at the latest model."""
+        self.hessian.reset()
+        self.gradient.reset()
+        bar = ProgressBar("assembling", len(self.table), "paths", self.console if self.comm.rank == 0 else None)
+        with self.phases("assemble"), bar:
+            sums = _craton.assemble(
+                self.world, self.forward, self.paths, self.observations.observed, self.observations.sigma,
+                self.models[-1], self.hessian, self.gradient, self.threads, self.config.assembly.subset, bar.update,
+            )  # fmt: skip
+        for name in ASSEMBLY_PHASES:
+            self.assembly_s[name] += float(sums.get(name, 0.0))
+        return sums
+
+    def chi_data(self, model: f64) -> float:
+        """The first part of equation 1."""
+        with self.phases("misfit"):
+            sums = _craton.evaluate_misfit(
+                self.world, self.forward, self.paths, self.observations.observed, self.observations.sigma, model,
+                self.threads, self.config.assembly.subset,
+            )  # fmt: skip
+        return float(sums["chi_data"])
+
+    def gauss_newton_step(self, gradient: f64) -> f64:
+        """dm of equation 2. The Hessian is saved by now; unless a wider copy is wanted it is factorised in place."""
+        system = self.hessian
+        with self.phases("factorise"):
+            if self.config.inversion.solve_precision == "float64" and system.dtype == np.float32:
+                system = system.copy_as_f64()
+            return solve_step(system, self.prior, gradient, self.models[-1], self.config.inversion.damping)
+
+    def line_search(self, step: f64, chi: float) -> tuple[float, f64, float]:
+        """Step length, model and its chi_data; length 0 where no fraction of the step lowers the misfit."""
+        length = 1.0
+        for _ in range(HALVINGS):
+            model = self.models[-1] + length * step
+            chi_data = self.chi_data(model)
+            if chi_data + self.prior.misfit(model) < chi:
+                return length, model, chi_data
+            length /= 2.0
+        return 0.0, self.models[-1], float("nan")
+
+    # ------------------------------------------------------------------------------------------------------- the loop
+
+    def iterate(self) -> None:
+        """Gauss-Newton until the misfit stops falling, or the iterations are used up."""
+        settings = self.config.inversion
+        self.record.stopped_because = f"the {settings.max_iterations} iterations allowed were used up"
+        for index in range(1, settings.max_iterations + 1):
+            before = dict(self.phases.seconds)
+            sums = self.assemble()
+            if index == 1:
+                self.start_table(float(sums["chi_data"]), float(sums["data_norm"]))
+            gradient = self.gradient.gather()
+            self.save_hessian(gradient, index - 1)
+            step = self.gauss_newton_step(gradient)
+            length, model, chi_data = self.line_search(step, self.iterations[-1].chi)
+            if length == 0.0:
+                self.record.stopped_because = "no fraction of the Gauss-Newton step lowers the misfit"
+                break
+            self.models.append(model)
+            spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.phases.seconds.items()}
+            self.iterations.append(self.iteration_record(index, chi_data, length, spent))
+            self.print_iteration()
+            self.save_progress()
+            fall = 1.0 - self.iterations[-1].chi / self.iterations[-2].chi
+            if fall < settings.tolerance:
+                self.record.stopped_because = f"the misfit fell by less than {100 * settings.tolerance:g}%"
+                break
+        self.say(f"stopped: {self.record.stopped_because}")
+
+    def start_table(self, chi_data: float, data_norm: float) -> None:
+        """Iteration 0: the starting model."""
+        self.data_norm = data_norm
+        self.iterations.append(self.iteration_record(0, chi_data, 0.0, {}))
+        self.say(
+            "\n iteration      chi_data     chi_prior   variance    residual   step"
+            "   assemble   solve   misfit   paths/s\n"
+            "                                         reduction   reduction              s       s        s"
+        )
+        self.print_iteration()
+        self.save_progress()
+
+    def iteration_record(self, index: int, chi_data: float, length: float, spent: dict[str, float]) -> IterationRecord:
+        chi_start = self.iterations[0].chi_data if self.iterations else chi_data
+        return IterationRecord(
+            iteration=index,
+            chi_data=chi_data,
+            chi_prior=self.prior.misfit(self.models[-1]),
+            variance_reduction=1.0 - chi_data / self.data_norm,
+            residual_reduction=1.0 - chi_data / chi_start,
+            step_length=length,
+            assemble_s=spent.get("assemble", 0.0),
+            solve_s=spent.get("factorise", 0.0),
+            misfit_s=spent.get("misfit", 0.0),
+            paths_per_s=len(self.table) / spent["assemble"] if spent.get("assemble") else 0.0,
+        )
+
+    def print_iteration(self) -> None:
+        """One line of the table."""
+        it = self.iterations[-1]
+        line = f"{it.iteration:10d} {it.chi_data:13.6g} {it.chi_prior:13.6g}"
+        line += f" {100 * it.variance_reduction:8.2f} % {100 * it.residual_reduction:9.2f} %"
+        if it.iteration:
+            line += f" {it.step_length:6.3g} {it.assemble_s:10.2f} {it.solve_s:7.2f} {it.misfit_s:8.2f}"
+            line += f" {it.paths_per_s:9.0f}"
+        self.say(line)
+
+    # ---------------------------------------------------------------------------------------------------------- files
+
+    def save_hessian(self, gradient: f64, linearised_at: int) -> None:
+        """Collective: hessian.h5 with all that `craton tomography solve` needs; it replaces the last one when complete."""
+        with self.phases("save"):
+            aside = self.folder.hessian.with_name("hessian.h5.new")
+            self.hessian.save(str(aside), "hessian", symmetric=True)
+
+            def complete() -> None:
+                write_hdf5(
+                    aside,
+                    {
+                        "gradient": gradient,
+                        "model": self.models[-1],
+                        "prior_mean": self.prior.mean,
+                        "radial_knots_m": np.asarray(self.basis.radial_knots_m),
+                        "lateral_level": self.config.basis.lateral_level,
+                        "precision": self.config.inversion.precision,
+                        "linearised_at_iteration": linearised_at,
+                        "config": json.dumps(self.config.to_dict()),
+                    },
+                    mode="a",
+                )
+                aside.replace(self.folder.hessian)
+
+            on_root(self.comm, complete)
+
+    def save_progress(self, more: dict[str, Any] | None = None) -> None:
+        """Collective: model.h5 and record.json as they stand."""
+        with self.phases("save"):
+            self.record.iterations = self.iterations
+            self.record.phase_s = self.comm.allgather(dict(self.phases.seconds))
+            self.record.assembly_s = self.comm.allgather(dict(self.assembly_s))
+            content: dict[str, Any] = {
+                "models": np.stack(self.models),
+                "radial_knots_m": np.asarray(self.basis.radial_knots_m),
+                "lateral_level": self.config.basis.lateral_level,
+                "parameter_order": "lateral_knot * n_radial + radial_spline",
+                **({} if self.target is None else {"target": self.target}),
+                **(more or {}),
+            }
+
+            def write() -> None:
+                self.folder.write_model(content)
+                self.folder.write_record(self.record)
+
+            on_root(self.comm, write)
+
+    def begin_record(self) -> None:
+        """What is known before the first iteration."""
+        config = self.config
+        build = _craton.build_info()
+        self.record = RunRecord(
+            title=config.source.stem.replace("_", " ").replace("-", " "),
+            folder=self.folder.path.name,
+            config=json.loads(json.dumps(config.to_dict())),
+            versions={**build, "numpy": np.__version__, "python": platform.python_version()},
+            command=f"craton tomography run {config.source.name} --ranks {self.comm.size}",
+            started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            data_kind=str(self.observations.attributes["kind"]),
+            ranks=self.comm.size,
+            nodes=self.world.node_count,
+            threads=self.threads,
+            events=len(self.table.event_rows),
+            stations=len(self.table.station_rows),
+            paths=len(self.table),
+            samples=len(self.observations.observed),
+            lateral_knots=self.basis.n_lateral,
+            radial_knots=self.basis.n_radial,
+            modes=len(self.forward.modes),
+        )
+
+    def finish(self) -> None:
+        """Predicted waveforms, path coverage, and the comparison with the target where there is one."""
+        with self.phases("waveforms"):
+            fits = {
+                f"waveforms/{name}": predict(self.forward, self.paths, model, self.comm, self.threads).astype(
+                    np.float32
+                )
+                for name, model in (("initial", self.models[0]), ("final", self.models[-1]))
+            }
+            coverage = np.asarray(self.paths.coverage(self.basis))
+        if self.target is not None:
+            self.record.correlation = on_root(
+                self.comm, lambda: coverage_correlation(self.basis, self.models[-1], self.target, coverage)
+            )
+            found = self.record.correlation
+            self.say(
+                f"correlation of the recovered dlnVs with the filtered target: {found.overall:.3f} "
+                f"at the {found.knots} lateral knots whose path coverage is in the upper half, {found.all_knots:.3f} at all"
+            )
+        self.record.finished = True
+        self.save_progress({**fits, "coverage": coverage})
+
+
+def run(
+    config: Config,
+    comm: MPI.Comm | None = None,
+    ranks_per_node: int = 0,
+    console: Any = None,
+    overwrite: bool = False,
+    report: bool = True,
+) -> RunRecord:
+    """Collective: a whole inversion as the configuration describes it; leaves a run folder and returns its record."""
+    comm = comm or MPI.COMM_WORLD
+    craton.check_mpi()
+    folder = RunFolder(config.run.directory)
+    on_root(comm, lambda: folder.check(overwrite))
+    inversion = Inversion(config, comm, craton.World(comm, ranks_per_node), console, folder)
+    inversion.prepare()
+    inversion.begin_record()
+    inversion.iterate()
+    inversion.finish()
+    if report:
+        from craton.tomography.report import write_report
+
+        on_root(comm, lambda: write_report(folder.path))
+        inversion.say(f"report: {folder.report}")
+    return inversion.record
+
+
+def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:
+    """The model's splines; radial knots are even unless their depths are given."""
+    bottom_m, top_m = earth.cmb_radius_m, earth.surface_radius_m
+    depths_km = np.asarray(config.basis.radial_depths_km)
+    knots_m = np.linspace(bottom_m, top_m, config.basis.radial)
+    if len(depths_km):
+        knots_m = np.sort(1e3 * (EARTH_RADIUS_KM - depths_km))
+        knots_m[0], knots_m[-1] = bottom_m, top_m
+        if np.any(np.diff(knots_m) <= 0.0):
+            raise UserError(
+                f"{config.source}: [basis] radial_depths_km = {list(config.basis.radial_depths_km)}; allowed: all but the "
+                f"first and last between the solid surface, {EARTH_RADIUS_KM - top_m / 1e3:g} km, and the core, "
+                f"{EARTH_RADIUS_KM - bottom_m / 1e3:g} km"
+            )
+    return _craton.ModelBasis(config.basis.lateral_level, knots_m)
+
+
+def solve_step(system: Any, prior: Prior, gradient: f64, model: f64, damping: float = 0.0) -> f64:
+    """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
+    if damping > 0.0:
+        amount = damping * float(np.mean(system.diagonal()))
+        system.add_kronecker(np.eye(len(prior.lateral_inverse)), np.eye(len(prior.radial_inverse)), amount)
+    system.add_kronecker(prior.lateral_inverse, prior.radial_inverse)
+    right_hand_side = gradient - prior.precision_times(model - prior.mean)
+    return np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+
+
+def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64 | None, coverage: f64) -> CoverageCorrelation:
+    """Correlation of two fields at the well-covered lateral knots, over all depths together and by depth."""
+    assert target is not None
+    covered = coverage > np.median(coverage)
+    places = (np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
+
+    def field_at_knots(model: f64) -> f64:
+        layers = [
+            basis.evaluate(model, *places, np.full(len(places[0]), 1e3 * (EARTH_RADIUS_KM - depth)))
+            for depth in CORRELATION_DEPTHS_KM
+        ]
+        return np.stack(layers)
+
+    ours, theirs = field_at_knots(recovered), field_at_knots(target)
+    return CoverageCorrelation(
+        overall=correlation(ours[:, covered], theirs[:, covered]),
+        depth_km=list(CORRELATION_DEPTHS_KM),
+        by_depth=[correlation(a[covered], b[covered]) for a, b in zip(ours, theirs, strict=True)],
+        knots=int(np.count_nonzero(covered)),
+        all_knots=correlation(ours, theirs),
+    )
+
+
+def correlation(a: f64, b: f64) -> float:
+    """Pearson's correlation; 0 where one of them is constant."""
+    a, b = a.ravel() - a.mean(), b.ravel() - b.mean()
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / scale if scale > 0.0 else 0.0

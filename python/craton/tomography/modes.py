@@ -1,0 +1,74 @@
+"""Toroidal modes of the reference Earth, computed once and kept in a cache on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpi4py import MPI
+
+import craton
+from craton._craton import EarthModel, ModeCatalogue
+from craton.errors import UserError
+from craton.tomography.run_folder import on_root, replaced
+
+if TYPE_CHECKING:
+    from craton.tomography.config import Config
+
+DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, UserError)
+
+
+def cache_folder(config: Config) -> pathlib.Path:
+    """Where mode catalogues are kept."""
+    return pathlib.Path(config.modes.cache or "~/.cache/craton").expanduser()
+
+
+def mode_options(config: Config) -> dict[str, Any]:
+    """What ModeCatalogue.solve depends on, beside the Earth."""
+    return {
+        "shortest_period_s": config.modes.shortest_period_s,
+        "dispersion": config.earth.dispersion,
+        "attenuation": config.earth.attenuation,
+        "order": config.modes.order,
+        "element_km": config.modes.element_km,
+    }
+
+
+def cache_file(earth: EarthModel, config: Config) -> pathlib.Path:
+    """One file per Earth, set of options and version of the program that solved for the modes."""
+    key = json.dumps([earth.name, mode_options(config), craton.__version__], sort_keys=True)
+    return cache_folder(config) / f"modes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
+
+
+def mode_catalogue(earth: EarthModel, config: Config, note: Callable[[str], None] = warnings.warn) -> ModeCatalogue:
+    """The catalogue from the cache, or solved for and added to it. A damaged cache costs time, no more."""
+    file = cache_file(earth, config)
+    if file.exists():
+        try:
+            with np.load(file, allow_pickle=False) as stored:
+                return ModeCatalogue.from_arrays(earth, {name: stored[name] for name in stored.files})
+        except DAMAGED as problem:
+            note(f"the mode cache {file} is damaged ({problem}); the modes are computed again")
+    modes = ModeCatalogue.solve(earth, **mode_options(config))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(file) as aside, aside.open("wb") as stream:
+            np.savez(stream, **modes.arrays())  # type: ignore[arg-type]
+    except (OSError, UserError) as problem:
+        note(f"the mode cache cannot be written: {problem}")
+    return modes
+
+
+def shared_mode_catalogue(
+    earth: EarthModel, config: Config, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
+) -> ModeCatalogue:
+    """Collective: rank 0's catalogue on every rank, so that all of them work with the same bits."""
+    arrays = on_root(comm, lambda: mode_catalogue(earth, config, note).arrays())
+    return ModeCatalogue.from_arrays(earth, arrays)

@@ -1,0 +1,141 @@
+"""The command line: help without MPI, doctor, bench, and wrong command lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+RECORD_KEYS = {
+    "name",
+    "value",
+    "unit",
+    "limit_name",
+    "limit_value",
+    "ratio",
+    "ranks",
+    "threads",
+    "repeats",
+    "spread",
+    "host",
+    "commit",
+}
+
+
+def craton(*arguments: str | Path, seconds: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
+    command = [sys.executable, "-m", "craton.cli", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=seconds, env={**kept, **environment}, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["tomography", "doctor", "bench"]),
+        (["--help"], ["tomography", "doctor", "bench"]),
+        (["tomography"], ["run", "solve", "template", "report"]),
+        (["tomography", "run", "--help"], ["--ranks", "--overwrite", "srun", "report.html"]),
+        (["tomography", "solve", "--help"], ["--prior", "strength=0.015"]),
+        (["bench", "--help"], ["--json", "--ranks"]),
+        (["--version"], ["craton "]),
+    ],
+)
+def test_help(arguments: list[str], words: list[str]) -> None:
+    done = craton(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    for word in words:
+        assert word in done.stdout
+
+
+def test_help_does_not_start_mpi() -> None:
+    look = (
+        "import sys, craton.cli as cli; cli._invoke(['tomography', 'run', '--help']); "
+        "print('mpi4py.MPI' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_template() -> None:
+    done = craton("tomography", "template")
+    assert done.returncode == 0
+    assert tomllib.loads(done.stdout)["prior"]["strength"] == 0.03
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tomografy"], ["tomografy", "craton --help"]),
+        (["tomography", "run"], ["CONFIG", "craton tomography run --help"]),
+        (["tomography", "run", "none.toml"], ["none.toml", "no such file"]),
+        (["tomography", "run", "none.toml", "--ranks", "0"], ["--ranks", "'0'"]),
+        (["tomography", "run", "none.toml", "--ranks", "-1"], ["--ranks", "'-1'"]),
+        (["tomography", "run", "none.toml", "--ranks", "x"], ["--ranks", "'x'", "at least 1"]),
+        (["tomography", "run", "none.toml", "--threads", "0"], ["--threads", "'0'", "at least 1"]),
+        (["tomography", "solve", "none.h5"], ["none.h5", "no such file"]),
+        (["tomography", "solve", "none.h5", "--precision", "half"], ["--precision half"]),
+        (["tomography", "report", "no-such-folder"], ["no-such-folder"]),
+        (["bench", "assmbly"], ["assmbly", "did you mean 'assembly'"]),
+        (["bench", "gemm", "--json", "/no/such/folder/x.json"], ["/no/such/folder"]),
+    ],
+    ids=lambda value: "-".join(value)[:40],
+)
+def test_wrong_command_lines(arguments: list[str], words: list[str]) -> None:
+    done = craton(*arguments)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    assert line.startswith("craton: error: ")
+    for word in words:
+        assert word in line
+
+
+def test_doctor() -> None:
+    done = craton("doctor", "--json")
+    findings = {finding["name"]: finding for finding in json.loads(done.stdout)}
+    assert {"MPI", "MPI threads", "mpiexec", "BLAS kernels", "HDF5", "ScaLAPACK", "memory", "shared memory"} <= set(
+        findings
+    )
+    failed = [finding for finding in findings.values() if finding["status"] == "fail"]
+    assert done.returncode == (1 if failed else 0)
+    assert not failed, failed
+    shown = craton("doctor")
+    assert shown.returncode == 0
+    assert "MPI threads" in shown.stdout
+
+
+def test_doctor_notices_kernels_for_an_ancient_processor() -> None:
+    with open("/proc/cpuinfo") as stream:
+        if "avx2" not in stream.read():
+            pytest.skip("an ancient processor it is")
+    done = craton("doctor", "--json", OPENBLAS_CORETYPE="Prescott")
+    [kernels] = [finding for finding in json.loads(done.stdout) if finding["name"] == "BLAS kernels"]
+    if "OpenBLAS" not in kernels["value"]:
+        pytest.skip("not linked against OpenBLAS")
+    assert kernels["status"] == "warn"
+    assert "export OPENBLAS_CORETYPE=" in kernels["advice"]
+
+
+def test_bench_lists_the_benchmarks() -> None:
+    done = craton("bench")
+    assert done.returncode == 0
+    for name in ("assembly", "gemm", "paths"):
+        assert name in done.stdout
+
+
+def test_bench_writes_records(tmp_path: Path) -> None:
+    done = craton("bench", "gemm", "--ranks", "2", "--repeats", "2", "--json", tmp_path / "gemm.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sgemm" in done.stdout
+    records = json.loads((tmp_path / "gemm.json").read_text())
+    assert [record["name"] for record in records] == ["sgemm", "dgemm"]
+    for record in records:
+        assert set(record) == RECORD_KEYS
+        assert record["ranks"] == 2 and record["threads"] == 1 and record["repeats"] == 2
+        assert record["ratio"] == pytest.approx(record["value"] / record["limit_value"])

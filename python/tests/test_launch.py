@@ -1,0 +1,245 @@
+"""The launcher: output of the ranks, exit codes, and one clear line for every way in which a job can end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from craton._launch import checked_ranks, launched_size
+from craton.errors import UserError
+
+# a rank that ends as its first argument says
+RANK = """
+    import os, signal, sys, time
+    from craton._launch import main_guard
+    from craton.errors import UserError
+
+    with main_guard():
+        from mpi4py import MPI
+        rank, how = MPI.COMM_WORLD.rank, sys.argv[1]
+        print(f"rank {rank} is here", flush=True)
+        if how == "one_user_error" and rank == 2:
+            raise UserError("index 99; allowed: less than 10")
+        if how == "all_user_errors":
+            raise UserError("demo.toml: [prior] unknown key 'x'")
+        if how == "bug" and rank == 1:
+            raise ZeroDivisionError("a bug")
+        if how == "killed" and rank == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if how == "segfault" and rank == 1:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if how == "exit" and rank == 1:
+            sys.exit(7)
+        if how == "node":
+            print("nodes of", os.environ["CRATON_RANKS_PER_NODE"])
+        if how == "threads":
+            print("threads", os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"])
+        if how not in ("well", "node", "threads"):
+            time.sleep(60)
+"""
+
+PARENT = """
+    import sys
+    from pathlib import Path
+    from craton._launch import main_guard, run_under_mpi
+
+    how, rank_program, results = sys.argv[1:]
+    with main_guard():
+        code = run_under_mpi([how], 4, 2, Path(results), program=[sys.executable, rank_program])
+    sys.exit(code)
+"""
+
+
+@pytest.fixture
+def clean_environment() -> dict[str, str]:
+    """Without what an MPI program around the tests would leave."""
+    return {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("OMPI_", "PMI", "CRATON_", "OPENBLAS_", "OMP_"))
+    }
+
+
+@pytest.fixture
+def launch(tmp_path: Path, clean_environment: dict[str, str]):
+    """Starts four ranks that end in the given way."""
+    (tmp_path / "rank.py").write_text(textwrap.dedent(RANK))
+    (tmp_path / "parent.py").write_text(textwrap.dedent(PARENT))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "model.h5").write_text("saved")
+
+    def start(how: str) -> subprocess.Popen[str]:
+        command = [
+            sys.executable,
+            str(tmp_path / "parent.py"),
+            how,
+            str(tmp_path / "rank.py"),
+            str(tmp_path / "results"),
+        ]
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment
+        )
+
+    return start
+
+
+def finish(job: subprocess.Popen[str], seconds: float = 20) -> tuple[int, str, str]:
+    try:
+        out, err = job.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        job.terminate()
+        raise
+    return job.returncode, out, err
+
+
+def errors_in(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("craton: error:")]
+
+
+def test_four_ranks_that_end_well(launch) -> None:
+    code, out, err = finish(launch("well"))
+    assert (code, err) == (0, "")
+    assert sorted(out.split("\n")) == ["", *(f"rank {rank} is here" for rank in range(4))]
+
+
+def test_virtual_nodes_and_threads_reach_the_ranks(launch) -> None:
+    assert "nodes of 2" in finish(launch("node"))[1]
+    assert "threads 1 1" in finish(launch("threads"))[1]
+
+
+def test_a_user_error_of_one_rank_ends_all(launch) -> None:
+    code, _, err = finish(launch("one_user_error"))
+    assert code == 2
+    assert err.splitlines() == ["craton: error: rank 2: index 99; allowed: less than 10"]
+
+
+def test_the_same_user_error_of_all_ranks_is_told_once(launch) -> None:
+    code, _, err = finish(launch("all_user_errors"))
+    assert code == 2
+    assert len(err.splitlines()) == 1
+    assert "unknown key 'x'" in err
+
+
+def test_a_bug_shows_its_traceback_once_and_ends_all(launch) -> None:
+    code, _, err = finish(launch("bug"))
+    assert code == 1
+    assert err.count("Traceback") == 1
+    assert (
+        len(errors_in(err)) == 1 and "rank 1" in errors_in(err)[0] and "ZeroDivisionError: a bug" in errors_in(err)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("how", "rank", "name"), [("killed", 3, "signal 9 (Killed)"), ("segfault", 1, "signal 11 (Segmentation fault)")]
+)
+def test_a_killed_rank_is_named(launch, tmp_path: Path, how: str, rank: int, name: str) -> None:
+    start = time.monotonic()
+    code, _, err = finish(launch(how))
+    assert time.monotonic() - start < 12
+    assert code == 1
+    [line] = errors_in(err)
+    assert f"rank {rank} (" in line and name in line and str(tmp_path / "results") in line
+    assert "----" not in err
+
+
+def test_an_exit_of_one_rank_ends_all(launch) -> None:
+    code, _, err = finish(launch("exit"))
+    assert code == 7
+    assert errors_in(err) == [line for line in err.splitlines()]
+    assert "rank 1 ended with code 7" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_all_ranks(launch, number: signal.Signals) -> None:
+    job = launch("sleep")
+    assert job.stdout is not None
+    for _ in range(4):
+        job.stdout.readline()
+    ranks = rank_processes(job.pid)
+    job.send_signal(number)
+    code, _, err = finish(job)
+    assert code == 128 + number
+    assert err == "craton: interrupted; all ranks were ended\n"
+    assert len(ranks) == 4
+    assert_gone(ranks)
+
+
+def test_the_ranks_end_when_the_launcher_is_killed(launch) -> None:
+    job = launch("sleep")
+    assert job.stdout is not None
+    for _ in range(4):
+        job.stdout.readline()
+    ranks = rank_processes(job.pid)
+    job.kill()
+    job.wait()
+    assert len(ranks) == 4
+    assert_gone(ranks)
+    job.stdout.close()
+    assert job.stderr is not None
+    job.stderr.close()
+
+
+def rank_processes(launcher: int) -> dict[int, int]:
+    """Process of each rank that a launcher has started."""
+    found: dict[int, int] = {}
+    for mpiexec in children(launcher):
+        for process in children(mpiexec):
+            for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(entry.partition(b"=")[2])] = process
+    return found
+
+
+def children(process: int) -> list[int]:
+    return [
+        int(child)
+        for task in Path(f"/proc/{process}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+
+
+def assert_gone(ranks: dict[int, int], seconds: float = 8) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()):
+        time.sleep(0.1)
+    assert not [pid for pid in ranks.values() if os.path.exists(f"/proc/{pid}")]
+
+
+def test_without_mpiexec(launch, clean_environment: dict[str, str]) -> None:
+    clean_environment["CRATON_MPIEXEC"] = "no-such-mpiexec --option"
+    code, _, err = finish(launch("well"))
+    assert code == 2
+    [line] = err.splitlines()
+    assert "'no-such-mpiexec'" in line and "CRATON_MPIEXEC" in line
+
+
+@pytest.mark.parametrize(
+    ("environment", "size"),
+    [
+        ({}, None),
+        ({"OMPI_COMM_WORLD_SIZE": "4"}, 4),
+        ({"PMI_SIZE": "8", "PMI_RANK": "0"}, 8),
+        ({"PMIX_RANK": "0"}, 0),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}, None),
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_STEP_NUM_TASKS": "4"}, 4),
+    ],
+    ids=["alone", "openmpi", "mpich", "pmix", "batch-script", "srun"],
+)
+def test_who_started_this_process(environment: dict[str, str], size: int | None) -> None:
+    assert launched_size(environment) == size
+
+
+def test_ranks_must_agree_with_the_users_own_mpirun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "4")
+    assert checked_ranks(4) == 4
+    assert checked_ranks(None) is None
+    with pytest.raises(UserError, match="--ranks 2, but this job was started with 4 ranks"):
+        checked_ranks(2)
+    with pytest.raises(UserError, match="--ranks -1"):
+        checked_ranks(-1)

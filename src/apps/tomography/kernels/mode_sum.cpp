@@ -1,0 +1,103 @@
+#include <craton/apps/tomography/kernels/mode_sum.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace craton::tomography {
+
+namespace {
+
+constexpr std::int64_t lanes = 8;
+
+/// One tile of a_k exp(-d t) (cos w t, sin w t); `cosine[j]` is needed always, `sine[j]` for sensitivities.
+struct tile {
+    alignas(64) double cosine[mode_sum_tile];
+    alignas(64) double sine[mode_sum_tile];
+};
+
+/// Turns eight neighbouring samples at once by eight intervals, which has no dependency between lanes.
+void make_tile(double omega, double decay, double amplitude, double t, double interval, tile& out) {
+    const double shrink = std::exp(-decay * interval);
+    const double turn_re = shrink * std::cos(omega * interval);
+    const double turn_im = shrink * std::sin(omega * interval);
+    const double start = amplitude * std::exp(-decay * t);
+    out.cosine[0] = start * std::cos(omega * t);
+    out.sine[0] = start * std::sin(omega * t);
+    double power_re = turn_re;
+    double power_im = turn_im;
+    for (std::int64_t j = 1; j < lanes; ++j) {
+        out.cosine[j] = out.cosine[j - 1] * turn_re - out.sine[j - 1] * turn_im;
+        out.sine[j] = out.cosine[j - 1] * turn_im + out.sine[j - 1] * turn_re;
+        const double re = power_re * turn_re - power_im * turn_im;
+        power_im = power_re * turn_im + power_im * turn_re;
+        power_re = re;
+    }
+    for (std::int64_t j = lanes; j < mode_sum_tile; j += lanes) {
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
+            const double re = out.cosine[j - lanes + lane];
+            const double im = out.sine[j - lanes + lane];
+            out.cosine[j + lane] = re * power_re - im * power_im;
+            out.sine[j + lane] = re * power_im + im * power_re;
+        }
+    }
+}
+
+} // namespace
+
+void mode_sum(const oscillations& modes, std::span<double> g) {
+    const std::int64_t samples = static_cast<std::int64_t>(g.size());
+    tile now;
+    for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
+        const double t = modes.t_first_s + static_cast<double>(first) * modes.interval_s;
+        alignas(64) double sum[mode_sum_tile] = {};
+        for (std::size_t k = 0; k < modes.omega_rad_s.size(); ++k) {
+            make_tile(modes.omega_rad_s[k], modes.decay_per_s[k], modes.amplitude[k], t, modes.interval_s, now);
+            for (std::int64_t j = 0; j < mode_sum_tile; ++j) { sum[j] += now.cosine[j]; }
+        }
+        std::copy_n(sum, std::min(mode_sum_tile, samples - first), g.data() + first);
+    }
+}
+
+void mode_sum_sensitivity(const oscillations& modes, std::span<const double> kernels, std::int64_t columns, std::span<double> g,
+                          std::span<double> sensitivity, std::span<double> scratch) {
+    const std::int64_t samples = static_cast<std::int64_t>(g.size());
+    tile now;
+    for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
+        const double t = modes.t_first_s + static_cast<double>(first) * modes.interval_s;
+        const std::int64_t count = std::min(mode_sum_tile, samples - first);
+        alignas(64) double sum[mode_sum_tile] = {};
+        double* __restrict const by_column = scratch.data(); // columns x tile: the inner loop runs over time without a reduction
+        std::fill_n(by_column, columns * mode_sum_tile, 0.0);
+        for (std::size_t k = 0; k < modes.omega_rad_s.size(); ++k) {
+            make_tile(modes.omega_rad_s[k], modes.decay_per_s[k], modes.amplitude[k], t, modes.interval_s, now);
+            for (std::int64_t j = 0; j < mode_sum_tile; ++j) { sum[j] += now.cosine[j]; }
+            const double* const kernel = kernels.data() + static_cast<std::int64_t>(k) * columns;
+            for (std::int64_t i = 0; i < columns; ++i) {
+                double* __restrict const column = by_column + i * mode_sum_tile;
+                const double weight = kernel[i];
+                for (std::int64_t j = 0; j < mode_sum_tile; ++j) { column[j] += weight * now.sine[j]; }
+            }
+        }
+        std::copy_n(sum, count, g.data() + first);
+        for (std::int64_t j = 0; j < count; ++j) {
+            const double minus_t = -(t + static_cast<double>(j) * modes.interval_s);
+            double* const row = sensitivity.data() + (first + j) * columns;
+            for (std::int64_t i = 0; i < columns; ++i) { row[i] = minus_t * by_column[i * mode_sum_tile + j]; }
+        }
+    }
+}
+
+void expand_panel(std::span<const double> sensitivity, std::int64_t columns, std::span<const double> h, std::span<float> panel) {
+    const std::int64_t samples = static_cast<std::int64_t>(sensitivity.size()) / columns;
+    float* __restrict out = panel.data();
+    for (std::int64_t j = 0; j < samples; ++j) {
+        const double* __restrict const row = sensitivity.data() + j * columns;
+        for (const double weight : h) {
+            for (std::int64_t i = 0; i < columns; ++i) { out[i] = static_cast<float>(weight * row[i]); }
+            out += columns;
+        }
+    }
+}
+
+} // namespace craton::tomography

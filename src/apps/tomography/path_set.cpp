@@ -1,0 +1,141 @@
+#include <craton/apps/tomography/path_set.hpp>
+
+#include <craton/apps/tomography/forward_problem.hpp>
+#include <craton/base/assert.hpp>
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+namespace craton::tomography {
+
+namespace {
+
+constexpr double degree = std::numbers::pi / 180;
+
+[[noreturn]] void refuse(const std::string& who, const char* what, double value, const char* allowed) {
+    throw user_error(fmt::format("{}: {} is {}; allowed: {}", who, what, value, allowed));
+}
+
+void check_position(const std::string& who, double latitude_deg, double longitude_deg) {
+    if (!(latitude_deg >= -90 && latitude_deg <= 90)) { refuse(who, "latitude", latitude_deg, "-90 to 90 degrees"); }
+    if (!(longitude_deg >= -180 && longitude_deg <= 360)) { refuse(who, "longitude", longitude_deg, "-180 to 360 degrees"); }
+}
+
+void check_event(std::size_t index, const event& e) {
+    const std::string who = fmt::format("event {}", index);
+    check_position(who, e.latitude_deg, e.longitude_deg);
+    if (!(e.depth_m >= 0 && e.depth_m <= path_set::max_depth_m)) { refuse(who, "depth", e.depth_m, "0 to 2891000 m"); }
+    if (!(e.half_duration_s >= 0 && std::isfinite(e.half_duration_s))) {
+        refuse(who, "half duration", e.half_duration_s, "0 s or more, finite");
+    }
+    bool all_zero = true;
+    for (std::size_t c = 0; c < e.moment_tensor_Nm.size(); ++c) {
+        if (!std::isfinite(e.moment_tensor_Nm[c])) {
+            refuse(who, fmt::format("moment tensor element {}", c).c_str(), e.moment_tensor_Nm[c], "finite values in N m");
+        }
+        all_zero = all_zero && e.moment_tensor_Nm[c] == 0;
+    }
+    if (all_zero) { throw user_error(who + ": moment tensor is 0 in all elements; allowed: at least one other than 0"); }
+}
+
+void check_request(std::size_t index, const path_request& r, std::size_t events, std::size_t stations) {
+    const auto refuse_index = [index](const char* what, std::int64_t value, std::size_t count) {
+        throw user_error(fmt::format("path {}: {} {} is out of range; allowed: 0 to {}", index, what, value,
+                                     static_cast<std::int64_t>(count) - 1));
+    };
+    if (r.event < 0 || r.event >= static_cast<std::int64_t>(events)) { refuse_index("event", r.event, events); }
+    if (r.station < 0 || r.station >= static_cast<std::int64_t>(stations)) { refuse_index("station", r.station, stations); }
+    const std::string who = fmt::format("path {} (event {}, station {})", index, r.event, r.station);
+    if (r.samples < 1) { throw user_error(fmt::format("{}: number of samples is {}; allowed: 1 or more", who, r.samples)); }
+    if (!(r.sample_interval_s > 0 && std::isfinite(r.sample_interval_s))) {
+        refuse(who, "sample interval", r.sample_interval_s, "above 0 s, finite");
+    }
+    if (!std::isfinite(r.t_first_s)) { refuse(who, "time of the first sample", r.t_first_s, "finite"); }
+}
+
+void check_distance(std::size_t index, const path_request& r, double distance) {
+    const double distance_deg = distance / degree;
+    if (!(distance_deg > path_set::min_distance_deg && distance_deg < 180 - path_set::min_distance_deg)) {
+        refuse(fmt::format("path {} (event {}, station {})", index, r.event, r.station), "distance", distance_deg,
+               "0.5 to 179.5 degrees");
+    }
+}
+
+/// Position on the unit sphere of geographic coordinates.
+unit_vector geographic(double latitude_deg, double longitude_deg) {
+    return position(geocentric_latitude_rad(latitude_deg * degree), longitude_deg * degree);
+}
+
+} // namespace
+
+std::span<const std::int64_t> path::parameters() const {
+    thread_local std::vector<std::int64_t> indices;
+    indices.resize(static_cast<std::size_t>(touched()));
+    parameters(indices);
+    return indices;
+}
+
+void path::parameters(std::span<std::int64_t> out) const {
+    CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == touched());
+    auto at = out.begin();
+    for (const std::int32_t knot : lateral_.knot) {
+        for (std::int64_t i = 0; i < n_radial_; ++i) { *at++ = knot * n_radial_ + i; }
+    }
+}
+
+path_set::path_set(const forward_problem& forward, std::span<const event> events, std::span<const station> stations,
+                   std::span<const path_request> requests) {
+    const auto made = std::make_shared<contents>();
+    made->events.assign(events.begin(), events.end());
+    for (std::size_t e = 0; e < events.size(); ++e) {
+        check_event(e, events[e]);
+        made->event_positions.push_back(geographic(events[e].latitude_deg, events[e].longitude_deg));
+    }
+    for (std::size_t s = 0; s < stations.size(); ++s) {
+        check_position(fmt::format("station {}", s), stations[s].latitude_deg, stations[s].longitude_deg);
+        made->station_positions.push_back(geographic(stations[s].latitude_deg, stations[s].longitude_deg));
+    }
+    made->paths.resize(requests.size());
+    made->offsets.assign(1, 0);
+    const model_basis& basis = forward.basis();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        const path_request& r = requests[i];
+        check_request(i, r, events.size(), stations.size());
+        const unit_vector& from = made->event_positions[static_cast<std::size_t>(r.event)];
+        const unit_vector& to = made->station_positions[static_cast<std::size_t>(r.station)];
+        path& p = made->paths[i];
+        p.request_ = r;
+        p.source_ = &made->events[static_cast<std::size_t>(r.event)];
+        p.distance_rad_ = tomography::distance_rad(from, to);
+        check_distance(i, r, p.distance_rad_);
+        p.azimuth_rad_ = tomography::azimuth_rad(from, to);
+        p.lateral_ = basis.lateral().path_average(from, to);
+        p.n_lateral_ = basis.n_lateral();
+        p.n_radial_ = basis.n_radial();
+        made->offsets.push_back(made->offsets.back() + r.samples);
+    }
+    contents_ = made;
+}
+
+std::vector<double> path_set::coverage(const model_basis& basis) const {
+    std::vector<double> sum(static_cast<std::size_t>(basis.n_lateral()), 0.0);
+    const auto add = [&sum](const sparse_weights& h) {
+        for (std::size_t at = 0; at < h.knot.size(); ++at) { sum[static_cast<std::size_t>(h.knot[at])] += h.value[at]; }
+    };
+    for (const path& p : contents_->paths) {
+        if (p.n_lateral() == basis.n_lateral()) {
+            add(p.lateral());
+        } else {
+            add(basis.lateral().path_average(contents_->event_positions[static_cast<std::size_t>(p.request().event)],
+                                             contents_->station_positions[static_cast<std::size_t>(p.request().station)]));
+        }
+    }
+    return sum;
+}
+
+} // namespace craton::tomography

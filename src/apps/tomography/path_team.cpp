@@ -1,0 +1,71 @@
+#include "path_team.hpp"
+
+#include <craton/base/timer.hpp>
+#include <craton/runtime/idle_backoff.hpp>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace craton::tomography {
+
+namespace {
+constexpr double seconds_between_reports = 0.2;
+}
+
+path_team::path_team(runtime::world& ranks, std::int64_t paths, const team_options& options)
+    : world_(&ranks), paths_(paths), options_(&options), subsets_taken_(ranks) {}
+
+std::int64_t path_team::next_path() {
+    const std::lock_guard lock(mutex_);
+    if (stop_.load(std::memory_order_relaxed)) return -1;
+    if (next_ == subset_end_) {
+        next_ = std::min(paths_, subsets_taken_.fetch_add(1) * options_->subset);
+        subset_end_ = std::min(paths_, next_ + options_->subset);
+    }
+    return next_ < subset_end_ ? next_++ : -1;
+}
+
+void path_team::work_until_done(int thread, const std::function<void(int, std::int64_t)>& work) {
+    try {
+        for (std::int64_t path = next_path(); path >= 0; path = next_path()) work(thread, path);
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        if (!failure_) failure_ = std::current_exception();
+        stop_ = true;
+    }
+    working_.fetch_sub(1, std::memory_order_release);
+}
+
+double path_team::run(const std::function<void(int, std::int64_t)>& work) {
+    working_ = options_->threads;
+    std::vector<std::jthread> team;
+    for (int thread = 0; thread < options_->threads; ++thread) {
+        team.emplace_back([this, thread, &work] { work_until_done(thread, work); });
+    }
+    double poll_s = 0;
+    base::timer since_report;
+    runtime::idle_backoff idle;
+    while (working_.load(std::memory_order_acquire) > 0) {
+        const base::timer clock;
+        if (world_->poll() > 0) {
+            poll_s += clock.seconds();
+            idle.something_happened();
+        } else {
+            idle.pause();
+        }
+        if (options_->progress && world_->rank() == 0 && since_report.seconds() > seconds_between_reports) {
+            options_->progress(std::min(paths_, subsets_taken_.read() * options_->subset), paths_);
+            since_report.restart();
+        }
+    }
+    team.clear(); // joins
+    if (failure_) std::rethrow_exception(failure_);
+    // Nobody may destroy the counter while another rank still asks it.
+    world_->barrier();
+    if (options_->progress && world_->rank() == 0) options_->progress(paths_, paths_);
+    return poll_s;
+}
+
+} // namespace craton::tomography

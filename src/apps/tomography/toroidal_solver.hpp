@@ -1,0 +1,38 @@
+#pragma once
+
+#include <craton/apps/tomography/earth_model.hpp>
+#include <craton/apps/tomography/radial_mesh.hpp>
+
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace craton::tomography {
+
+/// A banded matrix in LAPACK's upper storage, bandwidth = the mesh's order.
+using band = std::vector<double>;
+
+/// The two halves of the strain energy, A + (k^2 - 2) B, weighted by any modulus of the radius:
+/// A = int m (r W' - W)^2 dr, B = int m W^2 dr.
+struct energy {
+    band radial;
+    band tangential;
+
+    [[nodiscard]] double form(double k_squared, std::span<const double> w, int bandwidth) const;
+};
+
+using modulus = std::function<double(const material&)>;
+[[nodiscard]] energy assemble_energy(const earth_model& earth, const radial_mesh& mesh, const modulus& weight);
+/// int rho r^2 W^2 dr.
+[[nodiscard]] band assemble_inertia(const earth_model& earth, const radial_mesh& mesh);
+
+struct eigenpairs {
+    std::vector<double> omega_squared; ///< increasing
+    std::vector<double> vectors;       ///< pairs x unknowns, unit inertia
+};
+
+/// Eigenvalues of A + (k^2 - 2) B = w^2 M in (lower, upper], by LAPACK's banded generalised solver.
+[[nodiscard]] eigenpairs solve_banded(const energy& stiffness, const band& inertia, double k_squared, int bandwidth, double lower,
+                                      double upper);
+
+} // namespace craton::tomography

@@ -1,0 +1,113 @@
+#include <craton/array/convergent_vector.hpp>
+
+#include "index_bins.hpp"
+
+#include <craton/base/error.hpp>
+#include <craton/runtime/stripe_lock.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+
+namespace craton::array {
+
+namespace {
+
+// One lock guards a rank's part: an update of the gradient is short.
+constexpr std::size_t storage_offset_bytes = sizeof(runtime::stripe_lock);
+
+cyclic_dimension checked(std::int64_t size, std::int64_t block, int ranks) {
+    if (size < 1) throw user_error(fmt::format("convergent_vector: size is {}; allowed: 1 or more", size));
+    if (block < 1) throw user_error(fmt::format("convergent_vector: block is {}; allowed: 1 or more", block));
+    return {size, block, ranks};
+}
+
+} // namespace
+
+template <class T>
+convergent_vector<T>::convergent_vector(runtime::world& ranks, std::int64_t size, std::int64_t block)
+    : world_(&ranks), layout_(checked(size, block, ranks.size())),
+      memory_(ranks, storage_offset_bytes + static_cast<std::size_t>(layout_.local_extent(ranks.rank())) * sizeof(T)),
+      handler_(ranks.register_handler([this](const runtime::incoming_message& message) {
+          runtime::payload_reader in(message.payload);
+          const auto count = static_cast<std::size_t>(in.value<std::int64_t>());
+          const auto places = in.array<std::int32_t>(count);
+          add(world_->rank(), places, in.array<T>(count));
+      })) {
+    ranks.barrier();
+}
+
+template <class T> convergent_vector<T>::~convergent_vector() { world_->unregister_handler(handler_); }
+
+template <class T> void convergent_vector<T>::add(int target, std::span<const std::int32_t> places, std::span<const T> values) const {
+    auto* lock = runtime::global_ptr<runtime::stripe_lock>{&memory_, target, 0}.local();
+    T* const to = runtime::global_ptr<T>{&memory_, target, storage_offset_bytes}.local();
+    const std::lock_guard guard(*lock);
+    for (std::size_t a = 0; a < places.size(); ++a) to[places[a]] += values[a];
+}
+
+template <class T> void convergent_vector<T>::update(std::span<const T> values, std::span<const std::int64_t> indices) {
+    if (values.size() != indices.size()) {
+        throw user_error(fmt::format("vector update: {} values but {} indices; allowed: one index per value", values.size(), indices.size()));
+    }
+    for (std::size_t a = 0; a < indices.size(); ++a) {
+        if (indices[a] < 0 || indices[a] >= layout_.extent) {
+            throw user_error(fmt::format("vector update: indices[{}] = {} is out of range; allowed: 0 to {}", a, indices[a], layout_.extent - 1));
+        }
+    }
+    thread_local std::vector<std::int32_t> order;
+    thread_local std::vector<owned_indices> bins;
+    thread_local std::vector<T> part;
+    order.resize(indices.size());
+    std::iota(order.begin(), order.end(), 0);
+    bin_by_owner(indices, order, layout_, bins);
+    for (int target = 0; target < world_->size(); ++target) {
+        const auto& bin = bins[static_cast<std::size_t>(target)];
+        if (bin.size() == 0) continue;
+        part.clear();
+        for (const auto position : bin.position) part.push_back(values[static_cast<std::size_t>(position)]);
+        if (world_->shares_memory_with(target)) {
+            add(target, bin.local, part);
+            continue;
+        }
+        using runtime::payload_writer;
+        auto message = world_->prepare(target, handler_,
+                                       payload_writer::padded<std::int64_t>(1) + payload_writer::padded<std::int32_t>(part.size()) +
+                                           payload_writer::padded<T>(part.size()));
+        payload_writer out(message.payload());
+        out.value(static_cast<std::int64_t>(part.size()));
+        out.array(std::span<const std::int32_t>(bin.local));
+        out.array(std::span<const T>(part));
+        world_->send(std::move(message));
+    }
+}
+
+template <class T> void convergent_vector<T>::commit() { world_->quiesce(); }
+
+template <class T> void convergent_vector<T>::reset() {
+    commit();
+    std::ranges::fill(local(), T{});
+    world_->barrier();
+}
+
+template <class T> std::span<T> convergent_vector<T>::local() {
+    return {runtime::global_ptr<T>{&memory_, world_->rank(), storage_offset_bytes}.local(),
+            static_cast<std::size_t>(layout_.local_extent(world_->rank()))};
+}
+
+template <class T> std::vector<T> convergent_vector<T>::gather() {
+    std::vector<T> whole(static_cast<std::size_t>(layout_.extent), T{});
+    const auto own = local();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        whole[static_cast<std::size_t>(layout_.global(world_->rank(), static_cast<std::int64_t>(i)))] = own[i];
+    }
+    world_->communicator().sum_in_place(std::span(whole));
+    return whole;
+}
+
+template class convergent_vector<float>;
+template class convergent_vector<double>;
+
+} // namespace craton::array

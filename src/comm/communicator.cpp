@@ -1,0 +1,138 @@
+#include <craton/comm/communicator.hpp>
+
+#include <craton/base/assert.hpp>
+#include <craton/base/narrow.hpp>
+#include <craton/comm/environment.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace craton::comm {
+
+namespace {
+
+std::int64_t reduce(std::int64_t value, MPI_Op operation, MPI_Comm comm) {
+    std::int64_t result = 0;
+    MPI_Allreduce(&value, &result, 1, MPI_INT64_T, operation, comm);
+    return result;
+}
+
+// MPI counts in 32 bits: long vectors are summed in slices.
+template <class T> void sum_slices(std::span<T> values, MPI_Datatype type, MPI_Comm comm) {
+    constexpr std::size_t slice = std::size_t{1} << 24;
+    for (std::size_t first = 0; first < values.size(); first += slice) {
+        const auto count = static_cast<int>(std::min(slice, values.size() - first));
+        MPI_Allreduce(MPI_IN_PLACE, values.data() + first, count, type, MPI_SUM, comm);
+    }
+}
+
+} // namespace
+
+communicator communicator::duplicate(MPI_Comm parent) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(parent, &copy);
+    return communicator(copy);
+}
+
+communicator::communicator(MPI_Comm owned) : comm_(owned) {
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+}
+
+communicator::communicator(communicator&& other) noexcept
+    : comm_(std::exchange(other.comm_, MPI_COMM_NULL)), rank_(other.rank_), size_(other.size_) {}
+
+communicator& communicator::operator=(communicator&& other) noexcept {
+    if (this != &other) {
+        release();
+        comm_ = std::exchange(other.comm_, MPI_COMM_NULL);
+        rank_ = other.rank_;
+        size_ = other.size_;
+    }
+    return *this;
+}
+
+communicator::~communicator() { release(); }
+
+void communicator::release() noexcept {
+    if (comm_ != MPI_COMM_NULL && environment::running()) MPI_Comm_free(&comm_);
+    comm_ = MPI_COMM_NULL;
+}
+
+communicator communicator::split(int colour) const {
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split(comm_, colour, rank_, &part);
+    return communicator(part);
+}
+
+communicator communicator::split_shared_memory() const {
+    MPI_Comm part = MPI_COMM_NULL;
+    MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part);
+    return communicator(part);
+}
+
+void communicator::barrier() const { MPI_Barrier(comm_); }
+
+std::int64_t communicator::sum(std::int64_t value) const { return reduce(value, MPI_SUM, comm_); }
+std::int64_t communicator::maximum(std::int64_t value) const { return reduce(value, MPI_MAX, comm_); }
+std::int64_t communicator::minimum(std::int64_t value) const { return reduce(value, MPI_MIN, comm_); }
+
+void communicator::sum_in_place(std::span<double> values) const { sum_slices(values, MPI_DOUBLE, comm_); }
+void communicator::sum_in_place(std::span<float> values) const { sum_slices(values, MPI_FLOAT, comm_); }
+
+std::vector<std::int64_t> communicator::all_gather(std::int64_t value) const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(size_));
+    MPI_Allgather(&value, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm_);
+    return all;
+}
+
+std::string communicator::broadcast(const std::string& value, int root) const {
+    auto length = static_cast<std::int64_t>(value.size());
+    MPI_Bcast(&length, 1, MPI_INT64_T, root, comm_);
+    std::string result = value;
+    result.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(result.data(), base::narrow<int>(length, "broadcast length"), MPI_CHAR, root, comm_);
+    return result;
+}
+
+request communicator::start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const {
+    CRATON_ASSERT(in.size() == out.size());
+    MPI_Request handle = MPI_REQUEST_NULL;
+    MPI_Iallreduce(in.data(), out.data(), static_cast<int>(in.size()), MPI_INT64_T, MPI_SUM, comm_, &handle);
+    return request(handle);
+}
+
+request communicator::start_barrier() const {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    MPI_Ibarrier(comm_, &handle);
+    return request(handle);
+}
+
+request communicator::start_send(std::span<const std::byte> bytes, int target, int tag) const {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    MPI_Issend(bytes.data(), base::narrow<int>(bytes.size(), "message bytes"), MPI_BYTE, target, tag, comm_, &handle);
+    return request(handle);
+}
+
+received_message communicator::try_receive(int tag, std::vector<std::byte>& buffer) const {
+    int there = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message, &status);
+    if (there == 0) return {};
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    const auto size = static_cast<std::size_t>(bytes);
+    if (buffer.size() < size) buffer.resize(size);
+    MPI_Mrecv(buffer.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    return {status.MPI_SOURCE, size};
+}
+
+bool request::test() {
+    if (handle_ == MPI_REQUEST_NULL) return true;
+    int done = 0;
+    MPI_Test(&handle_, &done, MPI_STATUS_IGNORE);
+    return done != 0;
+}
+
+} // namespace craton::comm

@@ -1,0 +1,76 @@
+#include <craton/linalg/blas.hpp>
+
+#include <craton/base/narrow.hpp>
+#include <craton/base/timer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+extern "C" {
+// Only OpenBLAS has these; with another BLAS they stay null.
+[[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] char* openblas_get_corename();
+[[gnu::weak]] char* openblas_get_config();
+
+void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
+            const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
+void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
+            const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
+void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
+            const float* beta, float* c, const int* ldc);
+void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
+            const double* beta, double* c, const int* ldc);
+}
+
+namespace craton::linalg {
+
+void set_blas_threads(int threads) noexcept {
+    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
+}
+
+std::string blas_core() { return openblas_get_corename == nullptr ? "unknown" : openblas_get_corename(); }
+
+std::string blas_configuration() { return openblas_get_config == nullptr ? "unknown" : openblas_get_config(); }
+
+template <class T> double measured_gemm_gflops(int n) {
+    const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
+    const std::vector<T> a(elements, T{1});
+    const std::vector<T> b(elements, T{1});
+    std::vector<T> c(elements, T{0});
+    const T one{1};
+    const T zero{0};
+    double best = 0;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+        const base::timer clock;
+        if constexpr (std::is_same_v<T, float>) {
+            sgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
+        } else {
+            dgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
+        }
+        best = std::max(best, 2.0 * n * n * static_cast<double>(n) / clock.seconds() / 1e9);
+    }
+    return best;
+}
+
+template double measured_gemm_gflops<float>(int);
+template double measured_gemm_gflops<double>(int);
+
+void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c) {
+    const int order = base::narrow<int>(n, "order of a product");
+    const int inner = base::narrow<int>(k, "inner extent of a product");
+    const float one = 1;
+    const float zero = 0;
+    ssyrk_("U", "N", &order, &inner, &one, a, &order, &zero, c, &order);
+}
+
+void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c) {
+    const int order = base::narrow<int>(n, "order of a product");
+    const int inner = base::narrow<int>(k, "inner extent of a product");
+    const double one = 1;
+    const double zero = 0;
+    dsyrk_("U", "N", &order, &inner, &one, a, &order, &zero, c, &order);
+}
+
+} // namespace craton::linalg

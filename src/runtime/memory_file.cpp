@@ -1,0 +1,101 @@
+#include <craton/runtime/memory_file.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace craton::runtime {
+
+namespace {
+
+class file_descriptor {
+  public:
+    explicit file_descriptor(int fd) : fd_(fd) {}
+    ~file_descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    file_descriptor(const file_descriptor&) = delete;
+    file_descriptor& operator=(const file_descriptor&) = delete;
+    [[nodiscard]] int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+std::string last_error(const char* what, std::size_t bytes) {
+    return fmt::format("{} failed for {} bytes of shared memory: {}", what, bytes, std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
+}
+
+} // namespace
+
+memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
+    const std::size_t mapped_bytes = std::max<std::size_t>(bytes, 1);
+    std::string failure;
+
+    const file_descriptor own(::memfd_create("craton-segment", MFD_CLOEXEC));
+    if (own.get() < 0) {
+        failure = last_error("memfd_create", mapped_bytes);
+    } else if (::ftruncate(own.get(), static_cast<off_t>(mapped_bytes)) != 0) {
+        failure = last_error("ftruncate", mapped_bytes);
+    }
+
+    const auto pids = node.all_gather(::getpid());
+    const auto fds = node.all_gather(own.get());
+    const auto sizes = node.all_gather(static_cast<std::int64_t>(mapped_bytes));
+    mappings_.resize(pids.size());
+    for (std::size_t i = 0; i < pids.size() && failure.empty(); ++i) {
+        const auto size = static_cast<std::size_t>(sizes[i]);
+        const bool is_own = static_cast<int>(i) == node.rank();
+        const std::string path = fmt::format("/proc/{}/fd/{}", pids[i], fds[i]);
+        const file_descriptor neighbour(is_own || fds[i] < 0 ? -1 : ::open(path.c_str(), O_RDWR | O_CLOEXEC));
+        const int fd = is_own ? own.get() : neighbour.get();
+        if (fd < 0) {
+            failure = last_error(path.c_str(), size);
+            break;
+        }
+        void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (address == MAP_FAILED) {
+            failure = last_error("mmap", size);
+            break;
+        }
+        mappings_[i] = {static_cast<std::byte*>(address), size};
+    }
+
+    // All descriptors stay open until every neighbour has mapped them (the reduction is the barrier).
+    const int failed_rank = static_cast<int>(node.maximum(failure.empty() ? -1 : node.rank()));
+    if (failed_rank >= 0) {
+        unmap();
+        throw user_error(node.broadcast(failure, failed_rank));
+    }
+}
+
+memory_file::memory_file(memory_file&& other) noexcept : mappings_(std::exchange(other.mappings_, {})) {}
+
+memory_file& memory_file::operator=(memory_file&& other) noexcept {
+    if (this != &other) {
+        unmap();
+        mappings_ = std::exchange(other.mappings_, {});
+    }
+    return *this;
+}
+
+memory_file::~memory_file() { unmap(); }
+
+void memory_file::unmap() noexcept {
+    for (auto& m : mappings_) {
+        if (m.address != nullptr) ::munmap(m.address, m.bytes);
+    }
+    mappings_.clear();
+}
+
+} // namespace craton::runtime

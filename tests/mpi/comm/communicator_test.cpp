@@ -1,0 +1,63 @@
+#include <craton/comm/communicator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace {
+
+using craton::comm::communicator;
+
+TEST(communicator, reductions_and_gather) {
+    const auto world = communicator::world();
+    const std::int64_t n = world.size();
+    EXPECT_EQ(world.sum(world.rank()), n * (n - 1) / 2);
+    EXPECT_EQ(world.maximum(world.rank()), n - 1);
+    EXPECT_EQ(world.minimum(world.rank() + 5), 5);
+    const auto all = world.all_gather(10 * world.rank());
+    ASSERT_EQ(all.size(), static_cast<std::size_t>(n));
+    for (std::size_t r = 0; r < all.size(); ++r) EXPECT_EQ(all[r], static_cast<std::int64_t>(10 * r));
+    std::vector<double> values{1.0, static_cast<double>(world.rank())};
+    world.sum_in_place(std::span(values));
+    EXPECT_EQ(values[0], static_cast<double>(n));
+    EXPECT_EQ(values[1], static_cast<double>(n * (n - 1) / 2));
+}
+
+TEST(communicator, broadcasts_strings_of_any_length) {
+    const auto world = communicator::world();
+    const int root = world.size() - 1;
+    EXPECT_EQ(world.broadcast(world.rank() == root ? "from the last" : "something else", root), "from the last");
+    EXPECT_EQ(world.broadcast(""), "");
+}
+
+TEST(communicator, splits_in_rank_order) {
+    const auto world = communicator::world();
+    const auto half = world.split(world.rank() % 2);
+    EXPECT_EQ(half.rank(), world.rank() / 2);
+    EXPECT_EQ(half.sum(1), half.size());
+    EXPECT_GE(world.split_shared_memory().size(), 1);
+}
+
+TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
+    const auto world = communicator::world();
+    const int target = (world.rank() + 1) % world.size();
+    constexpr int tag = 9;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{3000000}}) {
+        const std::vector<std::byte> sent(size, std::byte{static_cast<unsigned char>(world.rank() + 1)});
+        auto request = world.start_send(sent, target, tag);
+        std::vector<std::byte> buffer;
+        craton::comm::received_message message;
+        while (message.source < 0) message = world.try_receive(tag, buffer);
+        EXPECT_EQ(message.source, (world.rank() + world.size() - 1) % world.size());
+        ASSERT_EQ(message.bytes, size);
+        for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(buffer[i], std::byte{static_cast<unsigned char>(message.source + 1)});
+        while (!request.test()) {}
+        world.barrier();
+    }
+}
+
+} // namespace

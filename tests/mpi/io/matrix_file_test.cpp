@@ -1,0 +1,148 @@
+#include "../deliveries.hpp"
+
+#include <craton/base/error.hpp>
+#include <craton/io/matrix_file.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using array::convergent_matrix;
+namespace fs = std::filesystem;
+
+// One folder for all ranks, removed at the end.
+class matrix_file_test : public testing::Test {
+  protected:
+    matrix_file_test() : communicator_(comm::communicator::world()), world_(communicator_) {
+        folder_ = communicator_.broadcast((fs::temp_directory_path() / ("craton-matrix-file-" + std::to_string(::getpid()))).string());
+        if (communicator_.rank() == 0) fs::create_directories(folder_);
+        communicator_.barrier();
+    }
+    ~matrix_file_test() override {
+        communicator_.barrier();
+        if (communicator_.rank() == 0) fs::remove_all(folder_);
+    }
+    [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
+
+    comm::communicator communicator_;
+    runtime::world world_;
+    std::string folder_;
+};
+
+template <class T> void fill(convergent_matrix<T>& matrix) {
+    const auto& l = matrix.layout();
+    const int me = matrix.ranks().rank();
+    for (std::int64_t j = 0; j < l.local_cols(me); ++j) {
+        for (std::int64_t i = 0; i < l.local_rows(me); ++i) {
+            matrix.local()[static_cast<std::size_t>(i + j * l.leading_dimension(me))] =
+                static_cast<T>(l.rows.global(l.process_row(me), i) * 1000 + l.cols.global(l.process_col(me), j));
+        }
+    }
+    matrix.commit();
+}
+
+template <class T> void expect_filled(const convergent_matrix<T>& matrix) {
+    const auto& l = matrix.layout();
+    const int me = matrix.ranks().rank();
+    for (std::int64_t j = 0; j < l.local_cols(me); ++j) {
+        for (std::int64_t i = 0; i < l.local_rows(me); ++i) {
+            ASSERT_EQ(matrix.local()[static_cast<std::size_t>(i + j * l.leading_dimension(me))],
+                      static_cast<T>(l.rows.global(l.process_row(me), i) * 1000 + l.cols.global(l.process_col(me), j)));
+        }
+    }
+}
+
+template <class Call> void expect_refused(Call call, const std::string& words) {
+    try {
+        call();
+        FAIL() << "nothing was thrown";
+    } catch (const user_error& error) {
+        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+}
+
+TEST_F(matrix_file_test, what_some_ranks_saved_any_other_number_loads) {
+    // Saved by all ranks in one layout, loaded by the first 1, 2, ... ranks in others.
+    for (const auto& [rows, cols, block] : {std::tuple{40, 40, 4}, std::tuple{130, 97, 16}, std::tuple{64, 128, 16}}) {
+        convergent_matrix<float> saved(world_, rows, cols, block, block);
+        fill(saved);
+        io::save_matrix(saved, path("m.h5"), "hessian");
+        for (int ranks = 1; ranks <= communicator_.size(); ++ranks) {
+            const bool takes_part = communicator_.rank() < ranks;
+            const auto some = communicator_.split(takes_part ? 0 : 1);
+            if (takes_part) {
+                runtime::world world(some);
+                convergent_matrix<float> loaded(world, rows, cols, 7, 5, {ranks, 1});
+                io::load_matrix(loaded, path("m.h5"), "hessian");
+                expect_filled(loaded);
+                world.barrier();
+            }
+            communicator_.barrier();
+        }
+    }
+}
+
+TEST_F(matrix_file_test, appended_datasets_stand_beside_each_other) {
+    convergent_matrix<double> a(world_, 50, 50, 8, 8);
+    convergent_matrix<double> b(world_, 30, 20, 4, 4);
+    fill(a);
+    fill(b);
+    io::save_matrix(a, path("two.h5"), "a", {.upper_only = true});
+    io::save_matrix(b, path("two.h5"), "b", {.append = true});
+    a.reset();
+    b.reset();
+    io::load_matrix(a, path("two.h5"), "a");
+    io::load_matrix(b, path("two.h5"), "b");
+    expect_filled(a);
+    expect_filled(b);
+    world_.barrier();
+}
+
+TEST_F(matrix_file_test, load_refuses_on_every_rank_what_does_not_fit) {
+    convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
+    fill(matrix);
+    io::save_matrix(matrix, path("f.h5"), "hessian");
+    convergent_matrix<double> twice(world_, 50, 50, 8, 8);
+    expect_refused([&] { io::load_matrix(twice, path("f.h5"), "hessian"); }, "it holds float32 but the matrix is float64");
+    convergent_matrix<float> smaller(world_, 40, 50, 8, 8);
+    expect_refused([&] { io::load_matrix(smaller, path("f.h5"), "hessian"); }, "it is 50 x 50 but the matrix is 40 x 50");
+    expect_refused([&] { io::load_matrix(matrix, path("f.h5"), "jacobian"); }, "no such dataset");
+    expect_refused([&] { io::load_matrix(matrix, path("none.h5"), "hessian"); }, "there is no such file");
+    if (communicator_.rank() == 0) {
+        fs::copy_file(path("f.h5"), path("short.h5"));
+        fs::resize_file(path("short.h5"), fs::file_size(path("short.h5")) / 2);
+        std::ofstream(path("text.h5")) << "not HDF5";
+    }
+    communicator_.barrier();
+    expect_refused([&] { io::load_matrix(matrix, path("short.h5"), "hessian"); }, "cut short");
+    expect_refused([&] { io::load_matrix(matrix, path("text.h5"), "hessian"); }, "not a whole HDF5 file");
+    expect_filled(matrix); // what was there is as it was
+    world_.barrier();
+}
+
+TEST_F(matrix_file_test, save_refuses_on_every_rank_and_keeps_what_was_there) {
+    convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
+    fill(matrix);
+    expect_refused([&] { io::save_matrix(matrix, path("no/such/m.h5"), "hessian"); }, "there is no folder");
+    io::save_matrix(matrix, path("kept.h5"), "hessian");
+    // A folder in the way of the file that is written aside makes the second save fail after it has begun.
+    if (communicator_.rank() == 0) fs::create_directories(path("kept.h5.partial"));
+    communicator_.barrier();
+    expect_refused([&] { io::save_matrix(matrix, path("kept.h5"), "hessian"); }, "cannot save matrix");
+    matrix.reset();
+    io::load_matrix(matrix, path("kept.h5"), "hessian");
+    expect_filled(matrix);
+    world_.barrier();
+}
+
+} // namespace
