@@ -7,6 +7,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 
 #include <atomic>
@@ -45,7 +46,9 @@ template <class T> nb::ndarray<nb::numpy, T> copy_to_numpy(std::span<const T> va
 template <class Function> nb::ndarray<nb::numpy, double> mapped(std::span<const double> values, Function function) {
     std::vector<double> out;
     out.reserve(values.size());
-    for (const double value : values) { out.push_back(function(value)); }
+    for (const double value : values) {
+        out.push_back(function(value));
+    }
     return to_numpy(std::move(out));
 }
 
@@ -57,7 +60,9 @@ void need_length(const char* what, std::size_t got, std::size_t allowed) {
 
 std::vector<double> knots_of(std::span<const unit_vector> points, double (*coordinate)(const unit_vector&)) {
     std::vector<double> out;
-    for (const unit_vector& p : points) { out.push_back(coordinate(p) / degree); }
+    for (const unit_vector& p : points) {
+        out.push_back(coordinate(p) / degree);
+    }
     return out;
 }
 
@@ -81,7 +86,9 @@ nb::dict arrays_of(const mode_catalogue& modes) {
 
 /// One array of the dictionary, of any number of dimensions, as a vector.
 template <class T> std::vector<T> stored(const nb::dict& arrays, const char* key) {
-    if (!arrays.contains(key)) { throw user_error(std::string("modes: stored arrays lack '") + key + "'"); }
+    if (!arrays.contains(key)) {
+        throw user_error(std::string("modes: stored arrays lack '") + key + "'");
+    }
     nb::ndarray<const T, nb::c_contig, nb::device::cpu> values;
     if (!nb::try_cast(arrays[key], values)) {
         throw user_error(std::string("modes: stored '") + key + "' is no array of the right type; allowed: " +
@@ -112,8 +119,9 @@ std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const n
 }
 
 void bind_earth(nb::module_& m) {
-    nb::class_<earth_model>(m, "EarthModel",
-                            "Spherically symmetric isotropic Earth: polynomial layers (PREM's form, x = r / 6371 km), reference period 1 s.")
+    nb::class_<earth_model>(
+        m, "EarthModel",
+        "Spherically symmetric isotropic Earth: polynomial layers (PREM's form, x = r / 6371 km), reference period 1 s.")
         .def_static("prem_isotropic", &earth_model::prem_isotropic,
                     "Isotropic PREM; the solid outer surface is the ocean floor, 6368 km.")
         .def_static("prem_iso_light", &earth_model::prem_iso_light,
@@ -130,16 +138,18 @@ void bind_earth(nb::module_& m) {
             },
             "radius_m"_a, "below"_a = false,
             "(density kg/m^3, vp m/s, vs m/s, Q_mu); at a discontinuity the value above, or below. UserError outside the Earth.")
-        .def_prop_ro("discontinuities_m", [](const earth_model& earth) { return to_numpy(earth.discontinuities_m()); }, new_array,
-                     "Radii of the boundaries between layers, increasing.");
+        .def_prop_ro(
+            "discontinuities_m", [](const earth_model& earth) { return to_numpy(earth.discontinuities_m()); }, new_array,
+            "Radii of the boundaries between layers, increasing.");
 }
 
 void bind_modes(nb::module_& m) {
-    nb::class_<mode_catalogue>(m, "ModeCatalogue",
-                               "Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions.")
+    nb::class_<mode_catalogue>(
+        m, "ModeCatalogue", "Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions.")
         .def_static(
             "solve",
-            [](const earth_model& earth, double shortest_period_s, bool dispersion, bool attenuation, int order, double element_km) {
+            [](const earth_model& earth, double shortest_period_s, bool dispersion, bool attenuation, int order,
+               double element_km) {
                 const nb::gil_scoped_release release;
                 return std::make_shared<mode_catalogue>(
                     mode_catalogue::solve(earth, {shortest_period_s, dispersion, attenuation, order, element_km}));
@@ -148,17 +158,25 @@ void bind_modes(nb::module_& m) {
             "All modes with periods above shortest_period_s (1 to 2000 s), by radial finite elements of the given polynomial order "
             "(2 to 8) and largest size (1 to 1000 km). UserError when an option is out of range.")
         .def("__len__", &mode_catalogue::size)
-        .def_prop_ro("n", [](const mode_catalogue& c) { return to_numpy(c.arrays().n); }, new_array, "Overtone number of each mode.")
-        .def_prop_ro("l", [](const mode_catalogue& c) { return to_numpy(c.arrays().l); }, new_array, "Angular degree of each mode.")
-        .def_prop_ro("period_s", [](const mode_catalogue& c) {
-                         return mapped(c.arrays().omega_rad_s, [](double omega) { return 2 * std::numbers::pi / omega; });
-                     }, new_array)
-        .def_prop_ro("q", [](const mode_catalogue& c) { return to_numpy(c.arrays().q); }, new_array,
-                     "Quality factor of each mode (infinity without attenuation).")
-        .def_prop_ro("group_velocity_km_s", [](const mode_catalogue& c) {
-                         return mapped(c.arrays().group_velocity_m_s, [](double velocity) { return 1e-3 * velocity; });
-                     }, new_array,
-                     "At the surface radius.")
+        .def_prop_ro(
+            "n", [](const mode_catalogue& c) { return to_numpy(c.arrays().n); }, new_array, "Overtone number of each mode.")
+        .def_prop_ro(
+            "l", [](const mode_catalogue& c) { return to_numpy(c.arrays().l); }, new_array, "Angular degree of each mode.")
+        .def_prop_ro(
+            "period_s",
+            [](const mode_catalogue& c) {
+                return mapped(c.arrays().omega_rad_s, [](double omega) { return 2 * std::numbers::pi / omega; });
+            },
+            new_array)
+        .def_prop_ro(
+            "q", [](const mode_catalogue& c) { return to_numpy(c.arrays().q); }, new_array,
+            "Quality factor of each mode (infinity without attenuation).")
+        .def_prop_ro(
+            "group_velocity_km_s",
+            [](const mode_catalogue& c) {
+                return mapped(c.arrays().group_velocity_m_s, [](double velocity) { return 1e-3 * velocity; });
+            },
+            new_array, "At the surface radius.")
         .def(
             "eigenfunction",
             [](const mode_catalogue& c, std::int64_t index, const f64_in& radius_m) {
@@ -206,8 +224,9 @@ auto radial_values(const model_basis& basis, const f64_in& radius_m) {
 }
 
 void bind_basis(nb::module_& m) {
-    nb::class_<model_basis>(m, "ModelBasis",
-                            "dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines.")
+    nb::class_<model_basis>(
+        m, "ModelBasis",
+        "dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines.")
         .def(
             "__init__",
             [](model_basis* self, int level, const f64_in& radial_knots_m) {
@@ -215,22 +234,29 @@ void bind_basis(nb::module_& m) {
                 new (self) model_basis(level, std::vector<double>(knots.begin(), knots.end()));
             },
             "level"_a, "radial_knots_m"_a,
-            "level L = 1..8: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron. radial_knots_m: at least 4, increasing, one B-spline per "
+            "level L = 1..8: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron. radial_knots_m: at least 4, increasing, one "
+            "B-spline per "
             "knot (clamped ends). UserError otherwise.")
         .def_prop_ro("n_lateral", &model_basis::n_lateral)
         .def_prop_ro("n_radial", &model_basis::n_radial)
         .def_prop_ro("size", &model_basis::size)
-        .def_prop_ro("latitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &latitude_rad)); }, new_array,
-                     "Geocentric latitude of each lateral knot.")
-        .def_prop_ro("longitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &longitude_rad)); }, new_array)
+        .def_prop_ro(
+            "latitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &latitude_rad)); }, new_array,
+            "Geocentric latitude of each lateral knot.")
+        .def_prop_ro(
+            "longitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &longitude_rad)); },
+            new_array)
         .def_prop_ro("spacing_rad", [](const model_basis& b) { return b.lateral().spacing_rad(); })
-        .def_prop_ro("radial_knots_m", [](const model_basis& b) { return copy_to_numpy(b.radial().knots_m()); }, new_array)
-        .def("radial_values", &radial_values, "radius_m"_a, "B_i at each radius, shape (len(radius_m), n_radial); 0 beyond the knots.")
+        .def_prop_ro(
+            "radial_knots_m", [](const model_basis& b) { return copy_to_numpy(b.radial().knots_m()); }, new_array)
+        .def("radial_values", &radial_values, "radius_m"_a,
+             "B_i at each radius, shape (len(radius_m), n_radial); 0 beyond the knots.")
         .def("lateral_weights", &lateral_weights, "latitude_deg"_a, "longitude_deg"_a,
              "CSR (offsets, knot, value) of S_a at each point (geocentric latitude).")
         .def(
             "evaluate",
-            [](const model_basis& b, const f64_in& model, const f64_in& latitude_deg, const f64_in& longitude_deg, const f64_in& radius_m) {
+            [](const model_basis& b, const f64_in& model, const f64_in& latitude_deg, const f64_in& longitude_deg,
+               const f64_in& radius_m) {
                 return to_numpy(b.evaluate(view(model), view(latitude_deg), view(longitude_deg), view(radius_m)));
             },
             "model"_a, "latitude_deg"_a, "longitude_deg"_a, "radius_m"_a,
@@ -250,16 +276,20 @@ std::vector<event> events_from(const f64_in& latitude_deg, const f64_in& longitu
     std::vector<event> events(count);
     for (std::size_t e = 0; e < count; ++e) {
         const double* const m = moment_tensor_Nm.data() + 6 * e;
-        events[e] = {latitude_deg.data()[e],      longitude_deg.data()[e],        depth_m.data()[e],
-                     {m[0], m[1], m[2], m[3], m[4], m[5]}, half_duration_s.data()[e]};
+        events[e] = {latitude_deg.data()[e],
+                     longitude_deg.data()[e],
+                     depth_m.data()[e],
+                     {m[0], m[1], m[2], m[3], m[4], m[5]},
+                     half_duration_s.data()[e]};
     }
     return events;
 }
 
-void make_path_set(path_set* self, const forward_problem& forward, const f64_in& event_latitude_deg, const f64_in& event_longitude_deg,
-                   const f64_in& event_depth_m, const f64_matrix_in& moment_tensor_Nm, const f64_in& half_duration_s,
-                   const f64_in& station_latitude_deg, const f64_in& station_longitude_deg, const i64_in& event_index,
-                   const i64_in& station_index, const f64_in& t_first_s, const f64_in& sample_interval_s, const i64_in& samples) {
+void make_path_set(path_set* self, const forward_problem& forward, const f64_in& event_latitude_deg,
+                   const f64_in& event_longitude_deg, const f64_in& event_depth_m, const f64_matrix_in& moment_tensor_Nm,
+                   const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
+                   const i64_in& event_index, const i64_in& station_index, const f64_in& t_first_s, double sample_interval_s,
+                   const i64_in& samples) {
     const auto events = events_from(event_latitude_deg, event_longitude_deg, event_depth_m, moment_tensor_Nm, half_duration_s);
     need_length("station_longitude_deg", station_longitude_deg.size(), station_latitude_deg.size());
     std::vector<station> stations(station_latitude_deg.size());
@@ -269,12 +299,10 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
     const std::size_t count = event_index.size();
     need_length("station", station_index.size(), count);
     need_length("t_first_s", t_first_s.size(), count);
-    need_length("sample_interval_s", sample_interval_s.size(), count);
     need_length("samples", samples.size(), count);
     std::vector<path_request> requests(count);
     for (std::size_t p = 0; p < count; ++p) {
-        requests[p] = {event_index.data()[p], station_index.data()[p], t_first_s.data()[p], sample_interval_s.data()[p],
-                       samples.data()[p]};
+        requests[p] = {event_index.data()[p], station_index.data()[p], t_first_s.data()[p], sample_interval_s, samples.data()[p]};
     }
     const nb::gil_scoped_release release;
     new (self) path_set(forward, events, stations, requests);
@@ -310,7 +338,9 @@ std::vector<double> all_seismograms(const forward_problem& forward, const path_s
         throw user_error("seismograms: paths " + std::to_string(first) + " to " + std::to_string(last) + " of " +
                          std::to_string(paths.size()) + "; allowed: 0 <= first <= last <= " + std::to_string(paths.size()));
     }
-    if (threads < 1) { throw user_error("seismograms: threads is " + std::to_string(threads) + "; allowed: 1 or more"); }
+    if (threads < 1) {
+        throw user_error("seismograms: threads is " + std::to_string(threads) + "; allowed: 1 or more");
+    }
     std::vector<double> out(static_cast<std::size_t>(paths.offset(last) - paths.offset(first)));
     std::atomic<std::int64_t> next{first};
     std::exception_ptr failure;
@@ -329,55 +359,74 @@ std::vector<double> all_seismograms(const forward_problem& forward, const path_s
     };
     {
         std::vector<std::jthread> team;
-        for (int t = 1; t < threads; ++t) { team.emplace_back(work); }
+        for (int t = 1; t < threads; ++t) {
+            team.emplace_back(work);
+        }
         work();
     }
-    if (failure) { std::rethrow_exception(failure); }
+    if (failure) {
+        std::rethrow_exception(failure);
+    }
     return out;
 }
 
 void bind_forward(nb::module_& m) {
     nb::class_<path>(m, "Path", "One source, one receiver, one time window.")
         .def_prop_ro("k", &path::samples, "Number of samples.")
-        .def_prop_ro("times_s", [](const path& p) {
-                         std::vector<double> times;
-                         for (std::int64_t j = 0; j < p.samples(); ++j) {
-                             times.push_back(p.request().t_first_s + static_cast<double>(j) * p.request().sample_interval_s);
-                         }
-                         return to_numpy(std::move(times));
-                     }, new_array,
-                     "After the origin time.")
+        .def_prop_ro(
+            "times_s",
+            [](const path& p) {
+                std::vector<double> times;
+                for (std::int64_t j = 0; j < p.samples(); ++j) {
+                    times.push_back(p.request().t_first_s + static_cast<double>(j) * p.request().sample_interval_s);
+                }
+                return to_numpy(std::move(times));
+            },
+            new_array, "After the origin time.")
         .def_prop_ro("distance_rad", &path::distance_rad)
         .def_prop_ro("azimuth_rad", &path::azimuth_rad, "At the source, clockwise from north.")
-        .def_prop_ro("lateral_knots", [](const path& p) {
-                         return to_numpy(std::vector<std::int64_t>(p.lateral().knot.begin(), p.lateral().knot.end()));
-                     }, new_array)
-        .def_prop_ro("lateral_weights", [](const path& p) { return to_numpy(p.lateral().value); }, new_array,
-                     "(1/Delta) times the integral of S_a along the minor arc.");
+        .def_prop_ro(
+            "lateral_knots",
+            [](const path& p) { return to_numpy(std::vector<std::int64_t>(p.lateral().knot.begin(), p.lateral().knot.end())); },
+            new_array)
+        .def_prop_ro(
+            "lateral_weights", [](const path& p) { return to_numpy(p.lateral().value); }, new_array,
+            "(1/Delta) times the integral of S_a along the minor arc.");
 
-    nb::class_<forward_problem> forward(m, "ForwardProblem",
-                                        "g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation "
-                                        "with exponentiated frequency shifts. Immutable: every method may be called from any thread.");
+    nb::class_<forward_problem> forward(
+        m, "ForwardProblem",
+        "g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation "
+        "with exponentiated frequency shifts. Immutable: every method may be called from any thread.");
 
     nb::class_<path_set>(m, "PathSet", "All source-receiver paths of an inversion: geometry, excitation, time window. Immutable.")
         .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
              "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
              "t_first_s"_a, "sample_interval_s"_a, "samples"_a,
-             "Per event: position, depth below 6371 km and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per station: "
-             "position. Per path: event index, station index, first sample's time after the origin time, sample interval, number of "
-             "samples. Geographic latitudes; converted to geocentric inside. UserError names the event, station or path, the value and "
+             "Per event: position, depth below 6371 km and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per "
+             "station: "
+             "position. Per path: event index, station index, first sample's time after the origin time, number of samples. One "
+             "sample "
+             "interval (s) for all. Geographic latitudes; converted to geocentric inside. UserError names the event, station or "
+             "path, the value and "
              "the allowed range.")
         .def("__len__", &path_set::size)
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal)
-        .def_prop_ro("offsets", [](const path_set& p) { return copy_to_numpy(p.offsets()); }, new_array,
-                     "Where each path's samples start in a concatenated vector; len + 1 entries.")
-        .def_prop_ro("distance_rad", [](const path_set& p) {
-                         std::vector<double> out;
-                         for (std::int64_t i = 0; i < p.size(); ++i) { out.push_back(p[i].distance_rad()); }
-                         return to_numpy(std::move(out));
-                     }, new_array)
-        .def("coverage", [](const path_set& p, const model_basis& basis) { return to_numpy(p.coverage(basis)); }, "basis"_a,
-             "Per lateral knot: the sum over paths of the path-average weight h (dimensionless).");
+        .def_prop_ro(
+            "offsets", [](const path_set& p) { return copy_to_numpy(p.offsets()); }, new_array,
+            "Where each path's samples start in a concatenated vector; len + 1 entries.")
+        .def_prop_ro(
+            "distance_rad",
+            [](const path_set& p) {
+                std::vector<double> out;
+                for (std::int64_t i = 0; i < p.size(); ++i) {
+                    out.push_back(p[i].distance_rad());
+                }
+                return to_numpy(std::move(out));
+            },
+            new_array)
+        .def(
+            "coverage", [](const path_set& p, const model_basis& basis) { return to_numpy(p.coverage(basis)); }, "basis"_a,
+            "Per lateral knot: the sum over paths of the path-average weight h (dimensionless).");
 
     forward
         .def(
@@ -388,7 +437,8 @@ void bind_forward(nb::module_& m) {
                 new (self) forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4});
             },
             "modes"_a, "basis"_a, "filter_periods_s"_a,
-            "filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3. UserError when they do "
+            "filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3. UserError "
+            "when they do "
             "not decrease, when T4 is below the catalogue's shortest period, or when the radial knots miss mantle and crust.")
         .def_prop_ro("basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); })
         .def_prop_ro("modes", [](const forward_problem& f) { return std::const_pointer_cast<mode_catalogue>(f.shared_modes()); })
@@ -403,13 +453,15 @@ void bind_forward(nb::module_& m) {
                 return to_numpy(std::move(g));
             },
             "path"_a, "model"_a,
-            "Transverse displacement in metres, path.k samples; positive clockwise about the source seen from above (to the right of the "
+            "Transverse displacement in metres, path.k samples; positive clockwise about the source seen from above (to the right "
+            "of the "
             "direction of propagation, as ObsPy's transverse component). UserError when the model's length is not basis.size.")
         .def("panel", &panel_of, "path"_a, "model"_a,
              "(G_(i) as float32, k x n for the n touched parameters; their indices, ascending). UserError as in seismogram.")
         .def(
             "seismograms",
-            [](const forward_problem& f, const path_set& paths, std::int64_t first, std::int64_t last, const f64_in& model, int threads) {
+            [](const forward_problem& f, const path_set& paths, std::int64_t first, std::int64_t last, const f64_in& model,
+               int threads) {
                 std::vector<double> out;
                 {
                     const nb::gil_scoped_release release;
@@ -418,7 +470,8 @@ void bind_forward(nb::module_& m) {
                 return to_numpy(std::move(out));
             },
             "paths"_a, "first"_a, "last"_a, "model"_a, "threads"_a = 1,
-            "Samples of paths first..last-1, one after the other. GIL released. UserError for a range outside the set, threads < 1, or a "
+            "Samples of paths first..last-1, one after the other. GIL released. UserError for a range outside the set, threads < "
+            "1, or a "
             "model of another length than basis.size.");
 }
 

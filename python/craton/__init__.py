@@ -75,7 +75,7 @@ __version__: str = _extension.build_info()["version"]
 
 def build_info() -> dict[str, str]:
     """version, commit, compiler, flags, build_type, mpi, blas, hdf5, scalapack of the extension."""
-    return _extension.build_info()
+    return dict(_extension.build_info())
 
 
 def check_mpi() -> None:
@@ -113,7 +113,8 @@ def ConvergentMatrix(
 
 def ConvergentVector(world: World, size: int, block: int = 64) -> ConvergentVector_f64:
     """A distributed vector to which any thread of any rank adds at any time. Collective."""
-    return _extension.ConvergentVector_f64(world, size, block=block)
+    vector: ConvergentVector_f64 = _extension.ConvergentVector_f64(world, size, block=block)
+    return vector
 
 
 def Cholesky(matrix: ConvergentMatrix_f32 | ConvergentMatrix_f64) -> Any:

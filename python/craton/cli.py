@@ -175,11 +175,12 @@ def solve(
     if not hessian.is_file():
         raise UserError(f"{hessian}: no such file; allowed: hessian.h5 of a run")
     if _must_launch(ranks):
+        _prior(prior or [], hessian)
         _launch(ranks, None, output)
     comm = _communicator()
+    settings = _agreed(comm, lambda: _prior(prior or [], hessian))
     from craton.tomography import solve as solver
 
-    settings = _agreed(comm, lambda: _prior(prior or [], hessian))
     solver.solve(hessian, settings, output, comm, precision)
 
 
@@ -249,8 +250,10 @@ def bench(
         raise UserError(
             f"--json {json_file}: no such folder {json_file.absolute().parent}; allowed: a file in a folder that exists"
         )
-    if _must_launch(ranks):
-        _launch(ranks, ranks_per_node, None)
+    checked_ranks(ranks)
+    if launched_size() is None:
+        # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
+        _launch(ranks or 1, ranks_per_node, None)
     comm = _communicator()
     records = registry.measure(benchmark, comm, threads=threads, repeats=repeats, ranks_per_node=ranks_per_node or 0)
     if comm.rank == 0:
@@ -330,7 +333,8 @@ def _agreed(comm: MPI.Comm, read: Callable[[], Result]) -> Result:
     value, wrong = comm.bcast(result, root=0)
     if wrong is not None:
         raise UserError(wrong)
-    return value
+    agreed: Result = value
+    return agreed
 
 
 def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:

@@ -31,7 +31,10 @@ SECONDS_BETWEEN_LINES = 10.0
 def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
     """A console that knows whether a person watches: under `--ranks` the launcher says so; ranks cannot see it."""
     told = os.environ.get(TERMINAL)
-    return Console(stderr=stderr, quiet=quiet, force_terminal=None if told is None else told == "1", highlight=False)
+    console = Console(stderr=stderr, quiet=quiet, force_terminal=None if told is None else told == "1", highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = 140  # a file or a pipe has no edge to wrap at; tables need one
+    return console
 
 
 def rate_text(rate: float, unit: str) -> str:

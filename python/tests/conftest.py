@@ -15,10 +15,10 @@ def small_config(tmp_path_factory):
     return (
         load_config(EXAMPLE)
         .replaced("run", directory=str(tmp_path_factory.mktemp("runs") / "small-run"))
+        .replaced("data", filter_periods_s=(400.0, 250.0, 150.0, 120.0), sample_interval_s=15.0)
         .replaced("modes", shortest_period_s=120.0, cache=str(tmp_path_factory.mktemp("modes")))
         .replaced("basis", lateral_level=3, radial=6, radial_depths_km=())
         .replaced("paths", maximum=200)
-        .replaced("data", filter_periods_s=(400.0, 250.0, 150.0, 120.0), sample_interval_s=15.0)
         .replaced("target", checkerboard_degree=5, checkerboard_depth_nodes=1, plume_radius_km=1200.0)
         .replaced("prior", correlation_km=1500.0, correlation_depth_km=500.0)
         .replaced("inversion", max_iterations=3)

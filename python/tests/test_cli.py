@@ -122,6 +122,18 @@ def test_doctor_notices_kernels_for_an_ancient_processor() -> None:
     assert "export OPENBLAS_CORETYPE=" in kernels["advice"]
 
 
+def test_two_mpi_libraries_in_one_process_are_refused() -> None:
+    other = (
+        "import types, craton; "
+        "craton._extension = types.SimpleNamespace(mpi_library_version=lambda: 'MPICH Version: 4.0.2\\n'); "
+        "craton.World"
+    )
+    done = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, timeout=60, check=False)
+    message = done.stderr.splitlines()[-1]
+    assert message.startswith("ImportError: craton was built with 'MPICH Version: 4.0.2' but mpi4py with ")
+    assert "pip install --no-binary mpi4py --force-reinstall mpi4py" in message
+
+
 def test_bench_lists_the_benchmarks() -> None:
     done = craton("bench")
     assert done.returncode == 0

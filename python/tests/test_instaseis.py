@@ -77,10 +77,10 @@ def records():
     count = FINE * samples
     index = np.arange(PAIRS)
     paths = _craton.PathSet(forward, geographic_deg(lat), lon, depth_m, moment, np.zeros(PAIRS), geographic_deg(station_lat), station_lon,
-                            index, index, np.full(PAIRS, -shift), np.full(PAIRS, dt / FINE), np.full(PAIRS, count))
+                            index, index, np.full(PAIRS, -shift), dt / FINE, np.full(PAIRS, count))
     # The step response from rest: g lacks the static offset, which without attenuation is -g(0).
     origin = _craton.PathSet(forward, geographic_deg(lat), lon, depth_m, moment, np.zeros(PAIRS), geographic_deg(station_lat), station_lon,
-                             index, index, np.zeros(PAIRS), np.ones(PAIRS), np.ones(PAIRS, dtype=np.int64))
+                             index, index, np.zeros(PAIRS), 1.0, np.ones(PAIRS, dtype=np.int64))
     model = np.zeros(basis.size)
     ours = forward.seismograms(paths, 0, PAIRS, model).reshape(PAIRS, count)
     ours = ours - forward.seismograms(origin, 0, PAIRS, model)[:, None]

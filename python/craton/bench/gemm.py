@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from craton import _craton
 from craton.bench.registry import Measurement, Run, benchmark
 
-SIDE = 1536
+SIDE = 1024
 
 
 @benchmark("gemm", f"matrix products of side {SIDE} by the linked BLAS, all ranks at once", limit="NumPy's own BLAS")
@@ -27,10 +29,10 @@ def gemm(run: Run) -> Iterator[Measurement]:
         yield Measurement(name, rates, "GFLOP/s", limits)
 
 
-def _numpy_gflops_per_thread(dtype: type) -> float:
+def _numpy_gflops_per_thread(dtype: type[np.floating[Any]]) -> float:
     """The best of three products by NumPy, divided by the threads that it uses."""
     threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1
-    a = np.ones((SIDE, SIDE), dtype=dtype)
+    a: NDArray[Any] = np.ones((SIDE, SIDE), dtype=dtype)
     out = np.empty_like(a)
     seconds = []
     for _ in range(3):

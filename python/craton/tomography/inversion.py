@@ -265,7 +265,7 @@ class Inversion:
     # ---------------------------------------------------------------------------------------------------------- files
 
     def save_hessian(self, gradient: f64, linearised_at: int) -> None:
-        """Collective: hessian.h5 with all that `craton tomography solve` needs; it replaces the last one when complete."""
+        """Collective: hessian.h5 with all that `craton tomography solve` needs; replaces the last one when complete."""
         with self.phases("save"):
             aside = self.folder.hessian.with_name("hessian.h5.new")
             self.hessian.save(str(aside), "hessian", symmetric=True)
@@ -351,7 +351,8 @@ class Inversion:
             found = self.record.correlation
             self.say(
                 f"correlation of the recovered dlnVs with the filtered target: {found.overall:.3f} "
-                f"at the {found.knots} lateral knots whose path coverage is in the upper half, {found.all_knots:.3f} at all"
+                f"at the {found.knots} lateral knots whose path coverage is in the upper half, "
+                f"{found.all_knots:.3f} at all"
             )
         self.record.finished = True
         self.save_progress({**fits, "coverage": coverage})
@@ -393,8 +394,8 @@ def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:
         knots_m[0], knots_m[-1] = bottom_m, top_m
         if np.any(np.diff(knots_m) <= 0.0):
             raise UserError(
-                f"{config.source}: [basis] radial_depths_km = {list(config.basis.radial_depths_km)}; allowed: all but the "
-                f"first and last between the solid surface, {EARTH_RADIUS_KM - top_m / 1e3:g} km, and the core, "
+                f"{config.source}: [basis] radial_depths_km = {list(config.basis.radial_depths_km)}; allowed: all but "
+                f"the first and last between the solid surface, {EARTH_RADIUS_KM - top_m / 1e3:g} km, and the core, "
                 f"{EARTH_RADIUS_KM - bottom_m / 1e3:g} km"
             )
     return _craton.ModelBasis(config.basis.lateral_level, knots_m)

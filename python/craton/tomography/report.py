@@ -477,7 +477,8 @@ def iteration_table(record: RunRecord) -> str:
     rows = [
         [
             str(entry.iteration), f"{entry.chi_data:.6g}", f"{entry.chi_prior:.6g}",
-            f"{100 * entry.variance_reduction:.2f}%", f"{100 * entry.residual_reduction:.2f}%", f"{entry.step_length:g}" if entry.iteration else "",
+            f"{100 * entry.variance_reduction:.2f}%", f"{100 * entry.residual_reduction:.2f}%",
+            f"{entry.step_length:g}" if entry.iteration else "",
             f"{entry.assemble_s:.2f}" if entry.iteration else "", f"{entry.solve_s:.2f}" if entry.iteration else "",
             f"{entry.paths_per_s:.0f}" if entry.iteration else "",
         ]
@@ -548,7 +549,8 @@ def sections(results: Results) -> list[str]:
         ),
         iteration_table(record),
         '<p class="muted">Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction '
-        "is relative to the starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the data's uncertainty.</p>",
+        "is relative to the starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the "
+        "data's uncertainty.</p>",
         "<h2>Model</h2>",
         picture(
             model_maps(results),
@@ -572,8 +574,8 @@ def sections(results: Results) -> list[str]:
         "<h2>Path coverage</h2>",
         picture(
             coverage_figure(results),
-            "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations and "
-            "up to 300 of the paths; tinted where the coverage is above its median.",
+            "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
+            "and up to 300 of the paths; tinted where the coverage is above its median.",
         ),
         "<h2>Waveforms</h2>",
         picture(

@@ -63,22 +63,30 @@ earth_model earth_model::prem_iso_light() {
 }
 
 earth_model earth_model::by_name(std::string_view name) {
-    if (name == "prem_isotropic") { return prem_isotropic(); }
-    if (name == "prem_iso_light") { return prem_iso_light(); }
+    if (name == "prem_isotropic") {
+        return prem_isotropic();
+    }
+    if (name == "prem_iso_light") {
+        return prem_iso_light();
+    }
     throw user_error(fmt::format("earth model: '{}' is unknown; allowed: prem_isotropic, prem_iso_light", name));
 }
 
 double earth_model::cmb_radius_m() const {
     double radius = 0;
     for (const earth_layer& layer : layers_) {
-        if (layer.evaluate(layer.outer_radius_m).vs_m_s == 0) { radius = layer.outer_radius_m; }
+        if (layer.evaluate(layer.outer_radius_m).vs_m_s == 0) {
+            radius = layer.outer_radius_m;
+        }
     }
     return radius;
 }
 
 std::vector<double> earth_model::discontinuities_m() const {
     std::vector<double> boundaries;
-    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) { boundaries.push_back(layers_[i].outer_radius_m); }
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+        boundaries.push_back(layers_[i].outer_radius_m);
+    }
     return boundaries;
 }
 
@@ -88,7 +96,9 @@ material earth_model::evaluate(double radius_m, bool below) const {
             fmt::format("earth model {}: radius {} m is outside; allowed: 0 to {} m", name_, radius_m, surface_radius_m()));
     }
     for (const earth_layer& layer : layers_) {
-        if (radius_m < layer.outer_radius_m || (below && radius_m == layer.outer_radius_m)) { return layer.evaluate(radius_m); }
+        if (radius_m < layer.outer_radius_m || (below && radius_m == layer.outer_radius_m)) {
+            return layer.evaluate(radius_m);
+        }
     }
     return layers_.back().evaluate(radius_m);
 }

@@ -26,16 +26,24 @@ double band_pass_gain(const std::array<double, 4>& periods_s, double frequency_H
     const double f2 = 1 / periods_s[1];
     const double f3 = 1 / periods_s[2];
     const double f4 = 1 / periods_s[3];
-    if (frequency_Hz <= f1 || frequency_Hz >= f4) { return 0; }
-    if (frequency_Hz < f2) { return 0.5 * (1 - std::cos(pi * (frequency_Hz - f1) / (f2 - f1))); }
-    if (frequency_Hz > f3) { return 0.5 * (1 + std::cos(pi * (frequency_Hz - f3) / (f4 - f3))); }
+    if (frequency_Hz <= f1 || frequency_Hz >= f4) {
+        return 0;
+    }
+    if (frequency_Hz < f2) {
+        return 0.5 * (1 - std::cos(pi * (frequency_Hz - f1) / (f2 - f1)));
+    }
+    if (frequency_Hz > f3) {
+        return 0.5 * (1 + std::cos(pi * (frequency_Hz - f3) / (f4 - f3)));
+    }
     return 1;
 }
 
 /// Spectrum of a triangle of unit area and the given half width: the moment rate of the centroid catalogues.
 double triangle_gain(double omega_rad_s, double half_duration_s) {
     const double x = 0.5 * omega_rad_s * half_duration_s;
-    if (x < 1e-8) { return 1; } // sinc differs from 1 by x^2 / 6
+    if (x < 1e-8) {
+        return 1;
+    } // sinc differs from 1 by x^2 / 6
     const double sinc = std::sin(x) / x;
     return sinc * sinc;
 }
@@ -47,8 +55,9 @@ void check_periods(const std::array<double, 4>& t, double shortest_period_s) {
             fmt::format("filter: periods ({}, {}, {}, {}) s; allowed: finite, positive and decreasing", t[0], t[1], t[2], t[3]));
     }
     if (t[3] < shortest_period_s * (1 - 1e-12)) {
-        throw user_error(fmt::format("filter: its shortest period, {} s, needs modes that the catalogue lacks; allowed: {} s or more", t[3],
-                                     shortest_period_s));
+        throw user_error(
+            fmt::format("filter: its shortest period, {} s, needs modes that the catalogue lacks; allowed: {} s or more", t[3],
+                        shortest_period_s));
     }
 }
 
@@ -94,13 +103,14 @@ forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, st
     const earth_model& earth = modes_->earth();
     const auto knots = basis_->radial().knots_m();
     if (knots.front() >= earth.surface_radius_m() || knots.back() <= earth.cmb_radius_m()) {
-        throw user_error(fmt::format("model basis: radial knots from {} to {} m do not reach into mantle and crust; allowed: {} to {} m",
-                                     knots.front(), knots.back(), earth.cmb_radius_m(), earth.surface_radius_m()));
+        throw user_error(
+            fmt::format("model basis: radial knots from {} to {} m do not reach into mantle and crust; allowed: {} to {} m",
+                        knots.front(), knots.back(), earth.cmb_radius_m(), earth.surface_radius_m()));
     }
     select_modes(filter_periods_s);
     if (omega_.empty()) {
-        throw user_error(fmt::format("filter: no toroidal mode has a period between {} and {} s", filter_periods_s[3],
-                                     filter_periods_s[0]));
+        throw user_error(
+            fmt::format("filter: no toroidal mode has a period between {} and {} s", filter_periods_s[3], filter_periods_s[0]));
     }
     integrate_kernels();
 }
@@ -110,7 +120,9 @@ void forward_problem::select_modes(const std::array<double, 4>& filter_periods_s
     for (std::size_t k = 0; k < all.n.size(); ++k) {
         const double omega = all.omega_rad_s[k];
         const double gain = band_pass_gain(filter_periods_s, omega / (2 * pi));
-        if (gain == 0) { continue; }
+        if (gain == 0) {
+            continue;
+        }
         const double degree = static_cast<double>(all.l[k]);
         const double k_squared = degree * (degree + 1);
         const double surface = modes_->eigenvector(static_cast<std::int64_t>(k)).back();
@@ -148,7 +160,8 @@ void forward_problem::integrate_kernels() {
                 lagrange(nodes, r, values, slopes);
                 basis_->radial().evaluate(r, splines);
                 for (std::size_t k = 0; k < omega_.size(); ++k) {
-                    const auto nodal = modes_->eigenvector(index_[k]).subspan(static_cast<std::size_t>(e) * (functions - 1), functions);
+                    const auto nodal =
+                        modes_->eigenvector(index_[k]).subspan(static_cast<std::size_t>(e) * (functions - 1), functions);
                     double w = 0;
                     double slope = 0;
                     for (std::size_t a = 0; a < functions; ++a) {
@@ -208,8 +221,8 @@ void forward_problem::prepare(const path& path, std::span<const double> model, s
             slope += slopes[a] * nodal[a];
         }
         const std::size_t l = static_cast<std::size_t>(all.l[static_cast<std::size_t>(index_[k])]);
-        const double shape = (slope - w / radius) * pattern.order_1 * work.legendre_1[l] +
-                             w / radius * pattern.order_2 * work.legendre_2[l];
+        const double shape =
+            (slope - w / radius) * pattern.order_1 * work.legendre_1[l] + w / radius * pattern.order_2 * work.legendre_2[l];
         work.amplitude[k] = gain_[k] * triangle_gain(omega_[k], path.source().half_duration_s) * shape;
     }
 
@@ -217,12 +230,16 @@ void forward_problem::prepare(const path& path, std::span<const double> model, s
     const sparse_weights& h = path.lateral();
     for (std::size_t at = 0; at < h.knot.size(); ++at) {
         const double* const knot = model.data() + static_cast<std::size_t>(h.knot[at]) * columns;
-        for (std::size_t i = 0; i < columns; ++i) { work.profile[i] += h.value[at] * knot[i]; }
+        for (std::size_t i = 0; i < columns; ++i) {
+            work.profile[i] += h.value[at] * knot[i];
+        }
     }
     work.omega.resize(modes);
     for (std::size_t k = 0; k < modes; ++k) {
         double shift = 0;
-        for (std::size_t i = 0; i < columns; ++i) { shift += kernels_[k * columns + i] * work.profile[i]; }
+        for (std::size_t i = 0; i < columns; ++i) {
+            shift += kernels_[k * columns + i] * work.profile[i];
+        }
         work.omega[k] = omega_[k] + shift;
     }
 }
@@ -252,7 +269,8 @@ void forward_problem::panel(const path& path, std::span<const double> model, std
     expand_panel(work.sensitivity, basis_->n_radial(), path.lateral().value, panel);
 }
 
-void forward_problem::apply(const path& path, std::span<const double> model, std::span<const double> dm, std::span<double> out) const {
+void forward_problem::apply(const path& path, std::span<const double> model, std::span<const double> dm,
+                            std::span<double> out) const {
     check(path, dm);
     scratch& work = thread_scratch();
     sensitivity(path, model, out, work);
@@ -266,7 +284,9 @@ void forward_problem::apply(const path& path, std::span<const double> model, std
     }
     for (std::size_t j = 0; j < out.size(); ++j) {
         double sum = 0;
-        for (std::size_t i = 0; i < columns; ++i) { sum += work.sensitivity[j * columns + i] * average[i]; }
+        for (std::size_t i = 0; i < columns; ++i) {
+            sum += work.sensitivity[j * columns + i] * average[i];
+        }
         out[j] = sum;
     }
 }
@@ -281,7 +301,9 @@ void forward_problem::apply_transpose(const path& path, std::span<const double> 
     const std::size_t columns = static_cast<std::size_t>(basis_->n_radial());
     std::vector<double> profile(columns, 0.0);
     for (std::size_t j = 0; j < residual.size(); ++j) {
-        for (std::size_t i = 0; i < columns; ++i) { profile[i] += work.sensitivity[j * columns + i] * residual[j]; }
+        for (std::size_t i = 0; i < columns; ++i) {
+            profile[i] += work.sensitivity[j * columns + i] * residual[j];
+        }
     }
     const sparse_weights& h = path.lateral();
     for (std::size_t at = 0; at < h.knot.size(); ++at) {

@@ -29,8 +29,12 @@ triangulation icosahedron() {
     const double ring = std::atan(0.5);
     const double fifth = 2 * std::numbers::pi / 5;
     out.vertices.push_back({0, 0, 1});
-    for (int i = 0; i < 5; ++i) { out.vertices.push_back(position(ring, fifth * i)); }
-    for (int i = 0; i < 5; ++i) { out.vertices.push_back(position(-ring, fifth * (i + 0.5))); }
+    for (int i = 0; i < 5; ++i) {
+        out.vertices.push_back(position(ring, fifth * i));
+    }
+    for (int i = 0; i < 5; ++i) {
+        out.vertices.push_back(position(-ring, fifth * (i + 0.5)));
+    }
     out.vertices.push_back({0, 0, -1});
     for (std::int32_t i = 0; i < 5; ++i) {
         const std::int32_t next = (i + 1) % 5;
@@ -88,7 +92,9 @@ lateral_splines::lateral_splines(int level) : level_(level), spacing_rad_(0) {
     }
     spacing_rad_ = spacing_deg[static_cast<std::size_t>(level - 1)] * std::numbers::pi / 180;
     triangulation mesh = icosahedron();
-    for (int l = 1; l < level; ++l) { mesh = subdivide(mesh); }
+    for (int l = 1; l < level; ++l) {
+        mesh = subdivide(mesh);
+    }
     knots_ = std::move(mesh.vertices);
     sort_into_cells();
 }
@@ -105,8 +111,12 @@ void lateral_splines::sort_into_cells() {
         return static_cast<std::size_t>((cell_of(p.x) * cells_per_axis_ + cell_of(p.y)) * cells_per_axis_ + cell_of(p.z));
     };
     cell_start_.assign(static_cast<std::size_t>(cells_per_axis_ * cells_per_axis_ * cells_per_axis_) + 1, 0);
-    for (const unit_vector& knot : knots_) { ++cell_start_[flat(knot) + 1]; }
-    for (std::size_t c = 1; c < cell_start_.size(); ++c) { cell_start_[c] += cell_start_[c - 1]; }
+    for (const unit_vector& knot : knots_) {
+        ++cell_start_[flat(knot) + 1];
+    }
+    for (std::size_t c = 1; c < cell_start_.size(); ++c) {
+        cell_start_[c] += cell_start_[c - 1];
+    }
     cell_knots_.resize(knots_.size());
     std::vector<std::int32_t> next(cell_start_.begin(), cell_start_.end() - 1);
     for (std::size_t a = 0; a < knots_.size(); ++a) {
@@ -135,7 +145,9 @@ template <class Visit> void lateral_splines::visit_neighbours(const unit_vector&
                 if (chord < longest) {
                     const double angle = 2 * std::asin(std::min(1.0, 0.5 * std::sqrt(chord)));
                     const double value = spherical_spline(angle / spacing_rad_);
-                    if (value > 0) { visit(knot, value); }
+                    if (value > 0) {
+                        visit(knot, value);
+                    }
                 }
             }
         }
@@ -156,13 +168,14 @@ void lateral_splines::weights_at(const unit_vector& point, sparse_weights& out) 
 
 sparse_weights lateral_splines::path_average(const unit_vector& from, const unit_vector& to) const {
     // Four Gauss points per half spacing: on average one every spacing / 8. The splines' third derivative jumps at one and two
-    // spacings, which limits the error to about 1e-6 of h.
+    // spacings, which limits the error to a few 1e-6.
     constexpr std::size_t points_per_panel = 4;
     std::array<double, points_per_panel> points{};
     std::array<double, points_per_panel> weights{};
     gauss_legendre(points, weights);
     const great_circle_arc arc(from, to);
-    const std::int64_t panels = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(arc.length_rad() / (0.5 * spacing_rad_))));
+    const std::int64_t panels =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(arc.length_rad() / (0.5 * spacing_rad_))));
     const double half = 0.5 / static_cast<double>(panels); // half a panel, as a fraction of the arc
     std::unordered_map<std::int32_t, double> sums;
     for (std::int64_t p = 0; p < panels; ++p) {

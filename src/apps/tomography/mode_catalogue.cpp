@@ -46,7 +46,8 @@ class dispersive_problem {
           stiffness_(assemble_energy(earth, mesh, [this](const material& at) { return dispersed_shear_modulus_Pa(at, centre_); })),
           elastic_(assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa(); })),
           loss_(assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa() / at.q_mu; })),
-          loss_squared_(assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa() / (at.q_mu * at.q_mu); })) {}
+          loss_squared_(
+              assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa() / (at.q_mu * at.q_mu); })) {}
 
     [[nodiscard]] eigenpairs solve(double k_squared, double upper) const {
         const double lowest = 2 * pi / longest_period_s;
@@ -103,7 +104,9 @@ void append(mode_arrays& out, std::int64_t n, std::int64_t l, const dispersive_p
     out.group_velocity_m_s.push_back(radius * mode.d_omega_d_degree);
     // LAPACK's sign is arbitrary; positive at the surface makes catalogues comparable.
     const double sign = vector.back() < 0 ? -1 : 1;
-    for (const double value : vector) { out.eigenvectors.push_back(sign * value); }
+    for (const double value : vector) {
+        out.eigenvectors.push_back(sign * value);
+    }
 }
 
 void check_stored(const earth_model& earth, const mode_arrays& a) {
@@ -114,17 +117,18 @@ void check_stored(const earth_model& earth, const mode_arrays& a) {
         throw user_error(fmt::format("modes: stored element order {} is out of range; allowed: 2 to {}", a.order, max_order));
     }
     if (!consistent) {
-        throw user_error(fmt::format("modes: stored arrays contradict each other: {} modes of {} nodes need {} eigenvector values, got {}",
-                                     modes, a.nodes_m.size(), modes * a.nodes_m.size(), a.eigenvectors.size()));
+        throw user_error(
+            fmt::format("modes: stored arrays contradict each other: {} modes of {} nodes need {} eigenvector values, got {}",
+                        modes, a.nodes_m.size(), modes * a.nodes_m.size(), a.eigenvectors.size()));
     }
     if (a.nodes_m.empty() || a.nodes_m.front() != earth.cmb_radius_m() || a.nodes_m.back() != earth.surface_radius_m()) {
-        throw user_error(fmt::format("modes: stored nodes do not span the mantle and crust of {}: {} to {} m are needed", earth.name(),
-                                     earth.cmb_radius_m(), earth.surface_radius_m()));
+        throw user_error(fmt::format("modes: stored nodes do not span the mantle and crust of {}: {} to {} m are needed",
+                                     earth.name(), earth.cmb_radius_m(), earth.surface_radius_m()));
     }
     for (std::size_t i = 0; i < modes; ++i) {
         if (a.l[i] < 1 || a.n[i] < 0 || !(a.omega_rad_s[i] > 0) || !std::isfinite(a.omega_rad_s[i]) || !(a.q[i] > 0)) {
-            throw user_error(fmt::format("modes: stored mode {} is no toroidal mode: n = {}, l = {}, w = {} rad/s, Q = {}", i, a.n[i],
-                                         a.l[i], a.omega_rad_s[i], a.q[i]));
+            throw user_error(fmt::format("modes: stored mode {} is no toroidal mode: n = {}, l = {}, w = {} rad/s, Q = {}", i,
+                                         a.n[i], a.l[i], a.omega_rad_s[i], a.q[i]));
         }
     }
 }
@@ -148,12 +152,16 @@ mode_catalogue mode_catalogue::solve(const earth_model& earth, const mode_option
         const double degree = static_cast<double>(l);
         const eigenpairs pairs = problem.solve(degree * (degree + 1), margin * margin);
         // Frequencies increase with the degree on every branch, so the first degree without modes is the last; l = 1 lacks n = 0.
-        if (pairs.omega_squared.empty() && l > 1) { break; }
+        if (pairs.omega_squared.empty() && l > 1) {
+            break;
+        }
         for (std::size_t i = 0; i < pairs.omega_squared.size(); ++i) {
             const auto vector = std::span(pairs.vectors).subspan(i * unknowns, unknowns);
             const auto mode = problem.own_frequency(degree, pairs.omega_squared[i], vector);
             const std::int64_t overtone = static_cast<std::int64_t>(i) + (l == 1 ? 1 : 0);
-            if (mode.omega < limit) { append(out, overtone, l, mode, earth.surface_radius_m(), vector); }
+            if (mode.omega < limit) {
+                append(out, overtone, l, mode, earth.surface_radius_m(), vector);
+            }
         }
     }
     return {earth, std::move(out)};
@@ -199,7 +207,9 @@ std::vector<double> toroidal_frequencies(const earth_model& earth, double degree
     const dispersive_problem problem(earth, mesh, elastic);
     const double limit = 2 * pi / options.shortest_period_s;
     std::vector<double> omega = problem.solve(degree * (degree + 1), limit * limit).omega_squared;
-    for (double& value : omega) { value = std::sqrt(value); }
+    for (double& value : omega) {
+        value = std::sqrt(value);
+    }
     return omega;
 }
 

@@ -14,8 +14,9 @@ std::vector<double> model_basis::evaluate(std::span<const double> model, std::sp
         throw user_error(fmt::format("model basis: the model has {} parameters; allowed: {}", model.size(), size()));
     }
     if (latitude_deg.size() != longitude_deg.size() || latitude_deg.size() != radius_m.size()) {
-        throw user_error(fmt::format("model basis: {} latitudes, {} longitudes and {} radii do not make points; allowed: equally many",
-                                     latitude_deg.size(), longitude_deg.size(), radius_m.size()));
+        throw user_error(
+            fmt::format("model basis: {} latitudes, {} longitudes and {} radii do not make points; allowed: equally many",
+                        latitude_deg.size(), longitude_deg.size(), radius_m.size()));
     }
     constexpr double degree = std::numbers::pi / 180;
     const std::size_t columns = static_cast<std::size_t>(n_radial());
@@ -28,7 +29,9 @@ std::vector<double> model_basis::evaluate(std::span<const double> model, std::sp
         for (std::size_t at = 0; at < lateral.knot.size(); ++at) {
             const double* const profile = model.data() + static_cast<std::size_t>(lateral.knot[at]) * columns;
             double value = 0;
-            for (std::size_t i = 0; i < columns; ++i) { value += profile[i] * splines[i]; }
+            for (std::size_t i = 0; i < columns; ++i) {
+                value += profile[i] * splines[i];
+            }
             out[p] += lateral.value[at] * value;
         }
     }

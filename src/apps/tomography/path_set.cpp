@@ -22,14 +22,20 @@ constexpr double degree = std::numbers::pi / 180;
 }
 
 void check_position(const std::string& who, double latitude_deg, double longitude_deg) {
-    if (!(latitude_deg >= -90 && latitude_deg <= 90)) { refuse(who, "latitude", latitude_deg, "-90 to 90 degrees"); }
-    if (!(longitude_deg >= -180 && longitude_deg <= 360)) { refuse(who, "longitude", longitude_deg, "-180 to 360 degrees"); }
+    if (!(latitude_deg >= -90 && latitude_deg <= 90)) {
+        refuse(who, "latitude", latitude_deg, "-90 to 90 degrees");
+    }
+    if (!(longitude_deg >= -180 && longitude_deg <= 360)) {
+        refuse(who, "longitude", longitude_deg, "-180 to 360 degrees");
+    }
 }
 
 void check_event(std::size_t index, const event& e) {
     const std::string who = fmt::format("event {}", index);
     check_position(who, e.latitude_deg, e.longitude_deg);
-    if (!(e.depth_m >= 0 && e.depth_m <= path_set::max_depth_m)) { refuse(who, "depth", e.depth_m, "0 to 2891000 m"); }
+    if (!(e.depth_m >= 0 && e.depth_m <= path_set::max_depth_m)) {
+        refuse(who, "depth", e.depth_m, "0 to 2891000 m");
+    }
     if (!(e.half_duration_s >= 0 && std::isfinite(e.half_duration_s))) {
         refuse(who, "half duration", e.half_duration_s, "0 s or more, finite");
     }
@@ -40,7 +46,9 @@ void check_event(std::size_t index, const event& e) {
         }
         all_zero = all_zero && e.moment_tensor_Nm[c] == 0;
     }
-    if (all_zero) { throw user_error(who + ": moment tensor is 0 in all elements; allowed: at least one other than 0"); }
+    if (all_zero) {
+        throw user_error(who + ": moment tensor is 0 in all elements; allowed: at least one other than 0");
+    }
 }
 
 void check_request(std::size_t index, const path_request& r, std::size_t events, std::size_t stations) {
@@ -48,14 +56,22 @@ void check_request(std::size_t index, const path_request& r, std::size_t events,
         throw user_error(fmt::format("path {}: {} {} is out of range; allowed: 0 to {}", index, what, value,
                                      static_cast<std::int64_t>(count) - 1));
     };
-    if (r.event < 0 || r.event >= static_cast<std::int64_t>(events)) { refuse_index("event", r.event, events); }
-    if (r.station < 0 || r.station >= static_cast<std::int64_t>(stations)) { refuse_index("station", r.station, stations); }
+    if (r.event < 0 || r.event >= static_cast<std::int64_t>(events)) {
+        refuse_index("event", r.event, events);
+    }
+    if (r.station < 0 || r.station >= static_cast<std::int64_t>(stations)) {
+        refuse_index("station", r.station, stations);
+    }
     const std::string who = fmt::format("path {} (event {}, station {})", index, r.event, r.station);
-    if (r.samples < 1) { throw user_error(fmt::format("{}: number of samples is {}; allowed: 1 or more", who, r.samples)); }
+    if (r.samples < 1) {
+        throw user_error(fmt::format("{}: number of samples is {}; allowed: 1 or more", who, r.samples));
+    }
     if (!(r.sample_interval_s > 0 && std::isfinite(r.sample_interval_s))) {
         refuse(who, "sample interval", r.sample_interval_s, "above 0 s, finite");
     }
-    if (!std::isfinite(r.t_first_s)) { refuse(who, "time of the first sample", r.t_first_s, "finite"); }
+    if (!std::isfinite(r.t_first_s)) {
+        refuse(who, "time of the first sample", r.t_first_s, "finite");
+    }
 }
 
 void check_distance(std::size_t index, const path_request& r, double distance) {
@@ -84,7 +100,9 @@ void path::parameters(std::span<std::int64_t> out) const {
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == touched());
     auto at = out.begin();
     for (const std::int32_t knot : lateral_.knot) {
-        for (std::int64_t i = 0; i < n_radial_; ++i) { *at++ = knot * n_radial_ + i; }
+        for (std::int64_t i = 0; i < n_radial_; ++i) {
+            *at++ = knot * n_radial_ + i;
+        }
     }
 }
 
@@ -125,7 +143,9 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
 std::vector<double> path_set::coverage(const model_basis& basis) const {
     std::vector<double> sum(static_cast<std::size_t>(basis.n_lateral()), 0.0);
     const auto add = [&sum](const sparse_weights& h) {
-        for (std::size_t at = 0; at < h.knot.size(); ++at) { sum[static_cast<std::size_t>(h.knot[at])] += h.value[at]; }
+        for (std::size_t at = 0; at < h.knot.size(); ++at) {
+            sum[static_cast<std::size_t>(h.knot[at])] += h.value[at];
+        }
     };
     for (const path& p : contents_->paths) {
         if (p.n_lateral() == basis.n_lateral()) {

@@ -16,13 +16,17 @@ radial_mesh radial_mesh::build(const earth_model& earth, int order, double eleme
     gauss_lobatto(points);
     std::vector<double> nodes{earth.cmb_radius_m()};
     for (const earth_layer& layer : earth.layers()) {
-        if (layer.inner_radius_m < earth.cmb_radius_m()) { continue; }
+        if (layer.inner_radius_m < earth.cmb_radius_m()) {
+            continue;
+        }
         const double thickness = layer.outer_radius_m - layer.inner_radius_m;
         const int count = static_cast<int>(std::ceil(thickness / element_m));
         for (int e = 0; e < count; ++e) {
             const double bottom = layer.inner_radius_m + thickness * e / count;
             const double height = thickness / count;
-            for (std::size_t p = 1; p + 1 < points.size(); ++p) { nodes.push_back(bottom + 0.5 * height * (1 + points[p])); }
+            for (std::size_t p = 1; p + 1 < points.size(); ++p) {
+                nodes.push_back(bottom + 0.5 * height * (1 + points[p]));
+            }
             nodes.push_back(e + 1 == count ? layer.outer_radius_m : bottom + height);
         }
     }
@@ -31,9 +35,10 @@ radial_mesh radial_mesh::build(const earth_model& earth, int order, double eleme
 
 radial_mesh::radial_mesh(std::vector<double> nodes_m, int order) : nodes_m_(std::move(nodes_m)), order_(order) {
     const bool whole = order_ >= 1 && nodes_m_.size() > 1 && (nodes_m_.size() - 1) % static_cast<std::size_t>(order_) == 0;
-    if (!whole || std::adjacent_find(nodes_m_.begin(), nodes_m_.end(), [](double a, double b) { return !(a < b); }) != nodes_m_.end()) {
-        throw user_error(fmt::format("radial mesh: {} nodes are not increasing radii of whole elements of order {}", nodes_m_.size(),
-                                     order_));
+    if (!whole ||
+        std::adjacent_find(nodes_m_.begin(), nodes_m_.end(), [](double a, double b) { return !(a < b); }) != nodes_m_.end()) {
+        throw user_error(
+            fmt::format("radial mesh: {} nodes are not increasing radii of whole elements of order {}", nodes_m_.size(), order_));
     }
 }
 

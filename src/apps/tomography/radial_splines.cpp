@@ -19,8 +19,8 @@ radial_splines::radial_splines(std::vector<double> knots_m) : knots_m_(std::move
     for (std::size_t i = 0; i < knots_m_.size(); ++i) {
         const bool increasing = i == 0 ? knots_m_[i] > 0 : knots_m_[i] > knots_m_[i - 1];
         if (!increasing || !std::isfinite(knots_m_[i])) {
-            throw user_error(fmt::format("model basis: radial knot {} is {} m; allowed: positive, finite and above the knot before it", i,
-                                         knots_m_[i]));
+            throw user_error(fmt::format(
+                "model basis: radial knot {} is {} m; allowed: positive, finite and above the knot before it", i, knots_m_[i]));
         }
     }
     clamped_m_.assign(4, knots_m_.front());
@@ -32,7 +32,9 @@ std::vector<double> radial_splines::breaks_m() const { return {clamped_m_.begin(
 
 void radial_splines::evaluate(double radius_m, std::span<double> values) const {
     std::fill(values.begin(), values.end(), 0.0);
-    if (radius_m < knots_m_.front() || radius_m > knots_m_.back()) { return; }
+    if (radius_m < knots_m_.front() || radius_m > knots_m_.back()) {
+        return;
+    }
     std::array<double, 4> four{};
     const std::int64_t first = cubic_b_splines(clamped_m_, radius_m, four);
     std::copy(four.begin(), four.end(), values.begin() + first);

@@ -11,10 +11,10 @@
 #include <stdexcept>
 
 // The hidden lengths of the character arguments close the list, as gfortran passes them.
-extern "C" void dsbgvx_(const char* jobz, const char* range, const char* uplo, const int* n, const int* ka, const int* kb, double* ab,
-                        const int* ldab, double* bb, const int* ldbb, double* q, const int* ldq, const double* vl, const double* vu,
-                        const int* il, const int* iu, const double* abstol, int* m, double* w, double* z, const int* ldz,
-                        double* work, int* iwork, int* ifail, int* info, std::size_t, std::size_t, std::size_t);
+extern "C" void dsbgvx_(const char* jobz, const char* range, const char* uplo, const int* n, const int* ka, const int* kb,
+                        double* ab, const int* ldab, double* bb, const int* ldbb, double* q, const int* ldq, const double* vl,
+                        const double* vu, const int* il, const int* iu, const double* abstol, int* m, double* w, double* z,
+                        const int* ldz, double* work, int* iwork, int* ifail, int* info, std::size_t, std::size_t, std::size_t);
 
 namespace craton::tomography {
 
@@ -88,7 +88,9 @@ eigenpairs solve_banded(const energy& stiffness, const band& inertia, double k_s
     const int rows = bandwidth + 1;
     const int n = static_cast<int>(inertia.size()) / rows;
     band a(inertia.size()); // both matrices are overwritten
-    for (std::size_t i = 0; i < a.size(); ++i) { a[i] = stiffness.radial[i] + (k_squared - 2) * stiffness.tangential[i]; }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        a[i] = stiffness.radial[i] + (k_squared - 2) * stiffness.tangential[i];
+    }
     band b = inertia;
     const std::size_t un = static_cast<std::size_t>(n);
     std::vector<double> q(un * un), z(un * un), w(un), work(7 * un);
@@ -99,7 +101,9 @@ eigenpairs solve_banded(const energy& stiffness, const band& inertia, double k_s
     int info = 0;
     dsbgvx_("V", "V", "U", &n, &bandwidth, &bandwidth, a.data(), &rows, b.data(), &rows, q.data(), &n, &lower, &upper, &unused,
             &unused, &tightest, &found, w.data(), z.data(), &n, work.data(), iwork.data(), ifail.data(), &info, 1, 1, 1);
-    if (info != 0) { throw std::runtime_error(fmt::format("dsbgvx failed at k^2 = {}: info = {}", k_squared, info)); }
+    if (info != 0) {
+        throw std::runtime_error(fmt::format("dsbgvx failed at k^2 = {}: info = {}", k_squared, info));
+    }
     const std::size_t pairs = static_cast<std::size_t>(found);
     w.resize(pairs);
     z.resize(pairs * un);

@@ -43,7 +43,11 @@ double azimuth_rad(const unit_vector& from, const unit_vector& to) {
     const unit_vector east{-sin_lon, cos_lon, 0};
     const unit_vector north{-from.z * cos_lon, -from.z * sin_lon, horizontal};
     const double angle = std::atan2(dot(to, east), dot(to, north));
-    return angle < 0 ? angle + 2 * std::numbers::pi : angle;
+    if (angle >= 0) {
+        return angle;
+    }
+    const double turned = angle + 2 * std::numbers::pi;
+    return turned < 2 * std::numbers::pi ? turned : 0.0; // a tiny negative angle rounds to the full turn
 }
 
 great_circle_arc::great_circle_arc(const unit_vector& from, const unit_vector& to)

@@ -53,7 +53,9 @@ void mode_sum(const oscillations& modes, std::span<double> g) {
         alignas(64) double sum[mode_sum_tile] = {};
         for (std::size_t k = 0; k < modes.omega_rad_s.size(); ++k) {
             make_tile(modes.omega_rad_s[k], modes.decay_per_s[k], modes.amplitude[k], t, modes.interval_s, now);
-            for (std::int64_t j = 0; j < mode_sum_tile; ++j) { sum[j] += now.cosine[j]; }
+            for (std::int64_t j = 0; j < mode_sum_tile; ++j) {
+                sum[j] += now.cosine[j];
+            }
         }
         std::copy_n(sum, std::min(mode_sum_tile, samples - first), g.data() + first);
     }
@@ -71,19 +73,25 @@ void mode_sum_sensitivity(const oscillations& modes, std::span<const double> ker
         std::fill_n(by_column, columns * mode_sum_tile, 0.0);
         for (std::size_t k = 0; k < modes.omega_rad_s.size(); ++k) {
             make_tile(modes.omega_rad_s[k], modes.decay_per_s[k], modes.amplitude[k], t, modes.interval_s, now);
-            for (std::int64_t j = 0; j < mode_sum_tile; ++j) { sum[j] += now.cosine[j]; }
+            for (std::int64_t j = 0; j < mode_sum_tile; ++j) {
+                sum[j] += now.cosine[j];
+            }
             const double* const kernel = kernels.data() + static_cast<std::int64_t>(k) * columns;
             for (std::int64_t i = 0; i < columns; ++i) {
                 double* __restrict const column = by_column + i * mode_sum_tile;
                 const double weight = kernel[i];
-                for (std::int64_t j = 0; j < mode_sum_tile; ++j) { column[j] += weight * now.sine[j]; }
+                for (std::int64_t j = 0; j < mode_sum_tile; ++j) {
+                    column[j] += weight * now.sine[j];
+                }
             }
         }
         std::copy_n(sum, count, g.data() + first);
         for (std::int64_t j = 0; j < count; ++j) {
             const double minus_t = -(t + static_cast<double>(j) * modes.interval_s);
             double* const row = sensitivity.data() + (first + j) * columns;
-            for (std::int64_t i = 0; i < columns; ++i) { row[i] = minus_t * by_column[i * mode_sum_tile + j]; }
+            for (std::int64_t i = 0; i < columns; ++i) {
+                row[i] = minus_t * by_column[i * mode_sum_tile + j];
+            }
         }
     }
 }
@@ -94,7 +102,9 @@ void expand_panel(std::span<const double> sensitivity, std::int64_t columns, std
     for (std::int64_t j = 0; j < samples; ++j) {
         const double* __restrict const row = sensitivity.data() + j * columns;
         for (const double weight : h) {
-            for (std::int64_t i = 0; i < columns; ++i) { out[i] = static_cast<float>(weight * row[i]); }
+            for (std::int64_t i = 0; i < columns; ++i) {
+                out[i] = static_cast<float>(weight * row[i]);
+            }
             out += columns;
         }
     }

@@ -1,0 +1,93 @@
+#include <craton/apps/tomography/earth_model.hpp>
+
+#include "expect_user_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace craton::tomography {
+namespace {
+
+using testing::expect_user_error;
+
+TEST(earth_model, prem_has_the_mass_and_moment_of_inertia_of_the_earth) {
+    const earth_model earth = earth_model::prem_isotropic();
+    double mass = 0;
+    double moment = 0;
+    const int steps = 100000;
+    const double dr = earth.surface_radius_m() / steps;
+    for (int i = 0; i < steps; ++i) {
+        const double r = (i + 0.5) * dr;
+        const double shell = 4 * std::numbers::pi * r * r * dr * earth.evaluate(r).density_kg_m3;
+        mass += shell;
+        moment += 2.0 / 3 * shell * r * r;
+    }
+    mass += 4 * std::numbers::pi * std::pow(6.3695e6, 2) * 3e3 * 1020; // the ocean, which the model leaves out
+    EXPECT_NEAR(mass, 5.974e24, 0.002e24);
+    EXPECT_NEAR(moment / (mass * earth_radius_m * earth_radius_m), 0.3308, 2e-4);
+}
+
+TEST(earth_model, values_at_the_tabulated_radii_of_prem) {
+    const earth_model earth = earth_model::prem_isotropic();
+    // Dziewonski & Anderson (1981), Table II, which was computed before the coefficients were rounded for Table I: 1e-5.
+    EXPECT_NEAR(earth.evaluate(3480e3).density_kg_m3, 5566.45, 0.01);
+    EXPECT_NEAR(earth.evaluate(3480e3).vs_m_s, 7264.66, 0.01);
+    EXPECT_NEAR(earth.evaluate(3480e3, true).density_kg_m3, 9903.49, 0.1);
+    EXPECT_EQ(earth.evaluate(3480e3, true).vs_m_s, 0);
+    EXPECT_NEAR(earth.evaluate(5701e3, true).vs_m_s, 5945.08, 0.1);
+    EXPECT_NEAR(earth.evaluate(5701e3).vs_m_s, 5570.20, 0.1);
+    EXPECT_NEAR(earth.evaluate(5971e3).vp_m_s, 8905.22, 0.1);
+    EXPECT_NEAR(earth.evaluate(6151e3, true).density_kg_m3, 3435.78, 0.1);
+    EXPECT_NEAR(earth.evaluate(6151e3).vs_m_s, 4418.85, 0.1);
+    EXPECT_EQ(earth.evaluate(4000e3).q_mu, 312);
+    EXPECT_EQ(earth.evaluate(5900e3).q_mu, 143);
+    EXPECT_EQ(earth.evaluate(6200e3).q_mu, 80);
+    EXPECT_EQ(earth.evaluate(6300e3).q_mu, 600);
+    EXPECT_EQ(earth.surface_radius_m(), 6368e3);
+    EXPECT_EQ(earth.cmb_radius_m(), 3480e3);
+    EXPECT_NEAR(earth.evaluate(6368e3).vs_m_s, 3200, 1e-9);
+}
+
+TEST(earth_model, prem_iso_light_equals_the_axisem_mesh) {
+    // Nodes of the mesh of an AxiSEM database: radius (m), density (kg/m^3), vs (m/s), in single precision.
+    const double mesh[][3] = {{6002081.0, 3524.7031, 4748.1436}, {6061000.0, 3489.5193, 4706.9004},
+                              {6188988.0, 3363.619, 4432.9175},  {6261000.0, 3371.445, 4459.4585},
+                              {6333012.0, 3379.2715, 4485.999},  {6371000.0, 3383.4, 4500.0}};
+    const earth_model earth = earth_model::prem_iso_light();
+    for (const auto& node : mesh) {
+        EXPECT_NEAR(earth.evaluate(node[0]).density_kg_m3, node[1], 1e-3);
+        EXPECT_NEAR(earth.evaluate(node[0]).vs_m_s, node[2], 1e-3);
+    }
+    EXPECT_EQ(earth.surface_radius_m(), 6371e3);
+}
+
+TEST(earth_model, discontinuities_increase_and_separate_the_layers) {
+    const earth_model earth = earth_model::prem_isotropic();
+    const auto radii = earth.discontinuities_m();
+    ASSERT_EQ(radii.size() + 1, earth.layers().size());
+    for (std::size_t i = 0; i < radii.size(); ++i) {
+        EXPECT_EQ(radii[i], earth.layers()[i].outer_radius_m);
+        EXPECT_EQ(radii[i], earth.layers()[i + 1].inner_radius_m);
+    }
+}
+
+TEST(earth_model, shear_modulus_falls_below_one_hertz) {
+    const material at = earth_model::prem_isotropic().evaluate(6200e3);
+    EXPECT_DOUBLE_EQ(dispersed_shear_modulus_Pa(at, 2 * std::numbers::pi), at.shear_modulus_Pa());
+    EXPECT_NEAR(dispersed_shear_modulus_Pa(at, 2 * std::numbers::pi / 100) / at.shear_modulus_Pa(),
+                1 - 2 / (std::numbers::pi * 80) * std::log(100), 1e-14);
+}
+
+TEST(earth_model, errors_name_value_and_what_is_allowed) {
+    expect_user_error([] { earth_model::by_name("ak135"); }, {"ak135", "prem_isotropic", "prem_iso_light"});
+    EXPECT_EQ(earth_model::by_name("prem_iso_light").name(), "prem_iso_light");
+    EXPECT_EQ(earth_model::by_name("prem_isotropic").name(), "prem_isotropic");
+    expect_user_error([] { return earth_model::prem_isotropic().evaluate(6370e3); }, {"6370000", "6368000"});
+    expect_user_error([] { return earth_model::prem_isotropic().evaluate(-1); }, {"-1"});
+    expect_user_error([] { return earth_model::prem_isotropic().evaluate(std::nan("")); }, {"nan"});
+}
+
+} // namespace
+} // namespace craton::tomography
