@@ -59,15 +59,17 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
                 const std::int64_t lld = a.layout().leading_dimension(me);
                 return nb::ndarray<nb::numpy, T, nb::ndim<2>>(a.local().data(), {rows, cols}, nb::find(a), {1, lld});
             },
-            "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
+            nb::rv_policy::reference, "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
         .def_prop_ro("local_rows_global",
                      [](const matrix& a) {
                          return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank())));
-                     })
+                     },
+                     nb::rv_policy::move)
         .def_prop_ro("local_cols_global",
                      [](const matrix& a) {
                          return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank())));
-                     })
+                     },
+                     nb::rv_policy::move)
         .def(
             "update",
             [](matrix& a, const input_2d<T>& block, const input_1d<std::int64_t>& rows, const input_1d<std::int64_t>& cols) {

@@ -106,7 +106,8 @@ def test_basis():
     radius = np.array([5000e3, 6200e3])
     offsets, knots, values = basis.lateral_weights(latitude, longitude)
     radial = basis.radial_values(radius)
-    expected = [sum(values[c] * radial[p] @ model.reshape(-1, 6)[knots[c]] for c in range(offsets[p], offsets[p + 1])) for p in range(2)]
+    profiles = model.reshape(-1, 6)
+    expected = [sum(values[c] * radial[p] @ profiles[knots[c]] for c in range(offsets[p], offsets[p + 1])) for p in range(2)]
     assert basis.evaluate(model, latitude, longitude, radius) == pytest.approx(expected)
     with pytest.raises(_craton.UserError, match="level 9"):
         _craton.ModelBasis(9, KNOTS_M)

@@ -333,17 +333,12 @@ def check_samples(paths: PathTable, observed: f64, sigma: f64 | None, file_name:
             f"{file_name}: {paths.describe(path)}, sample {sample}: {observed[bad[0]]}; allowed: a finite number "
             f"({len(bad)} samples in all are not)"
         )
+    positive = np.ones(len(paths)) if sigma is None else sigma
     for name, values, good, allowed in (
-        ("sigma", sigma, lambda values: np.isfinite(values) & (values > 0), "a positive number of metres"),
-        (
-            "t_first_s",
-            paths.t_first_s,
-            lambda values: np.isfinite(values) & (values >= 0),
-            "seconds after the origin time",
-        ),
+        ("sigma", positive, positive > 0.0, "a positive number of metres"),
+        ("t_first_s", paths.t_first_s, paths.t_first_s >= 0.0, "seconds after the origin time"),
     ):
-        wrong = [] if values is None else np.flatnonzero(~good(values))
+        wrong = np.flatnonzero(~(good & np.isfinite(values)))
         if len(wrong):
-            raise UserError(
-                f"{file_name}: {paths.describe(int(wrong[0]))}: {name} = {values[wrong[0]]}; allowed: {allowed}"
-            )
+            path = int(wrong[0])
+            raise UserError(f"{file_name}: {paths.describe(path)}: {name} = {values[path]}; allowed: {allowed}")

@@ -42,7 +42,7 @@ PHASE_COLOURS = {
     "save": "#9a7fb5",
     "waveforms": "#c7a252",
 }
-FIGURE_STYLE = {
+FIGURE_STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.edgecolor": MUTED,
@@ -568,7 +568,8 @@ def sections(results: Results) -> list[str]:
             correlation_figure(results),
             f"Correlation of the output with the input (filtered to the same basis) at the {found.knots} lateral knots "
             f"whose path coverage is above the median: {found.overall:.3f} over all depths together; "
-            f"{found.all_knots:.3f} at all knots.", narrow=True,
+            f"{found.all_knots:.3f} at all knots. It is low at depths where the input itself is close to zero.",
+            narrow=True,
         ))  # fmt: skip
     parts += [
         "<h2>Path coverage</h2>",

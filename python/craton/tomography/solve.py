@@ -194,14 +194,16 @@ def show(console: Any, summary: SolveSummary, folder: RunFolder) -> None:
         f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
         f"from the model of iteration {summary.linearised_at_iteration})",
         highlight=False,
+        soft_wrap=True,
     )
     if summary.rms_run_model is not None and summary.rms_difference is not None:
         console.print(
             f"the run's own model: {100 * summary.rms_run_model:.3f}%; difference {100 * summary.rms_difference:.3f}%, "
             f"correlation {summary.correlation_with_run:.4f}",
             highlight=False,
+            soft_wrap=True,
         )
-    console.print(f"written: {folder.path}/model.h5, summary.json, maps.png", highlight=False)
+    console.print(f"written: {folder.path}/model.h5, summary.json, maps.png", highlight=False, soft_wrap=True)
 
 
 solve_again = solve

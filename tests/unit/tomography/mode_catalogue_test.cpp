@@ -206,21 +206,28 @@ TEST(mode_catalogue, group_velocity_is_the_slope_of_the_frequency) {
 }
 
 TEST(mode_catalogue, group_velocity_with_dispersion_is_the_slope_of_the_dispersed_frequencies) {
-    // Between neighbouring integer degrees, fourth order; the truncation of the difference is about 1e-5 at these degrees.
+    // Between neighbouring integer degrees, fourth order. Close to the centre frequency, where the eigenfunctions are solved, only the
+    // formula counts; leaving out its factor 1 / (pi Q) would be an error of 2.5e-3.
     const auto own = periods(dispersed());
     const mode_arrays& a = dispersed().arrays();
-    double worst = 0;
+    double centre = 0;
+    double band = 0;
     for (std::size_t i = 0; i < a.n.size(); ++i) {
-        if (a.l[i] < 40 || a.n[i] > 1 || !own.contains({a.n[i], a.l[i] + 2})) {
+        if (a.l[i] < 10 || a.n[i] > 1 || !own.contains({a.n[i], a.l[i] + 2})) {
             continue;
         }
         const auto omega = [&](std::int64_t step) { return 2 * pi / own.at({a.n[i], a.l[i] + step}); };
         const double slope = (8 * (omega(1) - omega(-1)) - (omega(2) - omega(-2))) / 12;
-        worst = std::max(worst, std::abs(a.group_velocity_m_s[i] / (dispersed().earth().surface_radius_m() * slope) - 1));
+        const double error = std::abs(a.group_velocity_m_s[i] / (dispersed().earth().surface_radius_m() * slope) - 1);
+        band = std::max(band, error);
+        if (omega(0) > 2 * pi / 480 && omega(0) < 2 * pi / 400) {
+            centre = std::max(centre, error);
+        }
     }
-    EXPECT_GT(worst, 0);
-    EXPECT_LE(worst, 1e-3); // first-order perturbation of the eigenfunction; leaving out 1 / (pi Q) would be 2.5e-3
-    std::printf("group velocity with dispersion: largest relative error %.2e\n", worst);
+    EXPECT_GT(centre, 0);
+    std::printf("group velocity with dispersion: largest relative error %.2e at the centre, %.2e in the band\n", centre, band);
+    EXPECT_LE(centre, 5e-4);
+    EXPECT_LE(band, 3e-3); // what eigenfunctions of the centre frequency give at the ends of the band
 }
 
 TEST(mode_catalogue, frequencies_converge_at_twice_the_order) {

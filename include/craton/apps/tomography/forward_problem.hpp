@@ -18,7 +18,7 @@ namespace craton::tomography {
 ///   g(t)            = sum_k A_k F_k cos((w_k + dw_k) t) exp(-w_k t / 2 Q_k),        dw_k = sum_{a,i} I_ki h_a m_{a,i}
 ///   d g(t)/d m_{a,i} = h_a T(t, i),   T(t, i) = sum_k -t A_k F_k sin((w_k + dw_k) t) exp(-w_k t / 2 Q_k) I_ki
 ///
-/// A_k: excitation by the moment tensor; F_k: gain of the band-pass and of the moment rate at w_k (the static offset lies outside the
+/// A_k: excitation by the moment tensor; F_k: gain of band-pass and moment rate at w_k (the static offset lies outside the
 /// band and is dropped); I_ki: the mode's sensitivity to radial spline i; h_a: the path's average of lateral spline a.
 ///
 /// Displacement in metres, positive to the right of the direction of propagation seen from above: clockwise about the source, the
@@ -41,7 +41,7 @@ class forward_problem {
     [[nodiscard]] std::span<const double> frequency_kernels() const { return kernels_; }
     [[nodiscard]] std::span<const double> active_omega_rad_s() const { return omega_; }
 
-    /// g, path.samples() long, in metres. This and the following throw user_error when the model's size or the path's basis is another.
+    /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.
     void seismogram(const path& path, std::span<const double> model, std::span<double> g) const;
     /// g and its Jacobian: samples x touched, row major, columns as in path.parameters().
     void panel(const path& path, std::span<const double> model, std::span<double> g, std::span<float> panel) const;

@@ -40,7 +40,7 @@ class lateral_splines {
     int level_;
     double spacing_rad_;
     std::vector<unit_vector> knots_;
-    // A uniform grid over [-1, 1]^3 whose cells are as wide as a spline's radius, so that all that reaches a point lies in 27 cells.
+    // A uniform grid over [-1, 1]^3 with cells as wide as a spline's radius, so that all that reaches a point lies in 27 cells.
     std::int64_t cells_per_axis_ = 1;
     std::vector<std::int32_t> cell_start_;
     std::vector<std::int32_t> cell_knots_;

@@ -24,7 +24,7 @@ struct mode_arrays {
     std::vector<std::int64_t> l; ///< angular degree
     std::vector<double> omega_rad_s;
     std::vector<double> q;
-    std::vector<double> group_velocity_m_s; ///< at the surface
+    std::vector<double> group_velocity_m_s; ///< at the surface; with dispersion good to 3e-3 (eigenfunctions of the centre)
     std::vector<double> nodes_m;
     std::vector<double> eigenvectors; ///< modes x nodes: W at the nodes, with int rho r^2 W^2 dr = 1 (SI)
     int order = 0;
@@ -35,7 +35,7 @@ struct mode_arrays {
 /// All toroidal modes of mantle and crust with periods above a limit, ordered by degree, then overtone. Immutable.
 ///
 /// Radial finite elements for  int mu [(r W' - W)^2 + (k^2 - 2) W^2] dr = w^2 int rho r^2 W^2 dr,  k^2 = l (l + 1), which has free
-/// surfaces as natural boundary conditions. The rigid rotation (l = 1, zero frequency) is left out; overtones of l = 1 count from 1.
+/// surfaces as natural boundary conditions. The rigid rotation (l = 1, w = 0) is left out; overtones of l = 1 count from 1.
 class mode_catalogue {
   public:
     /// Throws user_error for options out of range.

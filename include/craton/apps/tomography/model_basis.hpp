@@ -20,7 +20,7 @@ class model_basis {
     [[nodiscard]] std::int64_t n_radial() const { return radial_.size(); }
     [[nodiscard]] std::int64_t size() const { return n_lateral() * n_radial(); }
 
-    /// dlnVs at points given by geocentric latitude, longitude and radius. Throws user_error when lengths differ from what is needed.
+    /// dlnVs at points given by geocentric latitude, longitude and radius. Throws user_error when lengths do not fit.
     [[nodiscard]] std::vector<double> evaluate(std::span<const double> model, std::span<const double> latitude_deg,
                                                std::span<const double> longitude_deg, std::span<const double> radius_m) const;
 

@@ -6,7 +6,7 @@
 
 namespace craton::tomography {
 
-/// Clamped cubic B-splines along the radius, one per given knot, that sum to 1 between the first and the last knot and vanish outside.
+/// Clamped cubic B-splines along the radius, one per given knot, that sum to 1 between first and last knot and vanish outside.
 /// The second knots from either end are no break points ("not a knot"), which makes as many splines as knots. Immutable.
 class radial_splines {
   public:

@@ -17,8 +17,8 @@ struct oscillations {
 /// Samples that are made together; scratch sizes below count in it.
 inline constexpr std::int64_t mode_sum_tile = 32;
 
-/// g[j] = sum_k a_k cos(w_k t_j) exp(-d_k t_j). 6 flops per mode and sample: the oscillation is turned from sample to sample in lanes
-/// of eight, and seeded anew every 32 samples so that rounding does not accumulate.
+/// g[j] = sum_k a_k cos(w_k t_j) exp(-d_k t_j). 6 flops per mode and sample: the oscillation is turned from sample to sample in
+/// lanes of eight, and seeded anew every 32 samples so that rounding does not accumulate.
 void mode_sum(const oscillations& modes, std::span<double> g);
 
 /// Also T[j, i] = sum_k -t_j a_k sin(w_k t_j) exp(-d_k t_j) I[k, i]: the derivative of g[j] when w_k changes by I[k, i].

@@ -1,0 +1,49 @@
+"""Draws docs/images/demo.png, the README's picture, from a finished run of the demo: make_demo_picture.py demo-run"""
+
+import io
+import pathlib
+import sys
+
+import matplotlib
+import numpy as np
+import PIL.Image
+from craton.tomography import maps, report
+from craton.tomography.run_folder import RunFolder, replaced
+
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs/images/demo.png"
+DEPTHS_KM = (300.0, 1200.0)
+COLOURS = 200
+
+
+def picture(results):
+    """Input on the left, output on the right: two depths and the section through the plume."""
+    limit, plume = report.sampled_limit(results), results.plume
+    half = report.SECTION_HALF_ANGLE_DEG
+    angle = np.linspace(-half, half, 181)
+    arc = maps.great_circle(plume["latitude"], plume["longitude"], report.section_azimuth(plume), angle)
+    figure = report.new_figure(10.0, 8.4)
+    axes = figure.subplots(len(DEPTHS_KM) + 1, 2)
+    for column, (name, model) in enumerate(results.shown):
+        for row, depth in enumerate(DEPTHS_KM):
+            place = axes[row, column]
+            mesh = maps.field_on_map(place, results.basis, model, depth, results.centre_deg, limit)
+            maps.draw_globe(place, results.centre_deg)
+            maps.draw_arc(place, *arc, results.centre_deg, colors=maps.INK, linewidths=1.2)
+            place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0)
+        maps.field_on_section(axes[-1, column], results.basis, model, arc, angle, limit)
+        axes[-1, column].set_title(f"{name}, through {plume['name']}", loc="left", pad=2.0)
+    report.velocity_bar(figure, mesh, axes)
+    return figure
+
+
+def main():
+    results = report.read_results(RunFolder(sys.argv[1]))
+    with matplotlib.rc_context(report.FIGURE_STYLE):
+        drawn = PIL.Image.open(io.BytesIO(report.png(picture(results)))).convert("RGB")
+    with replaced(TARGET) as aside:
+        drawn.quantize(COLOURS, dither=PIL.Image.Dither.NONE).save(aside, format="png", optimize=True)
+    print(TARGET)
+
+
+if __name__ == "__main__":
+    main()
