@@ -91,6 +91,26 @@ def check_mpi() -> None:
         )
 
 
+def _end_all_ranks_on_uncaught_exceptions() -> None:
+    """On several ranks, an exception that nobody catches ends the whole job, with one line, instead of leaving the
+    others waiting for a rank that is gone. A program that has its own hook keeps it."""
+    import sys
+    from types import TracebackType
+
+    from mpi4py import MPI
+
+    if MPI.COMM_WORLD.size == 1 or sys.excepthook is not sys.__excepthook__:
+        return
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        from craton._launch import main_guard
+
+        with main_guard():
+            raise error.with_traceback(trace)
+
+    sys.excepthook = hook
+
+
 def _first_line(text: str) -> str:
     return text.strip("\0 \n").splitlines()[0].strip()
 
@@ -129,6 +149,7 @@ def __getattr__(name: str) -> Any:
         return _extension.UserError
     if name in {"World", "Counter"}:
         check_mpi()
+        _end_all_ranks_on_uncaught_exceptions()
         value = getattr(_extension, name)
         globals()[name] = value
         return value

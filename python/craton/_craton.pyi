@@ -26,6 +26,9 @@ def mpi_library_version() -> str:
 def blas_core() -> str:
     """The processor OpenBLAS believes it runs on (openblas_get_corename), e.g. 'SkylakeX'; 'unknown' for another BLAS."""
 
+def set_blas_threads(threads: int) -> None:
+    """Threads the extension's BLAS uses per call (OpenBLAS; without effect on others)."""
+
 def gemm_gflops(n: int, single: bool = True, threads: int = 1) -> float:
     """Measured GEMM rate of the linked BLAS, best of several, in GFLOP/s. Not collective."""
 
@@ -74,7 +77,7 @@ class BlockCyclic:
 
     def __init__(self, rows: int, cols: int, block_rows: int, block_cols: int, grid_rows: int, grid_cols: int) -> None: ...
 
-class ConvergentMatrix_f32:  # and ConvergentMatrix_f64, with float64 for float32 throughout
+class ConvergentMatrix_f32:
     """Dense block-cyclic matrix to which any thread of any rank adds blocks at any time. Collective constructor."""
 
     def __init__(self, world: World, rows: int, cols: int, block: int = 64, grid: tuple[int, int] = (0, 0)) -> None:
@@ -121,6 +124,36 @@ class ConvergentMatrix_f32:  # and ConvergentMatrix_f64, with float64 for float3
         """Collective; any number of ranks may load what any other number saved. UserError: missing file or dataset,
         file cut short, other shape, other precision (both named)."""
 
+class ConvergentMatrix_f64:
+    """As ConvergentMatrix_f32, in double precision."""
+
+    def __init__(self, world: World, rows: int, cols: int, block: int = 64, grid: tuple[int, int] = (0, 0)) -> None: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def block(self) -> tuple[int, int]: ...
+    @property
+    def grid(self) -> tuple[int, int]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def local(self) -> f64: ...
+    @property
+    def local_rows_global(self) -> i64: ...
+    @property
+    def local_cols_global(self) -> i64: ...
+    def update(self, block: f64, rows: i64, cols: i64) -> None: ...
+    def update_symmetric(self, block: f64, indices: i64) -> None: ...
+    def commit(self) -> None: ...
+    def reset(self) -> None: ...
+    def read(self, row: int, col: int) -> float: ...
+    def read_slice(self, rows: i64, cols: i64) -> f64: ...
+    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0) -> None: ...
+    def diagonal(self) -> f64: ...
+    def copy_as_f64(self) -> ConvergentMatrix_f64: ...
+    def save(self, path: str, dataset: str, symmetric: bool = False, append: bool = False) -> None: ...
+    def load(self, path: str, dataset: str) -> None: ...
+
 class ConvergentVector_f64:
     """One-dimensional, block-cyclic over all ranks. Collective constructor."""
 
@@ -131,13 +164,19 @@ class ConvergentVector_f64:
     def gather(self) -> f64:
         """Collective: the whole vector on every rank."""
 
-class Cholesky_f32:  # and Cholesky_f64
+class Cholesky_f32:
     """Factorises a symmetric positive-definite convergent matrix in place (upper triangle). Collective constructor.
     UserError (with the order of the leading minor) when it is not positive definite."""
 
     def __init__(self, matrix: ConvergentMatrix_f32) -> None: ...
     def solve(self, rhs: f64) -> f64:
         """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
+
+class Cholesky_f64:
+    """As Cholesky_f32, in double precision."""
+
+    def __init__(self, matrix: ConvergentMatrix_f64) -> None: ...
+    def solve(self, rhs: f64) -> f64: ...
 
 # ------------------------------------------------------------------------------------------------------- tomography
 
@@ -280,7 +319,8 @@ def assemble(world: World, forward: ForwardProblem, paths: PathSet, observed: f6
     observed: all samples, concatenated in path order, the same on every rank. sigma: noise standard deviation per path,
     metres. progress(done, total) is called on rank 0 a few times per second. UserError names the path of a NaN.
     Returns sums over all ranks: chi_data (half the weighted squared residual), data_norm (half the weighted squared data),
-    samples, and this rank's seconds: forward_s, panel_s, product_s, update_s, poll_s, wall_s, subsets (count).
+    samples; this rank's seconds: panel_s (g and G), product_s (G^T G, G^T r), update_s, commit_s, poll_s, wall_s; and
+    paths, how many this rank did.
     """
 
 def evaluate_misfit(world: World, forward: ForwardProblem, paths: PathSet, observed: f64, sigma: f64, model: f64,

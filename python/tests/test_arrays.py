@@ -137,3 +137,22 @@ def test_ranks_agree_with_numpy(ranks, ranks_per_node, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     assert run_under_mpi([str(script)], ranks, ranks_per_node=ranks_per_node, program=[sys.executable]) == 0
+
+
+def test_an_uncaught_exception_on_one_rank_ends_the_job(tmp_path, capfd):
+    script = tmp_path / "program.py"
+    script.write_text(
+        textwrap.dedent("""
+            import numpy as np
+            from mpi4py import MPI
+            import craton
+            world = craton.World(MPI.COMM_WORLD)
+            matrix = craton.ConvergentMatrix(world, 500, 500)
+            if world.rank == 1:
+                matrix.update(np.ones((1, 1), np.float32), np.array([500]), np.array([0]))
+            matrix.commit()
+        """)
+    )
+    assert run_under_mpi([str(script)], 3, program=[sys.executable]) == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if "craton: error:" in line]
+    assert len(lines) == 1 and "rank 1: update: rows[0] = 500 is out of range; allowed: 0 to 499" in lines[0]

@@ -48,7 +48,7 @@ f64 = NDArray[np.float64]
 
 HALVINGS = 5
 CORRELATION_DEPTHS_KM = tuple(float(depth) for depth in range(100, 2801, 150))
-ASSEMBLY_PHASES = ("forward_s", "panel_s", "product_s", "update_s", "poll_s", "wall_s", "subsets")
+ASSEMBLY_PHASES = ("panel_s", "product_s", "update_s", "poll_s", "commit_s", "wall_s", "paths")
 
 
 class Phases:

@@ -502,14 +502,14 @@ def iteration_table(record: RunRecord) -> str:
 
 def assembly_table(record: RunRecord) -> str:
     columns = {
-        "forward_s": "forward, s", "panel_s": "panels, s", "product_s": "products, s", "update_s": "updates, s",
-        "poll_s": "polling, s", "wall_s": "wall, s", "subsets": "subsets taken",
+        "panel_s": "seismograms and panels, s", "product_s": "products, s", "update_s": "updates, s",
+        "poll_s": "handlers, s", "commit_s": "commit, s", "wall_s": "wall, s", "paths": "paths done",
     }  # fmt: skip
     rows = [
         [
             f"rank {rank}",
             *(
-                f"{seconds.get(name, 0.0):.0f}" if name == "subsets" else f"{seconds.get(name, 0.0):.2f}"
+                f"{seconds.get(name, 0.0):.0f}" if name == "paths" else f"{seconds.get(name, 0.0):.2f}"
                 for name in columns
             ),
         ]
