@@ -34,7 +34,9 @@ std::vector<std::int64_t> global_indices(const array::cyclic_dimension& d, std::
     return indices;
 }
 
-template <class T> nb::object numpy_dtype() { return nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 4 ? "float32" : "float64"); }
+template <class T> nb::object numpy_dtype() {
+    return nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 4 ? "float32" : "float64");
+}
 
 template <class T> void bind_matrix(nb::module_& m, const char* name) {
     using matrix = convergent_matrix<T>;
@@ -60,16 +62,14 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
                 return nb::ndarray<nb::numpy, T, nb::ndim<2>>(a.local().data(), {rows, cols}, nb::find(a), {1, lld});
             },
             nb::rv_policy::reference, "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
-        .def_prop_ro("local_rows_global",
-                     [](const matrix& a) {
-                         return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank())));
-                     },
-                     nb::rv_policy::move)
-        .def_prop_ro("local_cols_global",
-                     [](const matrix& a) {
-                         return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank())));
-                     },
-                     nb::rv_policy::move)
+        .def_prop_ro(
+            "local_rows_global",
+            [](const matrix& a) { return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank()))); },
+            nb::rv_policy::move)
+        .def_prop_ro(
+            "local_cols_global",
+            [](const matrix& a) { return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank()))); },
+            nb::rv_policy::move)
         .def(
             "update",
             [](matrix& a, const input_2d<T>& block, const input_1d<std::int64_t>& rows, const input_1d<std::int64_t>& cols) {
@@ -98,7 +98,8 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
                 return to_numpy(std::move(values), {rows.shape(0), cols.shape(0)});
             },
             nb::arg("rows"), nb::arg("cols"), "The block at (rows, cols), shape (len(rows), len(cols)).")
-        .def("diagonal", [](const matrix& a) { return to_numpy(a.diagonal()); }, "Collective: the whole diagonal, float64.")
+        .def(
+            "diagonal", [](const matrix& a) { return to_numpy(a.diagonal()); }, "Collective: the whole diagonal, float64.")
         .def(
             "add_kronecker",
             [](matrix& a, const input_2d<double>& lateral, const input_2d<double>& radial, double scale) {
@@ -138,8 +139,8 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
 template <class T> void bind_vector(nb::module_& m, const char* name) {
     using vector = convergent_vector<T>;
     nb::class_<vector>(m, name, "One-dimensional, block-cyclic over all ranks.")
-        .def(nb::init<world&, std::int64_t, std::int64_t>(), nb::arg("world"), nb::arg("size"), nb::arg("block") = 64, nb::keep_alive<1, 2>(),
-             "Collective.")
+        .def(nb::init<world&, std::int64_t, std::int64_t>(), nb::arg("world"), nb::arg("size"), nb::arg("block") = 64,
+             nb::keep_alive<1, 2>(), "Collective.")
         .def(
             "update",
             [](vector& v, const input_1d<T>& values, const input_1d<std::int64_t>& indices) {
@@ -176,17 +177,21 @@ void bind_array(nb::module_& m) {
     nb::class_<block_cyclic>(m, "BlockCyclic", "ScaLAPACK's two-dimensional block-cyclic layout: pure arithmetic.")
         .def(
             "__init__",
-            [](block_cyclic* self, std::int64_t rows, std::int64_t cols, std::int64_t block_rows, std::int64_t block_cols, int grid_rows,
-               int grid_cols) {
+            [](block_cyclic* self, std::int64_t rows, std::int64_t cols, std::int64_t block_rows, std::int64_t block_cols,
+               int grid_rows, int grid_cols) {
                 new (self) block_cyclic(
                     array::make_block_cyclic(rows, cols, block_rows, block_cols, {grid_rows, grid_cols}, grid_rows * grid_cols));
             },
-            nb::arg("rows"), nb::arg("cols"), nb::arg("block_rows"), nb::arg("block_cols"), nb::arg("grid_rows"), nb::arg("grid_cols"))
+            nb::arg("rows"), nb::arg("cols"), nb::arg("block_rows"), nb::arg("block_cols"), nb::arg("grid_rows"),
+            nb::arg("grid_cols"))
         .def("owner", &block_cyclic::owner, nb::arg("row"), nb::arg("col"), "Rank that owns a global element.")
         .def("local_rows", &block_cyclic::local_rows, nb::arg("rank"))
         .def("local_cols", &block_cyclic::local_cols, nb::arg("rank"))
         .def(
-            "local_index", [](const block_cyclic& l, std::int64_t row, std::int64_t col) { return std::pair(l.rows.local(row), l.cols.local(col)); },
+            "local_index",
+            [](const block_cyclic& l, std::int64_t row, std::int64_t col) {
+                return std::pair(l.rows.local(row), l.cols.local(col));
+            },
             nb::arg("row"), nb::arg("col"), "Where a global element lies on its owner: (local row, local column).")
         .def(
             "global_index",

@@ -49,7 +49,8 @@ template <class T> void bind_assemble(nb::module_& m) {
             tomography::assembly_result result;
             {
                 const nb::gil_scoped_release release;
-                result = tomography::assemble(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), hessian, gradient, options);
+                result = tomography::assemble(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), hessian,
+                                              gradient, options);
             }
             return as_dictionary(result);
         },
@@ -72,7 +73,8 @@ void bind_assembly(nb::module_& m) {
             tomography::assembly_result result;
             {
                 const nb::gil_scoped_release release;
-                result = tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), options);
+                result =
+                    tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), options);
             }
             return as_dictionary(result);
         },

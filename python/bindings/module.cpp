@@ -43,9 +43,9 @@ NB_MODULE(_craton, m) {
     m.def("build_info", &build_info, "version, commit, compiler, flags, build_type, mpi, blas, hdf5 of this build.");
     m.def("mpi_library_version", &craton::comm::environment::library_version,
           "What MPI_Get_library_version prints in the extension: must equal mpi4py's.");
-    m.def("blas_core", &craton::linalg::blas_core,
-          "The processor OpenBLAS believes it runs on; 'unknown' for another BLAS.");
-    m.def("set_blas_threads", &craton::linalg::set_blas_threads, nb::arg("threads"), "Threads the extension's BLAS uses per call (OpenBLAS only).");
+    m.def("blas_core", &craton::linalg::blas_core, "The processor OpenBLAS believes it runs on; 'unknown' for another BLAS.");
+    m.def("set_blas_threads", &craton::linalg::set_blas_threads, nb::arg("threads"),
+          "Threads the extension's BLAS uses per call (OpenBLAS only).");
     m.def(
         "gemm_gflops",
         [](int n, bool single, int threads) {
@@ -53,7 +53,8 @@ NB_MODULE(_craton, m) {
             craton::linalg::set_blas_threads(threads);
             return single ? craton::linalg::measured_gemm_gflops<float>(n) : craton::linalg::measured_gemm_gflops<double>(n);
         },
-        nb::arg("n"), nb::arg("single") = true, nb::arg("threads") = 1, "Measured n x n GEMM rate of the linked BLAS, best of five, in GFLOP/s.");
+        nb::arg("n"), nb::arg("single") = true, nb::arg("threads") = 1,
+        "Measured n x n GEMM rate of the linked BLAS, best of five, in GFLOP/s.");
 
     bind_runtime(m);
     bind_array(m);

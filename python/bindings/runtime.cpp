@@ -32,7 +32,8 @@ void bind_runtime(nb::module_& m) {
             "__init__",
             [](world* self, const nb::object& comm, int ranks_per_node, std::size_t max_bytes_in_flight) {
                 if (ranks_per_node < 0) {
-                    throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) + "; allowed: 0 (the machine's nodes) or more");
+                    throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) +
+                                     "; allowed: 0 (the machine's nodes) or more");
                 }
                 const auto communicator = comm::communicator::duplicate(native_communicator(comm));
                 new (self) world(communicator, {ranks_per_node, max_bytes_in_flight});

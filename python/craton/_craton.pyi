@@ -3,8 +3,9 @@
 Arrays are C-contiguous NumPy arrays. Angles are radians unless a name says degrees; lengths are metres unless a name
 says km; times are seconds. "Collective" means that every rank of the world must call.
 """
+
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -75,7 +76,9 @@ class Counter:
 class BlockCyclic:
     """ScaLAPACK's 2-d block-cyclic layout: pure arithmetic, 64-bit."""
 
-    def __init__(self, rows: int, cols: int, block_rows: int, block_cols: int, grid_rows: int, grid_cols: int) -> None: ...
+    def __init__(
+        self, rows: int, cols: int, block_rows: int, block_cols: int, grid_rows: int, grid_cols: int
+    ) -> None: ...
 
 class ConvergentMatrix_f32:
     """Dense block-cyclic matrix to which any thread of any rank adds blocks at any time. Collective constructor."""
@@ -206,8 +209,14 @@ class ModeCatalogue:
     """Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions."""
 
     @staticmethod
-    def solve(earth: EarthModel, shortest_period_s: float, dispersion: bool = True, attenuation: bool = True,
-              order: int = 3, element_km: float = 80.0) -> ModeCatalogue: ...
+    def solve(
+        earth: EarthModel,
+        shortest_period_s: float,
+        dispersion: bool = True,
+        attenuation: bool = True,
+        order: int = 3,
+        element_km: float = 80.0,
+    ) -> ModeCatalogue: ...
     def __len__(self) -> int: ...
     @property
     def n(self) -> i64:
@@ -262,7 +271,9 @@ class ForwardProblem:
     """g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation with
     exponentiated frequency shifts. Immutable: every method may be called from any thread."""
 
-    def __init__(self, modes: ModeCatalogue, basis: ModelBasis, filter_periods_s: tuple[float, float, float, float]) -> None:
+    def __init__(
+        self, modes: ModeCatalogue, basis: ModelBasis, filter_periods_s: tuple[float, float, float, float]
+    ) -> None:
         """filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3."""
     @property
     def basis(self) -> ModelBasis: ...
@@ -279,9 +290,22 @@ class ForwardProblem:
 class PathSet:
     """All source-receiver paths of an inversion: geometry, excitation, time window. Immutable."""
 
-    def __init__(self, forward: ForwardProblem, event_latitude_deg: f64, event_longitude_deg: f64, event_depth_m: f64,
-                 moment_tensor_Nm: f64, half_duration_s: f64, station_latitude_deg: f64, station_longitude_deg: f64,
-                 event: i64, station: i64, t_first_s: f64, sample_interval_s: float, samples: i64) -> None:
+    def __init__(
+        self,
+        forward: ForwardProblem,
+        event_latitude_deg: f64,
+        event_longitude_deg: f64,
+        event_depth_m: f64,
+        moment_tensor_Nm: f64,
+        half_duration_s: f64,
+        station_latitude_deg: f64,
+        station_longitude_deg: f64,
+        event: i64,
+        station: i64,
+        t_first_s: f64,
+        sample_interval_s: float,
+        samples: i64,
+    ) -> None:
         """Per event: position and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per station: position.
         Per path: event index, station index, first sample's time after the origin time, number of samples.
         Geographic latitudes; converted to geocentric inside."""
@@ -311,9 +335,19 @@ class Path:
     def lateral_weights(self) -> f64:
         """(1/Delta) times the integral of S_a along the minor arc."""
 
-def assemble(world: World, forward: ForwardProblem, paths: PathSet, observed: f64, sigma: f64, model: f64,
-             hessian: Any, gradient: ConvergentVector_f64, threads: int = 1, subset: int = 16,
-             progress: Callable[[int, int], None] | None = None) -> dict[str, float]:
+def assemble(
+    world: World,
+    forward: ForwardProblem,
+    paths: PathSet,
+    observed: f64,
+    sigma: f64,
+    model: f64,
+    hessian: Any,
+    gradient: ConvergentVector_f64,
+    threads: int = 1,
+    subset: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, float]:
     """Collective: adds G^T C_d^-1 G to hessian (f32 or f64 matrix) and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
     observed: all samples, concatenated in path order, the same on every rank. sigma: noise standard deviation per path,
@@ -323,6 +357,14 @@ def assemble(world: World, forward: ForwardProblem, paths: PathSet, observed: f6
     paths, how many this rank did.
     """
 
-def evaluate_misfit(world: World, forward: ForwardProblem, paths: PathSet, observed: f64, sigma: f64, model: f64,
-                    threads: int = 1, subset: int = 16) -> dict[str, float]:
+def evaluate_misfit(
+    world: World,
+    forward: ForwardProblem,
+    paths: PathSet,
+    observed: f64,
+    sigma: f64,
+    model: f64,
+    threads: int = 1,
+    subset: int = 16,
+) -> dict[str, float]:
     """Collective: chi_data, data_norm, samples at a model, without the Jacobian."""

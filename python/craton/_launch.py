@@ -190,8 +190,8 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     environment = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.setdefault(name, "1")
-    # A rank that waits gives its core to whoever computes: where the cores are shared (more ranks or threads than cores, a busy desktop)
-    # ScaLAPACK's many small waits would otherwise cost a time slice each, up to four times the whole factorisation.
+    # A rank that waits gives its core to whoever computes: where cores are shared (more ranks or threads than cores, a
+    # busy desktop) ScaLAPACK's many small waits would otherwise cost a time slice each: the factorisation took four times longer.
     environment.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
     if os.geteuid() == 0:  # containers: the user has already decided to be root
         environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"

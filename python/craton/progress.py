@@ -38,11 +38,11 @@ def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
 
 
 def rate_text(rate: float, unit: str) -> str:
-    """1234.5, "paths" -> "1.2k paths/s"."""
+    """1003.2, "paths" -> "1003 paths/s"; 12345.6 -> "12.3k paths/s"."""
     for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if rate >= scale:
+        if rate >= max(scale, 1e4):
             return f"{rate / scale:.3g}{letter} {unit}/s"
-    return f"{rate:.3g} {unit}/s"
+    return f"{rate:.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
 
 
 class ProgressBar:
@@ -105,7 +105,7 @@ class ProgressBar:
         tenth = 10 * self._done // max(self._total, 1)
         waited = now - self._last_line
         finished = self._done >= self._total
-        due = (tenth > self._last_tenth and (waited > 0.5 or finished)) or waited > SECONDS_BETWEEN_LINES
+        due = (tenth > self._last_tenth and (waited > 2.0 or finished)) or waited > SECONDS_BETWEEN_LINES
         if not due or self._console is None:
             return
         self._last_tenth, self._last_line = tenth, now

@@ -4,14 +4,13 @@ import sys
 import textwrap
 import threading
 
+import craton
 import numpy as np
 import pytest
+from craton._launch import run_under_mpi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpi4py import MPI
-
-import craton
-from craton._launch import run_under_mpi
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +131,9 @@ PROGRAM = textwrap.dedent("""
 """)
 
 
-@pytest.mark.parametrize(("ranks", "ranks_per_node"), [(1, None), (2, None), (3, None), (4, None), (2, 1), (4, 1), (4, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "ranks_per_node"), [(1, None), (2, None), (3, None), (4, None), (2, 1), (4, 1), (4, 2)]
+)
 def test_ranks_agree_with_numpy(ranks, ranks_per_node, tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)

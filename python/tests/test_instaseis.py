@@ -7,12 +7,12 @@ The transverse component of a complete seismogram also holds the spheroidal mode
 toroidal by 1 / (l sin(distance)). The first test compares with the complete component, the second with its toroidal part, which
 agrees far better.
 """
+
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-
 from craton import _craton
 
 instaseis = pytest.importorskip("instaseis", reason="the instaseis package is not installed")
@@ -87,12 +87,25 @@ def mode_sums(forward, info, lat, lon, depth_m, moment, station_lat, station_lon
     pairs, count = len(lat), FINE * info.npts
     fine_s = info.dt / FINE
     index = np.arange(pairs)
-    place = (geographic_deg(lat), lon, depth_m, moment, np.zeros(pairs), geographic_deg(station_lat), station_lon, index, index)
+    place = (
+        geographic_deg(lat),
+        lon,
+        depth_m,
+        moment,
+        np.zeros(pairs),
+        geographic_deg(station_lat),
+        station_lon,
+        index,
+        index,
+    )
     paths = _craton.PathSet(forward, *place, np.full(pairs, -info.src_shift), fine_s, np.full(pairs, count))
     # The step response from rest: g lacks the static offset, which without attenuation is -g(0).
     origin = _craton.PathSet(forward, *place, np.zeros(pairs), 1.0, np.ones(pairs, dtype=np.int64))
     model = np.zeros(forward.basis.size)
-    step = forward.seismograms(paths, 0, pairs, model).reshape(pairs, count) - forward.seismograms(origin, 0, pairs, model)[:, None]
+    step = (
+        forward.seismograms(paths, 0, pairs, model).reshape(pairs, count)
+        - forward.seismograms(origin, 0, pairs, model)[:, None]
+    )
     step[:, -info.src_shift + fine_s * np.arange(count) < 0] = 0
     rate = gaussian_moment_rate(fine_s)
     return np.array([np.convolve(row, rate, mode="same")[::FINE] for row in step])
@@ -102,7 +115,9 @@ def complete_seismogram(database, component, lat, lon, depth_m, moment, station_
     """Instaseis takes geocentric latitudes in its constructors."""
     source = instaseis.Source(lat, lon, depth_m, **dict(zip(MOMENT_NAMES, moment, strict=True)))
     receiver = instaseis.Receiver(station_lat, station_lon)
-    record = database.get_seismograms(source, receiver, (component,), remove_source_shift=False, return_obspy_stream=False)
+    record = database.get_seismograms(
+        source, receiver, (component,), remove_source_shift=False, return_obspy_stream=False
+    )
     return np.asarray(record[component], dtype=float)
 
 
@@ -154,14 +169,20 @@ def test_toroidal_part_agrees_with_axisem(database, forward, order, depth_m):
         lat = np.degrees(np.arcsin(np.sin(distance) * np.cos(azimuth)))
         lon = np.degrees(np.arctan2(np.sin(azimuth) * np.sin(distance), np.cos(distance)))
         stations = zip(lat, lon, strict=True)
-        return np.array([complete_seismogram(database, component, 0.0, 0.0, depth_m, moment, *at) for at in stations]), lat, lon
+        return (
+            np.array([complete_seismogram(database, component, 0.0, 0.0, depth_m, moment, *at) for at in stations]),
+            lat,
+            lon,
+        )
 
     transverse, lat, lon = records_along("T", np.pi)
     radial, _, _ = records_along("R", np.pi + np.pi / (2 * order))
     toroidal = toroidal_part(transverse, radial, distance, order)
     chosen = np.array([60, 80, 100, 112])  # 30 to 56 degrees
     ones = np.ones(len(chosen))
-    mine = mode_sums(forward, database.info, 0 * ones, 0 * ones, depth_m * ones, np.outer(ones, moment), lat[chosen], lon[chosen])
+    mine = mode_sums(
+        forward, database.info, 0 * ones, 0 * ones, depth_m * ones, np.outer(ones, moment), lat[chosen], lon[chosen]
+    )
     for at, own in zip(chosen, mine, strict=True):
         correlation, amplitude = agreement(own, toroidal[at], database.info.dt)
         where = f"order {order}, {depth_m / 1e3:.0f} km, {np.degrees(distance[at]):.1f} deg"

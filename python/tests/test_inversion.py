@@ -218,7 +218,8 @@ def test_mode_cache_is_used_and_a_damaged_one_is_replaced(small_config, record):
     period_s = mode_catalogue(earth, small_config, notes.append).period_s
     assert not notes
     file.write_bytes(file.read_bytes()[:200])
-    np.testing.assert_array_equal(mode_catalogue(earth, small_config, notes.append).period_s, period_s)
+    # computed anew: LAPACK may round the last digit differently where its buffers lie otherwise in memory
+    np.testing.assert_allclose(mode_catalogue(earth, small_config, notes.append).period_s, period_s, rtol=1e-12)
     assert len(notes) == 1 and "damaged" in notes[0]
     mode_catalogue(earth, small_config, notes.append)
     assert len(notes) == 1

@@ -23,7 +23,8 @@ RANK = """
     with main_guard():
         from mpi4py import MPI
         rank, how = MPI.COMM_WORLD.rank, sys.argv[1]
-        print(f"rank {rank} is here", flush=True)
+        sys.stdout.write(f"rank {rank} is here\\n")  # one write: ranks must not tear each other's lines
+        sys.stdout.flush()
         if how == "one_user_error" and rank == 2:
             raise UserError("index 99; allowed: less than 10")
         if how == "all_user_errors":

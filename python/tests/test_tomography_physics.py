@@ -1,10 +1,10 @@
 """The tomography part of the extension as Python sees it: shapes, types, lifetimes, errors, and physics that needs no C++."""
+
 import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-
 from craton import _craton
 
 KNOTS_M = np.array([3480e3, 4300e3, 5200e3, 5800e3, 6151e3, 6368e3])
@@ -16,7 +16,10 @@ EVENTS = {
     "moment_tensor_Nm": 1e20 * np.array([[0.8, -0.3, -0.5, 0.4, -1.1, 0.6], [-0.2, 0.9, -0.7, 0.3, 0.5, -0.4]]),
     "half_duration_s": np.array([12.0, 5.0]),
 }
-STATIONS = {"station_latitude_deg": np.array([48.3, -35.3, 71.3]), "station_longitude_deg": np.array([8.3, 149.0, 203.2])}
+STATIONS = {
+    "station_latitude_deg": np.array([48.3, -35.3, 71.3]),
+    "station_longitude_deg": np.array([8.3, 149.0, 203.2]),
+}
 PATHS = {
     "event": np.array([0, 0, 0, 1, 1, 1]),
     "station": np.array([0, 1, 2, 0, 1, 2]),
@@ -63,8 +66,13 @@ def test_earth_model():
 
 def test_modes_have_one_type_and_length(modes):
     assert len(modes) > 100
-    for values, kind in ((modes.n, np.int64), (modes.l, np.int64), (modes.period_s, np.float64), (modes.q, np.float64),
-                         (modes.group_velocity_km_s, np.float64)):
+    for values, kind in (
+        (modes.n, np.int64),
+        (modes.l, np.int64),
+        (modes.period_s, np.float64),
+        (modes.q, np.float64),
+        (modes.group_velocity_km_s, np.float64),
+    ):
         assert values.dtype == kind
         assert values.shape == (len(modes),)
     assert modes.period_s.min() > 150
@@ -82,7 +90,9 @@ def test_cache_round_trip_is_exact(modes, forward, paths):
     assert np.array_equal(forward.seismogram(paths[0], model), other.seismogram(paths[0], model))
     for name in arrays:
         with pytest.raises(_craton.UserError, match=name):
-            _craton.ModeCatalogue.from_arrays(_craton.EarthModel.prem_isotropic(), {k: v for k, v in arrays.items() if k != name})
+            _craton.ModeCatalogue.from_arrays(
+                _craton.EarthModel.prem_isotropic(), {k: v for k, v in arrays.items() if k != name}
+            )
     with pytest.raises(_craton.UserError, match="prem_iso_light"):
         _craton.ModeCatalogue.from_arrays(_craton.EarthModel.prem_iso_light(), arrays)
     with pytest.raises(_craton.UserError, match="contradict"):
@@ -107,7 +117,9 @@ def test_basis():
     offsets, knots, values = basis.lateral_weights(latitude, longitude)
     radial = basis.radial_values(radius)
     profiles = model.reshape(-1, 6)
-    expected = [sum(values[c] * radial[p] @ profiles[knots[c]] for c in range(offsets[p], offsets[p + 1])) for p in range(2)]
+    expected = [
+        sum(values[c] * radial[p] @ profiles[knots[c]] for c in range(offsets[p], offsets[p + 1])) for p in range(2)
+    ]
     assert basis.evaluate(model, latitude, longitude, radius) == pytest.approx(expected)
     with pytest.raises(_craton.UserError, match="level 9"):
         _craton.ModelBasis(9, KNOTS_M)
@@ -179,7 +191,9 @@ def test_panel_is_the_derivative(forward, paths):
         assert panel.shape == (path.k, indices.size)
         assert np.array_equal(indices, (path.lateral_knots[:, None] * 6 + np.arange(6)).ravel())
         h = 1e-5
-        difference = (forward.seismogram(path, model + h * direction) - forward.seismogram(path, model - h * direction)) / (2 * h)
+        difference = (
+            forward.seismogram(path, model + h * direction) - forward.seismogram(path, model - h * direction)
+        ) / (2 * h)
         assert np.linalg.norm(panel @ direction[indices] - difference) <= 1e-5 * np.linalg.norm(difference)
 
 
@@ -191,7 +205,9 @@ def test_threads_and_order_do_not_matter(forward, paths):
     assert np.array_equal(forward.seismograms(paths, 2, 4, model), alone[paths.offsets[2] : paths.offsets[4]])
     assert forward.seismograms(paths, 3, 3, model).size == 0
     with ThreadPoolExecutor(4) as pool:
-        assert np.array_equal(np.concatenate(list(pool.map(lambda path: forward.seismogram(path, model), paths))), alone)
+        assert np.array_equal(
+            np.concatenate(list(pool.map(lambda path: forward.seismogram(path, model), paths))), alone
+        )
     with pytest.raises(_craton.UserError, match="0 <= first <= last <= 6"):
         forward.seismograms(paths, 0, 7, model)
     with pytest.raises(_craton.UserError, match="threads is 0"):

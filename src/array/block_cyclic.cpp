@@ -14,9 +14,10 @@ void require_positive(std::int64_t value, const char* name) {
 
 void require_work_for_all(const cyclic_dimension& d, const char* name) {
     if (d.processes > d.blocks()) {
-        throw user_error(fmt::format("block-cyclic layout: {0} process {1}s but only {2} block {1}s ({3} {1}s in blocks of {4}): more ranks "
-                                     "than blocks; allowed: at most {2} process {1}s, or smaller blocks",
-                                     d.processes, name, d.blocks(), d.extent, d.block));
+        throw user_error(
+            fmt::format("block-cyclic layout: {0} process {1}s but only {2} block {1}s ({3} {1}s in blocks of {4}): more ranks "
+                        "than blocks; allowed: at most {2} process {1}s, or smaller blocks",
+                        d.processes, name, d.blocks(), d.extent, d.block));
     }
 }
 
@@ -30,16 +31,16 @@ process_grid most_square_grid(int ranks) {
     return {rows, ranks / rows};
 }
 
-block_cyclic make_block_cyclic(std::int64_t rows, std::int64_t cols, std::int64_t block_rows, std::int64_t block_cols, process_grid grid,
-                               int ranks) {
+block_cyclic make_block_cyclic(std::int64_t rows, std::int64_t cols, std::int64_t block_rows, std::int64_t block_cols,
+                               process_grid grid, int ranks) {
     require_positive(rows, "number of rows");
     require_positive(cols, "number of columns");
     require_positive(block_rows, "block rows");
     require_positive(block_cols, "block columns");
     if (grid.rows == 0 && grid.cols == 0) grid = most_square_grid(ranks);
     if (grid.rows < 1 || grid.cols < 1 || grid.rows * grid.cols != ranks) {
-        throw user_error(fmt::format("block-cyclic layout: process grid {} x {} on {} ranks; allowed: rows x columns = {}", grid.rows, grid.cols,
-                                     ranks, ranks));
+        throw user_error(fmt::format("block-cyclic layout: process grid {} x {} on {} ranks; allowed: rows x columns = {}",
+                                     grid.rows, grid.cols, ranks, ranks));
     }
     const block_cyclic layout{{rows, block_rows, grid.rows}, {cols, block_cols, grid.cols}};
     require_work_for_all(layout.rows, "row");

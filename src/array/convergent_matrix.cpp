@@ -62,8 +62,9 @@ void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int
 }
 
 // For each column of a target's list: how many of the target's rows (ascending) are taken. All of them, or those with row <= column.
-void count_rows_taken(std::span<const std::int64_t> row_indices, const owned_indices& rows, std::span<const std::int64_t> col_indices,
-                      const owned_indices& cols, bool upper_only, std::vector<std::int32_t>& prefix) {
+void count_rows_taken(std::span<const std::int64_t> row_indices, const owned_indices& rows,
+                      std::span<const std::int64_t> col_indices, const owned_indices& cols, bool upper_only,
+                      std::vector<std::int32_t>& prefix) {
     prefix.assign(cols.size(), static_cast<std::int32_t>(rows.size()));
     if (!upper_only) return;
     std::size_t taken = 0;
@@ -80,8 +81,9 @@ template <class T>
 convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
                                         std::int64_t block_cols, process_grid grid)
     : world_(&ranks), layout_(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size())),
-      memory_(ranks, storage_offset_bytes +
-                         static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
+      memory_(ranks,
+              storage_offset_bytes +
+                  static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
       update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); })),
       read_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { answer_read(message); })) {
     static_cast<void>(base::narrow<std::int32_t>(layout_.leading_dimension(ranks.rank()), "rows of a matrix on one rank"));
@@ -116,12 +118,12 @@ void convergent_matrix<T>::check_indices(std::span<const std::int64_t> indices, 
 
 namespace {
 
-template <class T>
-void check_shape(base::matrix_view<const T> block, std::size_t rows, std::size_t cols, const char* call) {
+template <class T> void check_shape(base::matrix_view<const T> block, std::size_t rows, std::size_t cols, const char* call) {
     if (block.rows != static_cast<std::int64_t>(rows) || block.cols != static_cast<std::int64_t>(cols)) {
-        throw user_error(fmt::format("{}: the block is {} x {} but {} row and {} column indices were given; allowed: one index per row "
-                                     "and per column",
-                                     call, block.rows, block.cols, rows, cols));
+        throw user_error(
+            fmt::format("{}: the block is {} x {} but {} row and {} column indices were given; allowed: one index per row "
+                        "and per column",
+                        call, block.rows, block.cols, rows, cols));
     }
 }
 
@@ -204,10 +206,11 @@ void convergent_matrix<T>::deliver(base::matrix_view<const T> block, std::span<c
                 using runtime::payload_writer;
                 const auto count = static_cast<std::size_t>(last - first);
                 const auto rows_sent = static_cast<std::size_t>(s.prefix[static_cast<std::size_t>(last - 1)]); // prefixes ascend
-                auto message = world_->prepare(target, update_handler_,
-                                               payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(rows_sent) +
-                                                   2 * payload_writer::padded<std::int32_t>(count) +
-                                                   payload_writer::padded<T>(static_cast<std::size_t>(elements)));
+                auto message =
+                    world_->prepare(target, update_handler_,
+                                    payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(rows_sent) +
+                                        2 * payload_writer::padded<std::int32_t>(count) +
+                                        payload_writer::padded<T>(static_cast<std::size_t>(elements)));
                 payload_writer out(message.payload());
                 out.value(wire_header{static_cast<std::int64_t>(rows_sent), last - first, elements});
                 out.array(std::span(target_rows.local).first(rows_sent));
@@ -308,7 +311,8 @@ std::vector<T> convergent_matrix<T>::read_slice(std::span<const std::int64_t> ro
                 } else {
                     std::memcpy(&value, answer.data() + (b * own_rows.size() + a) * sizeof(T), sizeof(T));
                 }
-                result[static_cast<std::size_t>(own_rows.position[a]) * cols.size() + static_cast<std::size_t>(own_cols.position[b])] = value;
+                result[static_cast<std::size_t>(own_rows.position[a]) * cols.size() +
+                       static_cast<std::size_t>(own_cols.position[b])] = value;
             }
         }
     }
@@ -332,7 +336,8 @@ template <class T> void convergent_matrix<T>::answer_read(const runtime::incomin
 
 template <class T> std::vector<double> convergent_matrix<T>::diagonal() const {
     if (layout_.rows.extent != layout_.cols.extent) {
-        throw user_error(fmt::format("diagonal: the matrix is {} x {}; allowed: square matrices only", layout_.rows.extent, layout_.cols.extent));
+        throw user_error(fmt::format("diagonal: the matrix is {} x {}; allowed: square matrices only", layout_.rows.extent,
+                                     layout_.cols.extent));
     }
     std::vector<double> result(static_cast<std::size_t>(layout_.rows.extent), 0.0);
     const int me = world_->rank();

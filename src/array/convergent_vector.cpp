@@ -41,7 +41,8 @@ convergent_vector<T>::convergent_vector(runtime::world& ranks, std::int64_t size
 
 template <class T> convergent_vector<T>::~convergent_vector() { world_->unregister_handler(handler_); }
 
-template <class T> void convergent_vector<T>::add(int target, std::span<const std::int32_t> places, std::span<const T> values) const {
+template <class T>
+void convergent_vector<T>::add(int target, std::span<const std::int32_t> places, std::span<const T> values) const {
     auto* lock = runtime::global_ptr<runtime::stripe_lock>{&memory_, target, 0}.local();
     T* const to = runtime::global_ptr<T>{&memory_, target, storage_offset_bytes}.local();
     const std::lock_guard guard(*lock);
@@ -50,11 +51,13 @@ template <class T> void convergent_vector<T>::add(int target, std::span<const st
 
 template <class T> void convergent_vector<T>::update(std::span<const T> values, std::span<const std::int64_t> indices) {
     if (values.size() != indices.size()) {
-        throw user_error(fmt::format("vector update: {} values but {} indices; allowed: one index per value", values.size(), indices.size()));
+        throw user_error(
+            fmt::format("vector update: {} values but {} indices; allowed: one index per value", values.size(), indices.size()));
     }
     for (std::size_t a = 0; a < indices.size(); ++a) {
         if (indices[a] < 0 || indices[a] >= layout_.extent) {
-            throw user_error(fmt::format("vector update: indices[{}] = {} is out of range; allowed: 0 to {}", a, indices[a], layout_.extent - 1));
+            throw user_error(fmt::format("vector update: indices[{}] = {} is out of range; allowed: 0 to {}", a, indices[a],
+                                         layout_.extent - 1));
         }
     }
     thread_local std::vector<std::int32_t> order;

@@ -46,7 +46,7 @@ std::string environment::library_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     MPI_Get_library_version(text.data(), &length);
-    return {text.data(), static_cast<std::size_t>(length)};
+    return {text.data()}; // up to the NUL: Open MPI counts it in the length
 }
 
 void environment::abort(const std::string& line, int exit_code) {

@@ -95,7 +95,8 @@ void select(hid_t file_space, const dimension_part& rows, const dimension_part& 
 }
 
 // Calls transfer(memory_space, file_space, rows, cols) for every piece, the same number of times on every rank.
-template <class Transfer> bool for_each_piece(const array::block_cyclic& layout, int rank, std::int64_t element_bytes, hid_t file_space, Transfer transfer) {
+template <class Transfer>
+bool for_each_piece(const array::block_cyclic& layout, int rank, std::int64_t element_bytes, hid_t file_space, Transfer transfer) {
     const std::int64_t widest = (layout.cols.blocks() + layout.cols.processes - 1) / layout.cols.processes * layout.cols.block;
     const std::int64_t row_block_bytes = std::max<std::int64_t>(1, widest * layout.rows.block * element_bytes);
     const std::int64_t row_blocks = std::max<std::int64_t>(1, buffer_bytes / row_block_bytes);
@@ -140,10 +141,12 @@ std::string writable_or_why_not(const std::string& path, std::uintmax_t bytes) {
 }
 
 // Rank 0 examines the file with serial HDF5; the others trust its word.
-std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const array::block_cyclic& layout, hid_t wanted,
-                                const char* wanted_name) {
+std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const array::block_cyclic& layout,
+                                hid_t wanted, const char* wanted_name) {
     std::error_code error;
-    const auto say = [&](const std::string& reason) { return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason); };
+    const auto say = [&](const std::string& reason) {
+        return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
+    };
     if (!std::filesystem::exists(path, error)) return say("there is no such file");
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file.valid()) {
@@ -155,42 +158,47 @@ std::string loadable_or_why_not(const std::string& path, const std::string& data
     if (!data.valid()) return say(last_hdf5_error());
     const hdf5_handle type(H5Dget_type(data.get()), H5Tclose);
     if (H5Tequal(type.get(), wanted) <= 0) {
-        return say(fmt::format("it holds {} but the matrix is {}; allowed: the same precision", describe_type(type.get()), wanted_name));
+        return say(
+            fmt::format("it holds {} but the matrix is {}; allowed: the same precision", describe_type(type.get()), wanted_name));
     }
     const hdf5_handle space(H5Dget_space(data.get()), H5Sclose);
     std::array<hsize_t, 2> shape{};
     if (H5Sget_simple_extent_ndims(space.get()) != 2) return say("it is not two-dimensional");
     H5Sget_simple_extent_dims(space.get(), shape.data(), nullptr);
     if (shape[0] != static_cast<hsize_t>(layout.rows.extent) || shape[1] != static_cast<hsize_t>(layout.cols.extent)) {
-        return say(fmt::format("it is {} x {} but the matrix is {} x {}; allowed: the same shape", shape[0], shape[1], layout.rows.extent,
-                               layout.cols.extent));
+        return say(fmt::format("it is {} x {} but the matrix is {} x {}; allowed: the same shape", shape[0], shape[1],
+                               layout.rows.extent, layout.cols.extent));
     }
     return {};
 }
 
 template <class T>
-std::string write_dataset(hid_t file, const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
-                          const save_options& options) {
+std::string write_dataset(hid_t file, const array::convergent_matrix<T>& matrix, const std::string& path,
+                          const std::string& dataset, const save_options& options) {
     const auto& layout = matrix.layout();
     const int me = matrix.ranks().rank();
     const std::array<hsize_t, 2> shape{static_cast<hsize_t>(layout.rows.extent), static_cast<hsize_t>(layout.cols.extent)};
     const hdf5_handle file_space(H5Screate_simple(2, shape.data(), nullptr), H5Sclose);
-    hdf5_handle data(H5Dcreate2(file, dataset.c_str(), element_type<T>(), file_space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+    hdf5_handle data(H5Dcreate2(file, dataset.c_str(), element_type<T>(), file_space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     H5Dclose);
     if (!data.valid()) return cannot_write(path, last_hdf5_error());
-    if (!write_text_attribute(data.get(), "storage", options.upper_only ? "upper" : "full")) return cannot_write(path, last_hdf5_error());
+    if (!write_text_attribute(data.get(), "storage", options.upper_only ? "upper" : "full"))
+        return cannot_write(path, last_hdf5_error());
 
     const auto transfer = collective_transfer();
     const T* const storage = matrix.local().data();
     const std::int64_t lld = layout.leading_dimension(me);
     std::vector<T> buffer;
-    const bool fine = for_each_piece(layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
-        buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
-        for (std::int64_t j = 0; j < cols.local_count; ++j) {
-            const T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
-            for (std::int64_t i = 0; i < rows.local_count; ++i) buffer[static_cast<std::size_t>(i * cols.local_count + j)] = column[i];
-        }
-        return H5Dwrite(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) >= 0;
-    });
+    const bool fine = for_each_piece(
+        layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
+            buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
+            for (std::int64_t j = 0; j < cols.local_count; ++j) {
+                const T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
+                for (std::int64_t i = 0; i < rows.local_count; ++i)
+                    buffer[static_cast<std::size_t>(i * cols.local_count + j)] = column[i];
+            }
+            return H5Dwrite(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) >= 0;
+        });
     std::string failure = fine ? "" : cannot_write(path, last_hdf5_error());
     if (!data.close() && failure.empty()) failure = cannot_write(path, last_hdf5_error());
     return failure;
@@ -199,12 +207,14 @@ std::string write_dataset(hid_t file, const array::convergent_matrix<T>& matrix,
 } // namespace
 
 template <class T>
-void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset, const save_options& options) {
+void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
+                 const save_options& options) {
     const quiet_hdf5 quiet;
     const auto& communicator = matrix.ranks().communicator();
     const auto& layout = matrix.layout();
     const bool first = communicator.rank() == 0;
-    const auto bytes = static_cast<std::uintmax_t>(layout.rows.extent) * static_cast<std::uintmax_t>(layout.cols.extent) * sizeof(T);
+    const auto bytes =
+        static_cast<std::uintmax_t>(layout.rows.extent) * static_cast<std::uintmax_t>(layout.cols.extent) * sizeof(T);
     agree(communicator, first ? writable_or_why_not(path, bytes) : "");
 
     const std::string target = options.append ? path : path + ".partial";
@@ -251,15 +261,17 @@ template <class T> void load_matrix(array::convergent_matrix<T>& matrix, const s
     T* const storage = matrix.local().data();
     const std::int64_t lld = layout.leading_dimension(me);
     std::vector<T> buffer;
-    const bool fine = for_each_piece(layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
-        buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
-        if (H5Dread(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) < 0) return false;
-        for (std::int64_t j = 0; j < cols.local_count; ++j) {
-            T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
-            for (std::int64_t i = 0; i < rows.local_count; ++i) column[i] = buffer[static_cast<std::size_t>(i * cols.local_count + j)];
-        }
-        return true;
-    });
+    const bool fine = for_each_piece(
+        layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
+            buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
+            if (H5Dread(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) < 0) return false;
+            for (std::int64_t j = 0; j < cols.local_count; ++j) {
+                T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
+                for (std::int64_t i = 0; i < rows.local_count; ++i)
+                    column[i] = buffer[static_cast<std::size_t>(i * cols.local_count + j)];
+            }
+            return true;
+        });
     agree(communicator, fine ? "" : fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, last_hdf5_error()));
     communicator.barrier();
 }

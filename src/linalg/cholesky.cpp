@@ -25,8 +25,9 @@ void substitute(int n, const double* a, const descriptor& da, double* b, const d
 template <class T> array::convergent_matrix<T>& require_square(array::convergent_matrix<T>& matrix) {
     const auto& layout = matrix.layout();
     if (layout.rows.extent != layout.cols.extent || layout.rows.block != layout.cols.block) {
-        throw user_error(fmt::format("Cholesky: the matrix is {} x {} in blocks of {} x {}; allowed: square matrices in square blocks",
-                                     layout.rows.extent, layout.cols.extent, layout.rows.block, layout.cols.block));
+        throw user_error(
+            fmt::format("Cholesky: the matrix is {} x {} in blocks of {} x {}; allowed: square matrices in square blocks",
+                        layout.rows.extent, layout.cols.extent, layout.rows.block, layout.cols.block));
     }
     return matrix;
 }
@@ -42,9 +43,10 @@ cholesky<T>::cholesky(array::convergent_matrix<T>& matrix)
     int info = 0;
     factorise(description[2], matrix.local().data(), description, info);
     if (info > 0) {
-        throw user_error(fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
-                                     "positive; a stronger prior or a larger nugget makes it so",
-                                     layout.rows.extent, info));
+        throw user_error(
+            fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
+                        "positive; a stronger prior or a larger nugget makes it so",
+                        layout.rows.extent, info));
     }
     if (info < 0) throw user_error(fmt::format("Cholesky: ScaLAPACK refused argument {}", -info));
 }
@@ -52,7 +54,8 @@ cholesky<T>::cholesky(array::convergent_matrix<T>& matrix)
 template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs) const {
     const auto& layout = matrix_->layout();
     if (static_cast<std::int64_t>(rhs.size()) != layout.rows.extent) {
-        throw user_error(fmt::format("Cholesky solve: the right-hand side has {} elements; allowed: {}", rhs.size(), layout.rows.extent));
+        throw user_error(
+            fmt::format("Cholesky solve: the right-hand side has {} elements; allowed: {}", rhs.size(), layout.rows.extent));
     }
     // The right-hand side is one column on the grid's first process column, its rows dealt like the matrix's.
     const int me = matrix_->ranks().rank();
@@ -71,7 +74,8 @@ template <class T> std::vector<double> cholesky<T>::solve(std::span<const double
 
     std::vector<double> solution(rhs.size(), 0.0);
     for (std::int64_t i = 0; holds_part && i < column.local_rows(me); ++i) {
-        solution[static_cast<std::size_t>(column.rows.global(process_row, i))] = static_cast<double>(part[static_cast<std::size_t>(i)]);
+        solution[static_cast<std::size_t>(column.rows.global(process_row, i))] =
+            static_cast<double>(part[static_cast<std::size_t>(i)]);
     }
     matrix_->ranks().communicator().sum_in_place(std::span(solution));
     return solution;

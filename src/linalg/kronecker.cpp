@@ -7,14 +7,15 @@
 namespace craton::linalg {
 
 template <class T>
-void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer, base::matrix_view<const double> inner,
-                   double scale) {
+void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer,
+                   base::matrix_view<const double> inner, double scale) {
     const auto& layout = matrix.layout();
     const std::int64_t n = outer.rows * inner.rows;
     if (outer.rows != outer.cols || inner.rows != inner.cols || n != layout.rows.extent || n != layout.cols.extent) {
-        throw user_error(fmt::format("add_kronecker: factors {} x {} and {} x {} for a {} x {} matrix; allowed: square factors whose sizes "
-                                     "multiply to the matrix's",
-                                     outer.rows, outer.cols, inner.rows, inner.cols, layout.rows.extent, layout.cols.extent));
+        throw user_error(
+            fmt::format("add_kronecker: factors {} x {} and {} x {} for a {} x {} matrix; allowed: square factors whose sizes "
+                        "multiply to the matrix's",
+                        outer.rows, outer.cols, inner.rows, inner.cols, layout.rows.extent, layout.cols.extent));
     }
     const int me = matrix.ranks().rank();
     const std::int64_t lld = layout.leading_dimension(me);
@@ -32,14 +33,17 @@ void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const 
 }
 
 template <class To, class From> void copy_elements(const array::convergent_matrix<From>& from, array::convergent_matrix<To>& to) {
-    if (!(from.layout() == to.layout())) throw user_error("copy_elements: the two matrices have different layouts; allowed: the same layout");
+    if (!(from.layout() == to.layout()))
+        throw user_error("copy_elements: the two matrices have different layouts; allowed: the same layout");
     const auto source = from.local();
     const auto target = to.local();
     for (std::size_t e = 0; e < source.size(); ++e) target[e] = static_cast<To>(source[e]);
 }
 
-template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>, double);
-template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>, double);
+template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>,
+                            double);
+template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>,
+                            double);
 template void copy_elements(const array::convergent_matrix<float>&, array::convergent_matrix<double>&);
 template void copy_elements(const array::convergent_matrix<double>&, array::convergent_matrix<double>&);
 

@@ -14,10 +14,10 @@ void Cblacs_gridexit(int context);
 
 void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja, const int* desca, int* info);
 void pdpotrf_(const char* uplo, const int* n, double* a, const int* ia, const int* ja, const int* desca, int* info);
-void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia, const int* ja, const int* desca, float* b,
-              const int* ib, const int* jb, const int* descb, int* info);
-void pdpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja, const int* desca, double* b,
-              const int* ib, const int* jb, const int* descb, int* info);
+void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia, const int* ja, const int* desca,
+              float* b, const int* ib, const int* jb, const int* descb, int* info);
+void pdpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* ia, const int* ja, const int* desca,
+              double* b, const int* ib, const int* jb, const int* descb, int* info);
 }
 
 namespace craton::linalg {

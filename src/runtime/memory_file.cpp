@@ -33,7 +33,8 @@ class file_descriptor {
 };
 
 std::string last_error(const char* what, std::size_t bytes) {
-    return fmt::format("{} failed for {} bytes of shared memory: {}", what, bytes, std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
+    return fmt::format("{} failed for {} bytes of shared memory: {}", what, bytes,
+                       std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
 }
 
 } // namespace

@@ -174,7 +174,8 @@ void world::run_handler(int source, std::span<const std::byte> bytes) {
         const std::lock_guard lock(handlers_mutex_);
         if (const auto found = handlers_.find(header.handler); found != handlers_.end()) function = &found->second;
         if (function == nullptr && header.handler < next_handler_) {
-            abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, header.handler), exit_bug);
+            abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, header.handler),
+                  exit_bug);
         }
     }
     if (function == nullptr) {

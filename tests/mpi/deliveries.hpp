@@ -15,7 +15,8 @@ namespace craton::tests {
 class every_delivery : public testing::TestWithParam<int> {
   protected:
     void SetUp() override {
-        world_ = std::make_unique<runtime::world>(comm::communicator::world(), runtime::world_options{GetParam(), std::size_t{1} << 20});
+        world_ =
+            std::make_unique<runtime::world>(comm::communicator::world(), runtime::world_options{GetParam(), std::size_t{1} << 20});
     }
     [[nodiscard]] runtime::world& world() { return *world_; }
 
@@ -25,14 +26,17 @@ class every_delivery : public testing::TestWithParam<int> {
 
 inline std::string delivery_name(const testing::TestParamInfo<int>& info) {
     switch (info.param) {
-    case 0: return "direct";
-    case 1: return "messages";
-    default: return "nodes_of_two";
+    case 0:
+        return "direct";
+    case 1:
+        return "messages";
+    default:
+        return "nodes_of_two";
     }
 }
 
 } // namespace craton::tests
 
 // NOLINTNEXTLINE: gtest's own macro
-#define CRATON_FOR_EVERY_DELIVERY(suite)                                                                                       \
+#define CRATON_FOR_EVERY_DELIVERY(suite)                                                                                           \
     INSTANTIATE_TEST_SUITE_P(deliveries, suite, testing::Values(0, 1, 2), craton::tests::delivery_name)

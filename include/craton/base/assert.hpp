@@ -16,9 +16,8 @@ void set_rank_for_messages(int rank) noexcept;
 
 /// A condition that only a bug can violate. Kept in the dev, audit and sanitizer builds (CRATON_ASSERTIONS), absent from release.
 #ifdef CRATON_ASSERTIONS
-#define CRATON_ASSERT(expression)                                                                                              \
-    ((expression) ? static_cast<void>(0)                                                                                       \
-                  : ::craton::base::assertion_failed(#expression, std::source_location::current()))
+#define CRATON_ASSERT(expression)                                                                                                  \
+    ((expression) ? static_cast<void>(0) : ::craton::base::assertion_failed(#expression, std::source_location::current()))
 #else
 #define CRATON_ASSERT(expression) static_cast<void>(0)
 #endif

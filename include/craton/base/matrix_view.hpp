@@ -27,7 +27,8 @@ template <class T> [[nodiscard]] matrix_view<T> row_major(T* data, std::int64_t 
     return {data, rows, cols, cols, 1};
 }
 
-template <class T> [[nodiscard]] matrix_view<T> column_major(T* data, std::int64_t rows, std::int64_t cols, std::int64_t leading_dimension) {
+template <class T>
+[[nodiscard]] matrix_view<T> column_major(T* data, std::int64_t rows, std::int64_t cols, std::int64_t leading_dimension) {
     return {data, rows, cols, 1, leading_dimension};
 }
 

@@ -9,11 +9,13 @@ namespace craton::linalg {
 /// scale * outer(a, b) * inner(i, j), ni = rows of inner. Each rank adds to its own storage: no communication, N^2/(2P) products.
 /// The factors must be the same on every rank and the matrix committed. Throws user_error when the sizes do not multiply to the matrix's.
 template <class T>
-void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer, base::matrix_view<const double> inner,
-                   double scale);
+void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer,
+                   base::matrix_view<const double> inner, double scale);
 
-extern template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>, double);
-extern template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>, double);
+extern template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>,
+                                   base::matrix_view<const double>, double);
+extern template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>,
+                                   base::matrix_view<const double>, double);
 
 /// Copies a committed matrix into another of the same layout, converting its elements. Local on every rank.
 template <class To, class From> void copy_elements(const array::convergent_matrix<From>& from, array::convergent_matrix<To>& to);

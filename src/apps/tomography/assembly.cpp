@@ -19,14 +19,17 @@ namespace {
 void check(const path_set& paths, std::span<const double> observed, std::span<const double> sigma, const team_options& options) {
     const std::int64_t samples = paths.offset(paths.size());
     if (static_cast<std::int64_t>(observed.size()) != samples) {
-        throw user_error(fmt::format("assemble: {} observed samples for paths with {}; allowed: one per sample of every path", observed.size(), samples));
+        throw user_error(fmt::format("assemble: {} observed samples for paths with {}; allowed: one per sample of every path",
+                                     observed.size(), samples));
     }
     if (static_cast<std::int64_t>(sigma.size()) != paths.size()) {
-        throw user_error(fmt::format("assemble: {} noise standard deviations for {} paths; allowed: one per path", sigma.size(), paths.size()));
+        throw user_error(
+            fmt::format("assemble: {} noise standard deviations for {} paths; allowed: one per path", sigma.size(), paths.size()));
     }
     for (std::size_t i = 0; i < sigma.size(); ++i) {
         if (!(sigma[i] > 0) || !std::isfinite(sigma[i])) {
-            throw user_error(fmt::format("assemble: noise standard deviation of path {} is {} m; allowed: positive and finite", i, sigma[i]));
+            throw user_error(
+                fmt::format("assemble: noise standard deviation of path {} is {} m; allowed: positive and finite", i, sigma[i]));
         }
     }
     if (options.threads < 1) throw user_error(fmt::format("assemble: threads is {}; allowed: 1 or more", options.threads));
@@ -34,12 +37,13 @@ void check(const path_set& paths, std::span<const double> observed, std::span<co
 }
 
 // r = (d - g) / sigma, and this path's share of the misfit.
-void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, double sigma, std::vector<double>& residual,
-                    data_misfit& misfit) {
+void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, double sigma,
+                    std::vector<double>& residual, data_misfit& misfit) {
     residual.resize(g.size());
     for (std::size_t t = 0; t < g.size(); ++t) {
         if (!std::isfinite(observed[t])) {
-            throw user_error(fmt::format("observed data: sample {} of path {} is {}; allowed: finite numbers (metres)", t, path, observed[t]));
+            throw user_error(
+                fmt::format("observed data: sample {} of path {} is {}; allowed: finite numbers (metres)", t, path, observed[t]));
         }
         residual[t] = (observed[t] - g[t]) / sigma;
         misfit.chi_data += 0.5 * residual[t] * residual[t];
@@ -91,9 +95,10 @@ void transpose_apply(std::span<const float> panel, std::span<const double> resid
 } // namespace
 
 template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths, std::span<const double> observed,
-                         std::span<const double> sigma, std::span<const double> model, array::convergent_matrix<T>& hessian,
-                         array::convergent_vector<double>& gradient, const team_options& options) {
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
+                         const team_options& options) {
     check(paths, observed, sigma, options);
     linalg::set_blas_threads(1); // the team itself is the parallelism
     const base::timer wall;
@@ -125,7 +130,8 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
 
         clock.restart();
         // Column major, upper triangle: with ascending indices update_symmetric reads no other element.
-        hessian.update_symmetric(base::column_major<const T>(w.product.data(), p.touched(), p.touched(), p.touched()), w.parameters);
+        hessian.update_symmetric(base::column_major<const T>(w.product.data(), p.touched(), p.touched(), p.touched()),
+                                 w.parameters);
         gradient.update(w.gradient, w.parameters);
         w.times.update_s += clock.seconds();
         ++w.times.paths;
@@ -140,12 +146,12 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
     return result;
 }
 
-template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>, std::span<const double>,
-                                  std::span<const double>, array::convergent_matrix<float>&, array::convergent_vector<double>&,
-                                  const team_options&);
-template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>, std::span<const double>,
-                                  std::span<const double>, array::convergent_matrix<double>&, array::convergent_vector<double>&,
-                                  const team_options&);
+template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                  std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
+                                  array::convergent_vector<double>&, const team_options&);
+template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                  std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
+                                  array::convergent_vector<double>&, const team_options&);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,

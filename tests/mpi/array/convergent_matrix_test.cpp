@@ -53,7 +53,8 @@ random_update make_symmetric_update(int rank, int n, std::int64_t extent) {
     u.block.assign(size * size, 0.0F);
     for (std::size_t a = 0; a < size; ++a) {
         for (std::size_t b = 0; b <= a; ++b) {
-            u.block[a * size + b] = u.block[b * size + a] = static_cast<float>((static_cast<int>(a * 31 + b * 17) + rank + n) % 7 - 3);
+            u.block[a * size + b] = u.block[b * size + a] =
+                static_cast<float>((static_cast<int>(a * 31 + b * 17) + rank + n) % 7 - 3);
         }
     }
     return u;
@@ -65,8 +66,7 @@ std::vector<std::int64_t> all_indices(std::int64_t extent) {
     return indices;
 }
 
-template <class T>
-void expect_equal(const convergent_matrix<T>& matrix, const std::vector<T>& reference) {
+template <class T> void expect_equal(const convergent_matrix<T>& matrix, const std::vector<T>& reference) {
     const auto values = matrix.read_slice(all_indices(matrix.layout().rows.extent), all_indices(matrix.layout().cols.extent));
     ASSERT_EQ(values.size(), reference.size());
     for (std::size_t e = 0; e < values.size(); ++e) {

@@ -55,7 +55,8 @@ TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
         EXPECT_EQ(message.source, (world.rank() + world.size() - 1) % world.size());
         ASSERT_EQ(message.bytes, size);
         for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(buffer[i], std::byte{static_cast<unsigned char>(message.source + 1)});
-        while (!request.test()) {}
+        while (!request.test()) {
+        }
         world.barrier();
     }
 }

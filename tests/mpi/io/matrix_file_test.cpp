@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 class matrix_file_test : public testing::Test {
   protected:
     matrix_file_test() : communicator_(comm::communicator::world()), world_(communicator_) {
-        folder_ = communicator_.broadcast((fs::temp_directory_path() / ("craton-matrix-file-" + std::to_string(::getpid()))).string());
+        folder_ =
+            communicator_.broadcast((fs::temp_directory_path() / ("craton-matrix-file-" + std::to_string(::getpid()))).string());
         if (communicator_.rank() == 0) fs::create_directories(folder_);
         communicator_.barrier();
     }

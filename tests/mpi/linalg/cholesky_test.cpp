@@ -23,7 +23,9 @@ class cholesky_test : public tests::every_delivery {};
 CRATON_FOR_EVERY_DELIVERY(cholesky_test);
 
 // exp(-|i - j| / 5) + a ridge: symmetric positive definite.
-double element(std::int64_t i, std::int64_t j) { return std::exp(-std::abs(static_cast<double>(i - j)) / 5.0) + (i == j ? 0.5 : 0.0); }
+double element(std::int64_t i, std::int64_t j) {
+    return std::exp(-std::abs(static_cast<double>(i - j)) / 5.0) + (i == j ? 0.5 : 0.0);
+}
 
 template <class T> void add_reference_matrix(convergent_matrix<T>& matrix) {
     const std::int64_t n = matrix.layout().rows.extent;
@@ -97,7 +99,8 @@ TEST_P(cholesky_test, kronecker_product_is_added_to_the_upper_triangle) {
     std::iota(a.begin(), a.end(), 1.0);
     std::iota(b.begin(), b.end(), -3.0);
     convergent_matrix<double> matrix(world(), outer * inner, outer * inner, 4, 4);
-    linalg::add_kronecker(matrix, base::row_major<const double>(a.data(), outer, outer), base::row_major<const double>(b.data(), inner, inner), 2.0);
+    linalg::add_kronecker(matrix, base::row_major<const double>(a.data(), outer, outer),
+                          base::row_major<const double>(b.data(), inner, inner), 2.0);
     world().barrier();
     for (std::int64_t i = 0; i < outer * inner; ++i) {
         for (std::int64_t j = 0; j < outer * inner; j += 3) {

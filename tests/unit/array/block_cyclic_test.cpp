@@ -27,7 +27,8 @@ void expect_like_scalapack(int n, int nb, int processes) {
     const int zero = 0;
     const cyclic_dimension d{n, nb, processes};
     for (int p = 0; p < processes; ++p) {
-        ASSERT_EQ(d.local_extent(p), numroc_(&n, &nb, &p, &zero, &processes)) << n << " " << nb << " " << processes << " process " << p;
+        ASSERT_EQ(d.local_extent(p), numroc_(&n, &nb, &p, &zero, &processes))
+            << n << " " << nb << " " << processes << " process " << p;
         for (int i_local = 0; i_local < d.local_extent(p); ++i_local) {
             const int one_based = i_local + 1;
             ASSERT_EQ(d.global(p, i_local) + 1, indxl2g_(&one_based, &nb, &p, &zero, &processes));
@@ -95,7 +96,8 @@ TEST(block_cyclic, chooses_the_most_square_grid) {
     EXPECT_EQ(most_square_grid(12).rows, 3);
 }
 
-void expect_refused(std::int64_t rows, std::int64_t cols, std::int64_t block, craton::array::process_grid grid, int ranks, const char* words) {
+void expect_refused(std::int64_t rows, std::int64_t cols, std::int64_t block, craton::array::process_grid grid, int ranks,
+                    const char* words) {
     try {
         static_cast<void>(make_block_cyclic(rows, cols, block, block, grid, ranks));
         FAIL() << "nothing was thrown";

@@ -32,7 +32,8 @@ TEST(bin_by_owner, gives_every_index_to_its_owner_once) {
     for (std::size_t p = 0; p < 3; ++p) {
         total += bins[p].size();
         for (std::size_t a = 0; a < bins[p].size(); ++a) {
-            EXPECT_EQ(d.global(static_cast<std::int64_t>(p), bins[p].local[a]), indices[static_cast<std::size_t>(bins[p].position[a])]);
+            EXPECT_EQ(d.global(static_cast<std::int64_t>(p), bins[p].local[a]),
+                      indices[static_cast<std::size_t>(bins[p].position[a])]);
         }
     }
     EXPECT_EQ(total, indices.size());

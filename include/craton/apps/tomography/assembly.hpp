@@ -52,9 +52,10 @@ struct assembly_result {
 /// a thread or subset number below 1 (on every rank), or a sample that is not finite (on the rank that meets it, naming path and
 /// sample; the caller must then end the job).
 template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths, std::span<const double> observed,
-                         std::span<const double> sigma, std::span<const double> model, array::convergent_matrix<T>& hessian,
-                         array::convergent_vector<double>& gradient, const team_options& options);
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
+                         const team_options& options);
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
