@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "index_array.hpp"
 
 #include <craton/array/block_cyclic.hpp>
 #include <craton/array/convergent_matrix.hpp>
@@ -34,6 +35,12 @@ std::vector<std::int64_t> global_indices(const array::cyclic_dimension& d, std::
     return indices;
 }
 
+// A collective waits for other ranks, and they perhaps for a Python thread of this one: never with the GIL held.
+template <class Call> auto without_gil(Call call) {
+    const nb::gil_scoped_release release;
+    return call();
+}
+
 template <class T> nb::object numpy_dtype() {
     return nb::module_::import_("numpy").attr("dtype")(sizeof(T) == 4 ? "float32" : "float64");
 }
@@ -44,6 +51,7 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
         .def(
             "__init__",
             [](matrix* self, world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block, std::pair<int, int> grid) {
+                const nb::gil_scoped_release release;
                 new (self) matrix(ranks, rows, cols, block, block, {grid.first, grid.second});
             },
             nb::arg("world"), nb::arg("rows"), nb::arg("cols"), nb::arg("block") = 64, nb::arg("grid") = std::pair<int, int>{0, 0},
@@ -72,16 +80,19 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
             nb::rv_policy::move)
         .def(
             "update",
-            [](matrix& a, const input_2d<T>& block, const input_1d<std::int64_t>& rows, const input_1d<std::int64_t>& cols) {
+            [](matrix& a, const input_2d<T>& block, const nb::object& rows, const nb::object& cols) {
+                const index_array row_indices(rows, "update: rows");
+                const index_array col_indices(cols, "update: cols");
                 const nb::gil_scoped_release release;
-                a.update(view(block), as_span(rows), as_span(cols));
+                a.update(view(block), row_indices.span(), col_indices.span());
             },
             nb::arg("block"), nb::arg("rows"), nb::arg("cols"), "Adds block[a, b] to element (rows[a], cols[b]). Any thread.")
         .def(
             "update_symmetric",
-            [](matrix& a, const input_2d<T>& block, const input_1d<std::int64_t>& indices) {
+            [](matrix& a, const input_2d<T>& block, const nb::object& indices) {
+                const index_array both(indices, "update_symmetric: indices");
                 const nb::gil_scoped_release release;
-                a.update_symmetric(view(block), as_span(indices));
+                a.update_symmetric(view(block), both.span());
             },
             nb::arg("block"), nb::arg("indices"), "Adds a symmetric block to the upper triangle (elements i <= j). Any thread.")
         .def("commit", &matrix::commit, nb::call_guard<nb::gil_scoped_release>(), "Collective: all earlier updates are applied.")
@@ -89,17 +100,16 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
         .def("read", &matrix::read, nb::arg("row"), nb::arg("col"), nb::call_guard<nb::gil_scoped_release>(), "One element.")
         .def(
             "read_slice",
-            [](const matrix& a, const input_1d<std::int64_t>& rows, const input_1d<std::int64_t>& cols) {
-                std::vector<T> values;
-                {
-                    const nb::gil_scoped_release release;
-                    values = a.read_slice(as_span(rows), as_span(cols));
-                }
-                return to_numpy(std::move(values), {rows.shape(0), cols.shape(0)});
+            [](const matrix& a, const nb::object& rows, const nb::object& cols) {
+                const index_array row_indices(rows, "read_slice: rows");
+                const index_array col_indices(cols, "read_slice: cols");
+                auto values = without_gil([&] { return a.read_slice(row_indices.span(), col_indices.span()); });
+                return to_numpy(std::move(values), {row_indices.size(), col_indices.size()});
             },
             nb::arg("rows"), nb::arg("cols"), "The block at (rows, cols), shape (len(rows), len(cols)).")
         .def(
-            "diagonal", [](const matrix& a) { return to_numpy(a.diagonal()); }, "Collective: the whole diagonal, float64.")
+            "diagonal", [](const matrix& a) { return to_numpy(without_gil([&] { return a.diagonal(); })); },
+            "Collective: the whole diagonal, float64.")
         .def(
             "add_kronecker",
             [](matrix& a, const input_2d<double>& lateral, const input_2d<double>& radial, double scale) {
@@ -111,11 +121,13 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
         .def(
             "copy_as_f64",
             [](const matrix& a) {
+                const nb::gil_scoped_release release;
                 const auto& l = a.layout();
                 auto copy = std::make_unique<convergent_matrix<double>>(
                     a.ranks(), l.rows.extent, l.cols.extent, l.rows.block, l.cols.block,
                     array::process_grid{static_cast<int>(l.rows.processes), static_cast<int>(l.cols.processes)});
                 linalg::copy_elements(a, *copy);
+                a.ranks().barrier(); // a neighbour's next update must not meet this rank's copying
                 return copy;
             },
             nb::keep_alive<0, 1>(), "Collective: the same matrix in double precision.")
@@ -140,17 +152,20 @@ template <class T> void bind_vector(nb::module_& m, const char* name) {
     using vector = convergent_vector<T>;
     nb::class_<vector>(m, name, "One-dimensional, block-cyclic over all ranks.")
         .def(nb::init<world&, std::int64_t, std::int64_t>(), nb::arg("world"), nb::arg("size"), nb::arg("block") = 64,
-             nb::keep_alive<1, 2>(), "Collective.")
+             nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(), "Collective.")
         .def(
             "update",
-            [](vector& v, const input_1d<T>& values, const input_1d<std::int64_t>& indices) {
+            [](vector& v, const input_1d<T>& values, const nb::object& indices) {
+                const index_array places(indices, "vector update: indices");
                 const nb::gil_scoped_release release;
-                v.update(as_span(values), as_span(indices));
+                v.update(as_span(values), places.span());
             },
             nb::arg("values"), nb::arg("indices"), "Adds values[a] to element indices[a]. Any thread.")
         .def("commit", &vector::commit, nb::call_guard<nb::gil_scoped_release>(), "Collective: all earlier updates are applied.")
         .def("reset", &vector::reset, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
-        .def("gather", [](vector& v) { return to_numpy(v.gather()); }, "Collective: the whole vector on every rank.");
+        .def(
+            "gather", [](vector& v) { return to_numpy(without_gil([&] { return v.gather(); })); },
+            "Collective: the whole vector on every rank.");
 }
 
 template <class T> void bind_cholesky(nb::module_& m, const char* name) {

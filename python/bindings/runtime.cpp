@@ -35,8 +35,9 @@ void bind_runtime(nb::module_& m) {
                     throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) +
                                      "; allowed: 0 (the machine's nodes) or more");
                 }
-                const auto communicator = comm::communicator::duplicate(native_communicator(comm));
-                new (self) world(communicator, {ranks_per_node, max_bytes_in_flight});
+                const auto native = native_communicator(comm);
+                const nb::gil_scoped_release release;
+                new (self) world(craton::comm::communicator::duplicate(native), {ranks_per_node, max_bytes_in_flight});
             },
             nb::arg("comm"), nb::arg("ranks_per_node") = 0, nb::arg("max_bytes_in_flight") = std::size_t{64} << 20,
             "Collective over comm, which is duplicated. ranks_per_node = k > 0 makes virtual nodes of k consecutive ranks.")
@@ -56,11 +57,13 @@ void bind_runtime(nb::module_& m) {
             return std::map<std::string, std::int64_t>{{"messages_sent", s.messages_sent},
                                                        {"messages_executed", s.messages_executed},
                                                        {"bytes_sent", s.bytes_sent},
-                                                       {"direct_updates", s.direct_updates}};
+                                                       {"direct_updates", s.direct_updates},
+                                                       {"peak_bytes_in_flight", s.peak_bytes_in_flight}};
         });
 
     nb::class_<counter>(m, "Counter", "A 64-bit integer at one rank that any thread of any rank may increment.")
-        .def(nb::init<world&, int>(), nb::arg("world"), nb::arg("owner") = 0, nb::keep_alive<1, 2>(), "Collective. Starts at zero.")
+        .def(nb::init<world&, int>(), nb::arg("world"), nb::arg("owner") = 0, nb::keep_alive<1, 2>(),
+             nb::call_guard<nb::gil_scoped_release>(), "Collective. Starts at zero.")
         .def("fetch_add", &counter::fetch_add, nb::arg("increment") = 1, nb::call_guard<nb::gil_scoped_release>(),
              "Adds, returns the value before. Blocking, any thread.")
         .def("read", &counter::read, nb::call_guard<nb::gil_scoped_release>())

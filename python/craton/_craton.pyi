@@ -59,7 +59,7 @@ class World:
     def abort(self, message: str, code: int = 2) -> None:
         """Prints one line that names the rank and ends the job. Does not return."""
     def stats(self) -> dict[str, int]:
-        """messages_sent, messages_executed, bytes_sent, direct_updates (this rank)."""
+        """messages_sent, messages_executed, bytes_sent, direct_updates, peak_bytes_in_flight (this rank)."""
 
 class Counter:
     """A 64-bit integer at rank `owner`. Collective constructor."""

@@ -95,6 +95,20 @@ def test_errors_say_what_is_allowed(world):
         craton.World(MPI.COMM_SELF, ranks_per_node=-1)
 
 
+def test_indices_are_integers_of_any_kind(world):
+    matrix = craton.ConvergentMatrix(world, 10, 10, dtype="float64")
+    one = np.ones((1, 1))
+    for index in (np.array([3], np.int32), np.array([3], np.uint8), [3], np.arange(10)[3::20]):
+        matrix.update(one, index, index)
+    matrix.commit()
+    assert matrix.read(3, 3) == 4
+    for wrong in (np.array([3.7]), np.array([[3]]), np.array([True])):
+        with pytest.raises(craton.UserError, match="allowed: a one-dimensional array of integers"):
+            matrix.update(one, wrong, [3])
+        with pytest.raises(craton.UserError, match="allowed: a one-dimensional array of integers"):
+            matrix.update_symmetric(one, wrong)
+
+
 def test_counter_counts(world):
     counter = craton.Counter(world)
     assert [counter.fetch_add() for _ in range(3)] == [0, 1, 2]

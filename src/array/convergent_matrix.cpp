@@ -75,19 +75,30 @@ void count_rows_taken(std::span<const std::int64_t> row_indices, const owned_ind
     }
 }
 
+// Places in storage travel as 32-bit integers and bytes are counted in 64. Process (0, 0) owns the most, so that every rank comes to the
+// same verdict before anything is allocated.
+block_cyclic addressable(const block_cyclic& layout, std::size_t element_bytes) {
+    const auto most_rows = base::narrow<std::int32_t>(layout.rows.local_extent(0), "rows of a matrix on one rank");
+    const auto most_cols = base::narrow<std::int32_t>(layout.cols.local_extent(0), "columns of a matrix on one rank");
+    const auto most_bytes = static_cast<double>(most_rows) * static_cast<double>(most_cols) * static_cast<double>(element_bytes);
+    if (most_bytes > static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2)) {
+        throw user_error(fmt::format("matrix {} x {}: {} bytes on one rank; allowed: less than 2^62", layout.rows.extent,
+                                     layout.cols.extent, most_bytes));
+    }
+    return layout;
+}
+
 } // namespace
 
 template <class T>
 convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
                                         std::int64_t block_cols, process_grid grid)
-    : world_(&ranks), layout_(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size())),
+    : world_(&ranks), layout_(addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), sizeof(T))),
       memory_(ranks,
               storage_offset_bytes +
                   static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
       update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); })),
       read_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { answer_read(message); })) {
-    static_cast<void>(base::narrow<std::int32_t>(layout_.leading_dimension(ranks.rank()), "rows of a matrix on one rank"));
-    static_cast<void>(base::narrow<std::int32_t>(layout_.local_cols(ranks.rank()), "columns of a matrix on one rank"));
     ranks.barrier();
 }
 
@@ -291,32 +302,44 @@ std::vector<T> convergent_matrix<T>::read_slice(std::span<const std::int64_t> ro
         if (own_rows.size() == 0 || own_cols.size() == 0) continue;
         const std::int64_t lld = layout_.leading_dimension(owner);
         const T* const base = storage(owner);
-        std::vector<std::byte> answer;
-        if (base == nullptr) {
-            using runtime::payload_writer;
-            std::vector<std::byte> question(payload_writer::padded<wire_header>(1) +
-                                            payload_writer::padded<std::int32_t>(own_rows.size()) +
-                                            payload_writer::padded<std::int32_t>(own_cols.size()));
-            payload_writer out(question);
-            out.value(wire_header{static_cast<std::int64_t>(own_rows.size()), static_cast<std::int64_t>(own_cols.size()), 0});
-            out.array(std::span<const std::int32_t>(own_rows.local));
-            out.array(std::span<const std::int32_t>(own_cols.local));
-            answer = world_->call(owner, read_handler_, question);
+        const auto store = [&](std::size_t a, std::size_t b, T value) {
+            result[static_cast<std::size_t>(own_rows.position[a]) * cols.size() + static_cast<std::size_t>(own_cols.position[b])] =
+                value;
+        };
+        if (base != nullptr) {
+            for (std::size_t b = 0; b < own_cols.size(); ++b) {
+                for (std::size_t a = 0; a < own_rows.size(); ++a) store(a, b, base[own_rows.local[a] + own_cols.local[b] * lld]);
+            }
+            continue;
         }
-        for (std::size_t b = 0; b < own_cols.size(); ++b) {
-            for (std::size_t a = 0; a < own_rows.size(); ++a) {
-                T value;
-                if (base != nullptr) {
-                    value = base[own_rows.local[a] + own_cols.local[b] * lld];
-                } else {
-                    std::memcpy(&value, answer.data() + (b * own_rows.size() + a) * sizeof(T), sizeof(T));
-                }
-                result[static_cast<std::size_t>(own_rows.position[a]) * cols.size() +
-                       static_cast<std::size_t>(own_cols.position[b])] = value;
+        // A few columns per question, so that no answer is larger than an update's message.
+        const std::size_t batch = std::max<std::size_t>(1, message_bytes_wanted / (own_rows.size() * sizeof(T)));
+        for (std::size_t first = 0; first < own_cols.size(); first += batch) {
+            const std::size_t count = std::min(batch, own_cols.size() - first);
+            const auto answer = ask(owner, own_rows.local, std::span(own_cols.local).subspan(first, count));
+            for (std::size_t b = 0; b < count; ++b) {
+                for (std::size_t a = 0; a < own_rows.size(); ++a) store(a, first + b, answer[b * own_rows.size() + a]);
             }
         }
     }
     return result;
+}
+
+template <class T>
+std::vector<T> convergent_matrix<T>::ask(int owner, std::span<const std::int32_t> local_rows,
+                                         std::span<const std::int32_t> local_cols) const {
+    using runtime::payload_writer;
+    std::vector<std::byte> question(payload_writer::padded<wire_header>(1) +
+                                    payload_writer::padded<std::int32_t>(local_rows.size()) +
+                                    payload_writer::padded<std::int32_t>(local_cols.size()));
+    payload_writer out(question);
+    out.value(wire_header{static_cast<std::int64_t>(local_rows.size()), static_cast<std::int64_t>(local_cols.size()), 0});
+    out.array(local_rows);
+    out.array(local_cols);
+    const auto answer = world_->call(owner, read_handler_, question);
+    std::vector<T> block(local_rows.size() * local_cols.size());
+    std::memcpy(block.data(), answer.data(), block.size() * sizeof(T));
+    return block;
 }
 
 template <class T> void convergent_matrix<T>::answer_read(const runtime::incoming_message& message) const {
@@ -348,6 +371,7 @@ template <class T> std::vector<double> convergent_matrix<T>::diagonal() const {
         result[static_cast<std::size_t>(j_global)] =
             static_cast<double>(values[static_cast<std::size_t>(layout_.rows.local(j_global) + j * layout_.leading_dimension(me))]);
     }
+    world_->barrier(); // polls, before a reduction that does not
     world_->communicator().sum_in_place(std::span(result));
     return result;
 }

@@ -3,6 +3,7 @@
 #include "index_bins.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/base/narrow.hpp>
 #include <craton/runtime/stripe_lock.hpp>
 
 #include <fmt/format.h>
@@ -17,11 +18,15 @@ namespace {
 
 // One lock guards a rank's part: an update of the gradient is short.
 constexpr std::size_t storage_offset_bytes = sizeof(runtime::stripe_lock);
+constexpr std::size_t elements_per_message = std::size_t{1} << 16;
 
 cyclic_dimension checked(std::int64_t size, std::int64_t block, int ranks) {
     if (size < 1) throw user_error(fmt::format("convergent_vector: size is {}; allowed: 1 or more", size));
     if (block < 1) throw user_error(fmt::format("convergent_vector: block is {}; allowed: 1 or more", block));
-    return {size, block, ranks};
+    const cyclic_dimension layout{size, block, ranks};
+    // Places in storage travel as 32-bit integers; process 0 owns the most, so every rank comes to the same verdict.
+    static_cast<void>(base::narrow<std::int32_t>(layout.local_extent(0), "elements of a vector on one rank"));
+    return layout;
 }
 
 } // namespace
@@ -76,14 +81,17 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
             continue;
         }
         using runtime::payload_writer;
-        auto message = world_->prepare(target, handler_,
-                                       payload_writer::padded<std::int64_t>(1) + payload_writer::padded<std::int32_t>(part.size()) +
-                                           payload_writer::padded<T>(part.size()));
-        payload_writer out(message.payload());
-        out.value(static_cast<std::int64_t>(part.size()));
-        out.array(std::span<const std::int32_t>(bin.local));
-        out.array(std::span<const T>(part));
-        world_->send(std::move(message));
+        for (std::size_t first = 0; first < part.size(); first += elements_per_message) {
+            const std::size_t count = std::min(elements_per_message, part.size() - first);
+            auto message = world_->prepare(target, handler_,
+                                           payload_writer::padded<std::int64_t>(1) + payload_writer::padded<std::int32_t>(count) +
+                                               payload_writer::padded<T>(count));
+            payload_writer out(message.payload());
+            out.value(static_cast<std::int64_t>(count));
+            out.array(std::span<const std::int32_t>(bin.local).subspan(first, count));
+            out.array(std::span<const T>(part).subspan(first, count));
+            world_->send(std::move(message));
+        }
     }
 }
 
@@ -103,6 +111,7 @@ template <class T> std::span<T> convergent_vector<T>::local() {
 template <class T> std::vector<T> convergent_vector<T>::gather() {
     std::vector<T> whole(static_cast<std::size_t>(layout_.extent), T{});
     const auto own = local();
+    world_->barrier(); // polls, before a reduction that does not
     for (std::size_t i = 0; i < own.size(); ++i) {
         whole[static_cast<std::size_t>(layout_.global(world_->rank(), static_cast<std::int64_t>(i)))] = own[i];
     }

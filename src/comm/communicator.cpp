@@ -35,6 +35,8 @@ communicator communicator::duplicate(MPI_Comm parent) {
 }
 
 communicator::communicator(MPI_Comm owned) : comm_(owned) {
+    // mpi4py makes MPI return its errors, and duplicates inherit that. A lost message must end the job, not go unnoticed.
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_rank(comm_, &rank_);
     MPI_Comm_size(comm_, &size_);
 }

@@ -3,6 +3,7 @@
 #include "hdf5_handle.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
 
@@ -21,7 +22,8 @@ namespace craton::io {
 
 namespace {
 
-// Rows are transposed into a buffer of about this size on their way between column-major storage and row-major file.
+// Rows are transposed on their way between column-major storage and row-major file: as many block rows at a time as fit a buffer of
+// this size, at least one.
 constexpr std::int64_t buffer_bytes = std::int64_t{64} << 20;
 
 template <class T> hid_t element_type();
@@ -46,13 +48,6 @@ hdf5_handle collective_transfer() {
     hdf5_handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
     H5Pset_dxpl_mpio(transfer.get(), H5FD_MPIO_COLLECTIVE);
     return transfer;
-}
-
-// All ranks throw when any failed, with the lowest failing rank's words: nobody is left waiting in a collective.
-void agree(const comm::communicator& communicator, const std::string& failure) {
-    const std::int64_t first = communicator.minimum(failure.empty() ? communicator.size() : communicator.rank());
-    if (first == communicator.size()) return;
-    throw user_error(communicator.broadcast(failure, static_cast<int>(first)));
 }
 
 // A rectangle of a rank's storage and the pattern it makes in the file: whole blocks in regular stride, or the last partial block.
@@ -96,11 +91,10 @@ void select(hid_t file_space, const dimension_part& rows, const dimension_part& 
 
 // Calls transfer(memory_space, file_space, rows, cols) for every piece, the same number of times on every rank.
 template <class Transfer>
-bool for_each_piece(const array::block_cyclic& layout, int rank, std::int64_t element_bytes, hid_t file_space, Transfer transfer) {
+void for_each_piece(const array::block_cyclic& layout, int rank, std::int64_t element_bytes, hid_t file_space, Transfer transfer) {
     const std::int64_t widest = (layout.cols.blocks() + layout.cols.processes - 1) / layout.cols.processes * layout.cols.block;
     const std::int64_t row_block_bytes = std::max<std::int64_t>(1, widest * layout.rows.block * element_bytes);
     const std::int64_t row_blocks = std::max<std::int64_t>(1, buffer_bytes / row_block_bytes);
-    bool fine = true;
     for (const auto& rows : cut(layout.rows, layout.process_row(rank), row_blocks)) {
         for (const auto& cols : cut(layout.cols, layout.process_col(rank), layout.cols.extent)) {
             const auto elements = static_cast<hsize_t>(rows.local_count * cols.local_count);
@@ -108,10 +102,9 @@ bool for_each_piece(const array::block_cyclic& layout, int rank, std::int64_t el
             const hdf5_handle memory_space(H5Screate_simple(1, &at_least_one, nullptr), H5Sclose);
             if (elements == 0) H5Sselect_none(memory_space.get());
             select(file_space, rows, cols);
-            fine = transfer(memory_space.get(), rows, cols) && fine;
+            transfer(memory_space.get(), rows, cols);
         }
     }
-    return fine;
 }
 
 bool write_text_attribute(hid_t object, const char* name, const char* value) {
@@ -124,6 +117,10 @@ bool write_text_attribute(hid_t object, const char* name, const char* value) {
 
 std::string cannot_write(const std::string& path, const std::string& reason) {
     return fmt::format("cannot save matrix to '{}': {}; allowed: a folder that exists, may be written and has room", path, reason);
+}
+
+std::string cannot_load(const std::string& path, const std::string& dataset, const std::string& reason) {
+    return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
 }
 
 // Rank 0 looks at the place before HDF5 does: its words are clearer than HDF5's.
@@ -144,9 +141,7 @@ std::string writable_or_why_not(const std::string& path, std::uintmax_t bytes) {
 std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const array::block_cyclic& layout,
                                 hid_t wanted, const char* wanted_name) {
     std::error_code error;
-    const auto say = [&](const std::string& reason) {
-        return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
-    };
+    const auto say = [&](const std::string& reason) { return cannot_load(path, dataset, reason); };
     if (!std::filesystem::exists(path, error)) return say("there is no such file");
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file.valid()) {
@@ -189,17 +184,20 @@ std::string write_dataset(hid_t file, const array::convergent_matrix<T>& matrix,
     const T* const storage = matrix.local().data();
     const std::int64_t lld = layout.leading_dimension(me);
     std::vector<T> buffer;
-    const bool fine = for_each_piece(
-        layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
-            buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
-            for (std::int64_t j = 0; j < cols.local_count; ++j) {
-                const T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
-                for (std::int64_t i = 0; i < rows.local_count; ++i)
-                    buffer[static_cast<std::size_t>(i * cols.local_count + j)] = column[i];
-            }
-            return H5Dwrite(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) >= 0;
-        });
-    std::string failure = fine ? "" : cannot_write(path, last_hdf5_error());
+    std::string failure;
+    for_each_piece(layout, me, sizeof(T), file_space.get(),
+                   [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
+                       buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
+                       for (std::int64_t j = 0; j < cols.local_count; ++j) {
+                           const T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
+                           for (std::int64_t i = 0; i < rows.local_count; ++i)
+                               buffer[static_cast<std::size_t>(i * cols.local_count + j)] = column[i];
+                       }
+                       const bool written =
+                           H5Dwrite(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) >= 0;
+                       // The reason is gone with the next HDF5 call. What follows is collective, so every rank goes through it all the same.
+                       if (!written && failure.empty()) failure = cannot_write(path, last_hdf5_error());
+                   });
     if (!data.close() && failure.empty()) failure = cannot_write(path, last_hdf5_error());
     return failure;
 }
@@ -213,9 +211,10 @@ void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& p
     const auto& communicator = matrix.ranks().communicator();
     const auto& layout = matrix.layout();
     const bool first = communicator.rank() == 0;
+    matrix.ranks().barrier(); // polls: ranks that still send must get rid of it before the first collective that does not
     const auto bytes =
         static_cast<std::uintmax_t>(layout.rows.extent) * static_cast<std::uintmax_t>(layout.cols.extent) * sizeof(T);
-    agree(communicator, first ? writable_or_why_not(path, bytes) : "");
+    comm::agree(communicator, first ? writable_or_why_not(path, bytes) : "");
 
     const std::string target = options.append ? path : path + ".partial";
     const auto access = collective_access(communicator);
@@ -224,19 +223,21 @@ void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& p
         hdf5_handle file(options.append ? H5Fopen(target.c_str(), H5F_ACC_RDWR, access.get())
                                         : H5Fcreate(target.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
                          H5Fclose);
-        agree(communicator, file.valid() ? "" : cannot_write(path, last_hdf5_error()));
+        comm::agree(communicator, file.valid() ? "" : cannot_write(path, last_hdf5_error()));
         failure = write_dataset(file.get(), matrix, path, dataset, options);
+        // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first.
+        if (communicator.maximum(failure.empty() ? 0 : 1) == 1 && first && !options.append) {
+            std::error_code ignored;
+            std::filesystem::resize_file(target, 0, ignored);
+        }
         if (!file.close() && failure.empty()) failure = cannot_write(path, last_hdf5_error());
     }
-    if (first && !options.append) {
-        std::error_code error;
-        if (failure.empty()) {
-            std::filesystem::rename(target, path, error);
-            if (error) failure = cannot_write(path, error.message());
-        }
-    }
     try {
-        agree(communicator, failure);
+        // Only a file that is whole on every rank takes the place of the one before.
+        comm::agree(communicator, failure);
+        std::error_code error;
+        if (first && !options.append) std::filesystem::rename(target, path, error);
+        comm::agree(communicator, error ? cannot_write(path, error.message()) : "");
     } catch (const user_error&) {
         std::error_code ignored;
         if (first && !options.append) std::filesystem::remove(target, ignored);
@@ -249,31 +250,34 @@ template <class T> void load_matrix(array::convergent_matrix<T>& matrix, const s
     const auto& communicator = matrix.ranks().communicator();
     const auto& layout = matrix.layout();
     const int me = communicator.rank();
-    agree(communicator, me == 0 ? loadable_or_why_not(path, dataset, layout, element_type<T>(), precision_name<T>) : "");
+    matrix.commit(); // also brings every rank here before the first collective that does not poll
+    comm::agree(communicator, me == 0 ? loadable_or_why_not(path, dataset, layout, element_type<T>(), precision_name<T>) : "");
 
-    matrix.commit();
     const auto access = collective_access(communicator);
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-    agree(communicator, file.valid() ? "" : fmt::format("cannot load matrix from '{}': {}", path, last_hdf5_error()));
+    comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
     const hdf5_handle data(H5Dopen2(file.get(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
+    comm::agree(communicator, data.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
     const hdf5_handle file_space(H5Dget_space(data.get()), H5Sclose);
     const auto transfer = collective_transfer();
     T* const storage = matrix.local().data();
     const std::int64_t lld = layout.leading_dimension(me);
     std::vector<T> buffer;
-    const bool fine = for_each_piece(
-        layout, me, sizeof(T), file_space.get(), [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
-            buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
-            if (H5Dread(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) < 0) return false;
-            for (std::int64_t j = 0; j < cols.local_count; ++j) {
-                T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
-                for (std::int64_t i = 0; i < rows.local_count; ++i)
-                    column[i] = buffer[static_cast<std::size_t>(i * cols.local_count + j)];
-            }
-            return true;
-        });
-    agree(communicator, fine ? "" : fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, last_hdf5_error()));
-    communicator.barrier();
+    std::string failure;
+    for_each_piece(layout, me, sizeof(T), file_space.get(),
+                   [&](hid_t memory, const dimension_part& rows, const dimension_part& cols) {
+                       buffer.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows.local_count * cols.local_count)));
+                       if (H5Dread(data.get(), element_type<T>(), memory, file_space.get(), transfer.get(), buffer.data()) < 0) {
+                           if (failure.empty()) failure = cannot_load(path, dataset, last_hdf5_error());
+                           return;
+                       }
+                       for (std::int64_t j = 0; j < cols.local_count; ++j) {
+                           T* const column = storage + (cols.local_first + j) * lld + rows.local_first;
+                           for (std::int64_t i = 0; i < rows.local_count; ++i)
+                               column[i] = buffer[static_cast<std::size_t>(i * cols.local_count + j)];
+                       }
+                   });
+    comm::agree(communicator, failure);
 }
 
 template void save_matrix(const array::convergent_matrix<float>&, const std::string&, const std::string&, const save_options&);

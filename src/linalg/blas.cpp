@@ -11,6 +11,7 @@
 extern "C" {
 // Only OpenBLAS has these; with another BLAS they stay null.
 [[gnu::weak]] void openblas_set_num_threads(int threads);
+[[gnu::weak]] int openblas_get_num_threads();
 [[gnu::weak]] char* openblas_get_corename();
 [[gnu::weak]] char* openblas_get_config();
 
@@ -29,6 +30,13 @@ namespace craton::linalg {
 void set_blas_threads(int threads) noexcept {
     if (openblas_set_num_threads != nullptr) openblas_set_num_threads(threads);
 }
+
+blas_threads_scope::blas_threads_scope(int threads) noexcept
+    : before_(openblas_get_num_threads == nullptr ? 1 : openblas_get_num_threads()) {
+    set_blas_threads(threads);
+}
+
+blas_threads_scope::~blas_threads_scope() { set_blas_threads(before_); }
 
 std::string blas_core() { return openblas_get_corename == nullptr ? "unknown" : openblas_get_corename(); }
 

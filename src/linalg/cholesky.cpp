@@ -29,6 +29,7 @@ template <class T> array::convergent_matrix<T>& require_square(array::convergent
             fmt::format("Cholesky: the matrix is {} x {} in blocks of {} x {}; allowed: square matrices in square blocks",
                         layout.rows.extent, layout.cols.extent, layout.rows.block, layout.cols.block));
     }
+    matrix.ranks().barrier(); // polls, before BLACS and ScaLAPACK, which do not
     return matrix;
 }
 
@@ -66,6 +67,7 @@ template <class T> std::vector<double> cholesky<T>::solve(std::span<const double
     for (std::int64_t i = 0; holds_part && i < column.local_rows(me); ++i) {
         part[static_cast<std::size_t>(i)] = static_cast<T>(rhs[static_cast<std::size_t>(column.rows.global(process_row, i))]);
     }
+    matrix_->ranks().barrier(); // polls, before ScaLAPACK, which does not
     const auto matrix_description = context_.descriptor(layout, me);
     const auto column_description = context_.descriptor(column, me);
     int info = 0;

@@ -1,11 +1,13 @@
 #include <craton/runtime/memory_file.hpp>
 
 #include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,6 +39,12 @@ std::string last_error(const char* what, std::size_t bytes) {
                        std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
 }
 
+// Memory files of one kernel have distinct inodes; -1 when there is none.
+std::int64_t inode_of(int fd) {
+    struct stat status{};
+    return fd >= 0 && ::fstat(fd, &status) == 0 ? static_cast<std::int64_t>(status.st_ino) : -1;
+}
+
 } // namespace
 
 memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
@@ -53,6 +61,8 @@ memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
     const auto pids = node.all_gather(::getpid());
     const auto fds = node.all_gather(own.get());
     const auto sizes = node.all_gather(static_cast<std::int64_t>(mapped_bytes));
+    // Ranks in separate process-id namespaces may find a file of their own under the neighbour's number: the inode tells.
+    const auto inodes = node.all_gather(inode_of(own.get()));
     mappings_.resize(pids.size());
     for (std::size_t i = 0; i < pids.size() && failure.empty(); ++i) {
         const auto size = static_cast<std::size_t>(sizes[i]);
@@ -60,8 +70,13 @@ memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
         const std::string path = fmt::format("/proc/{}/fd/{}", pids[i], fds[i]);
         const file_descriptor neighbour(is_own || fds[i] < 0 ? -1 : ::open(path.c_str(), O_RDWR | O_CLOEXEC));
         const int fd = is_own ? own.get() : neighbour.get();
+        if (fds[i] < 0) break; // that rank says itself what failed
         if (fd < 0) {
             failure = last_error(path.c_str(), size);
+            break;
+        }
+        if (inode_of(fd) != inodes[i]) {
+            failure = fmt::format("{} is not the memory of rank {} of the node (separate process-id namespaces?)", path, i);
             break;
         }
         void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -72,11 +87,11 @@ memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
         mappings_[i] = {static_cast<std::byte*>(address), size};
     }
 
-    // All descriptors stay open until every neighbour has mapped them (the reduction is the barrier).
-    const int failed_rank = static_cast<int>(node.maximum(failure.empty() ? -1 : node.rank()));
-    if (failed_rank >= 0) {
+    try {
+        comm::agree(node, failure); // also the barrier until which all descriptors stay open for the neighbours
+    } catch (const user_error&) {
         unmap();
-        throw user_error(node.broadcast(failure, failed_rank));
+        throw;
     }
 }
 

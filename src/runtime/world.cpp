@@ -2,6 +2,7 @@
 
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
 
 #include <fmt/format.h>
@@ -62,13 +63,11 @@ world::world(const comm::communicator& communicator, const world_options& option
 }
 
 world::~world() {
-    // Nothing may be under way here; what still is belongs to a program that did not commit and is being torn down.
-    if (!comm::environment::running()) {
-        for (auto& pending : sends_) static_cast<void>(new std::vector<std::byte>(std::move(pending.bytes)));
-        return;
-    }
+    // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for receivers
+    // that may never come would hang it, so MPI keeps the buffers.
     for (auto& pending : sends_) {
-        while (!pending.request.test()) std::this_thread::yield();
+        if (comm::environment::running() && pending.request.test()) continue;
+        static_cast<void>(new std::vector<std::byte>(std::move(pending.bytes))); // NOLINT: left to MPI on purpose
     }
 }
 
@@ -98,6 +97,8 @@ std::vector<std::byte> world::take_buffer(std::size_t bytes) {
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     CRATON_ASSERT(target >= 0 && target < size());
     const std::size_t bytes = sizeof(message_header) + payload_bytes;
+    static_cast<void>(
+        base::narrow<int>(bytes, "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
     outgoing_message message;
     message.target_ = target;
     for (;;) {
@@ -106,6 +107,7 @@ outgoing_message world::prepare(int target, handler_id id, std::size_t payload_b
             const bool room = bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= max_bytes_in_flight_;
             if (room || inside_handler) {
                 bytes_in_flight_ += bytes;
+                peak_bytes_in_flight_ = std::max(peak_bytes_in_flight_, bytes_in_flight_);
                 message.bytes_ = take_buffer(bytes);
                 break;
             }
@@ -118,6 +120,7 @@ outgoing_message world::prepare(int target, handler_id id, std::size_t payload_b
 }
 
 void world::send(outgoing_message message) {
+    // Counted before it starts: a quiesce() that sees it executed must see it sent.
     messages_sent_.fetch_add(1, std::memory_order_relaxed);
     bytes_sent_.fetch_add(static_cast<std::int64_t>(message.bytes_.size()), std::memory_order_relaxed);
     auto request = comm_.start_send(message.bytes_, message.target_, message_tag);
@@ -166,7 +169,7 @@ void world::complete_sends() {
     }
 }
 
-void world::run_handler(int source, std::span<const std::byte> bytes) {
+bool world::run_handler(int source, std::span<const std::byte> bytes) {
     message_header header;
     std::memcpy(&header, bytes.data(), sizeof(header));
     handler* function = nullptr;
@@ -180,7 +183,7 @@ void world::run_handler(int source, std::span<const std::byte> bytes) {
     }
     if (function == nullptr) {
         deferred_.push_back({source, {bytes.begin(), bytes.end()}});
-        return;
+        return false;
     }
     inside_handler = true;
     try {
@@ -190,24 +193,25 @@ void world::run_handler(int source, std::span<const std::byte> bytes) {
     }
     inside_handler = false;
     messages_executed_.fetch_add(1, std::memory_order_release);
+    return true;
 }
 
 void world::run_deferred() {
     auto waiting = std::exchange(deferred_, {});
-    for (auto& message : waiting) run_handler(message.source, message.bytes);
+    for (auto& message : waiting) static_cast<void>(run_handler(message.source, message.bytes));
 }
 
 int world::poll() {
+    if (inside_handler) return 0; // this thread already makes progress
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return 0;
     complete_sends();
     if (!deferred_.empty()) run_deferred();
     int executed = 0;
-    while (executed < messages_per_poll) {
+    for (int received = 0; received < messages_per_poll; ++received) {
         const auto message = comm_.try_receive(message_tag, receive_buffer_);
         if (message.source < 0) break;
-        run_handler(message.source, std::span(receive_buffer_).first(message.bytes));
-        ++executed;
+        if (run_handler(message.source, std::span(receive_buffer_).first(message.bytes))) ++executed;
     }
     return executed;
 }
@@ -246,7 +250,9 @@ void world::abort(const std::string& message, int exit_code) {
 }
 
 world_statistics world::statistics() const {
-    return {messages_sent_.load(), messages_executed_.load(), bytes_sent_.load(), direct_updates_.load()};
+    const std::lock_guard lock(sends_mutex_);
+    return {messages_sent_.load(), messages_executed_.load(), bytes_sent_.load(), direct_updates_.load(),
+            static_cast<std::int64_t>(peak_bytes_in_flight_)};
 }
 
 } // namespace craton::runtime

@@ -27,7 +27,7 @@ template <class T> class convergent_matrix {
                       std::int64_t block_cols = 64, process_grid grid = {});
     convergent_matrix(const convergent_matrix&) = delete;
     convergent_matrix& operator=(const convergent_matrix&) = delete;
-    /// Not collective; no update may be under way (commit first).
+    /// Not collective; no update or read of any rank may be under way (commit, then world::barrier, first).
     ~convergent_matrix();
 
     [[nodiscard]] const block_cyclic& layout() const noexcept { return layout_; }
@@ -66,6 +66,8 @@ template <class T> class convergent_matrix {
                  bool upper_only);
     void apply_message(const runtime::incoming_message& message);
     void answer_read(const runtime::incoming_message& message) const;
+    [[nodiscard]] std::vector<T> ask(int owner, std::span<const std::int32_t> local_rows,
+                                     std::span<const std::int32_t> local_cols) const;
     void check_indices(std::span<const std::int64_t> indices, std::int64_t extent, const char* call, const char* name) const;
     [[nodiscard]] runtime::stripe_lock& stripe(int rank, std::int64_t j_local) const;
     [[nodiscard]] T* storage(int rank) const;

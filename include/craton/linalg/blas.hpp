@@ -9,6 +9,18 @@ namespace craton::linalg {
 /// its own sets 1: OpenBLAS would otherwise queue the calls for its one pool.
 void set_blas_threads(int threads) noexcept;
 
+/// Gives BLAS so many threads for the life of this object, then what it had before.
+class blas_threads_scope {
+  public:
+    explicit blas_threads_scope(int threads) noexcept;
+    blas_threads_scope(const blas_threads_scope&) = delete;
+    blas_threads_scope& operator=(const blas_threads_scope&) = delete;
+    ~blas_threads_scope();
+
+  private:
+    int before_;
+};
+
 /// The processor OpenBLAS takes this machine for, e.g. "SkylakeX"; "unknown" for another BLAS.
 [[nodiscard]] std::string blas_core();
 

@@ -20,7 +20,6 @@ class process_context {
     [[nodiscard]] std::array<int, 9> descriptor(const array::block_cyclic& layout, int rank) const;
 
   private:
-    int system_handle_ = -1;
     int context_ = -1;
 };
 

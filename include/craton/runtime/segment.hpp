@@ -10,8 +10,9 @@ namespace craton::runtime {
 /// Memory allocated collectively that any rank can name (with a global_ptr). Within a node it is mapped into every rank.
 class segment {
   public:
-    /// Collective; `bytes` may differ per rank; pages are zero. Throws user_error on all ranks of a node when memory cannot be had.
-    segment(world& ranks, std::size_t bytes) : world_(&ranks), memory_(ranks.node().communicator, bytes) {}
+    /// Collective, blocking; `bytes` may differ per rank; pages are zero and take memory when they are first touched. Throws user_error
+    /// on every rank of the world when any rank cannot have its address space.
+    segment(world& ranks, std::size_t bytes);
 
     /// Start of the memory of `rank`, page aligned; null when it is on another node.
     [[nodiscard]] std::byte* base(int rank) const {

@@ -28,6 +28,7 @@ struct world_statistics {
     std::int64_t messages_executed = 0;
     std::int64_t bytes_sent = 0;
     std::int64_t direct_updates = 0;
+    std::int64_t peak_bytes_in_flight = 0;
 };
 
 /// Ranks that share one address space. Made explicitly from a communicator; several may live side by side.
@@ -44,6 +45,7 @@ class world {
     explicit world(const comm::communicator& communicator, const world_options& options = {});
     world(const world&) = delete;
     world& operator=(const world&) = delete;
+    /// Not collective, never waits: quiesce first, or what is still under way may be lost.
     ~world();
 
     [[nodiscard]] int rank() const noexcept { return comm_.rank(); }
@@ -59,7 +61,7 @@ class world {
     /// No message for it may be under way (quiesce first).
     void unregister_handler(handler_id id);
 
-    /// A message of `payload_bytes` for a handler at `target`; polls while the bytes in flight leave no room for it, except inside a handler.
+    /// A message of `payload_bytes` for a handler at `target`; throws user_error for 2 GiB or more; polls while the bytes in flight leave no room for it, except inside a handler.
     [[nodiscard]] outgoing_message prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token = 0);
     /// Starts it. Returns at once; complete at the target after a quiesce().
     void send(outgoing_message message);
@@ -92,7 +94,8 @@ class world {
     };
 
     void complete_sends();
-    void run_handler(int source, std::span<const std::byte> bytes);
+    /// False when the handler does not exist yet and the message waits for it.
+    bool run_handler(int source, std::span<const std::byte> bytes);
     void run_deferred();
     [[nodiscard]] std::vector<std::byte> take_buffer(std::size_t bytes);
     void wait_polling(comm::request& request);
@@ -104,10 +107,11 @@ class world {
     std::mutex progress_; // held by the one thread that makes progress: handlers run in isolation
     std::vector<std::byte> receive_buffer_;
 
-    std::mutex sends_mutex_;
+    mutable std::mutex sends_mutex_;
     std::list<pending_send> sends_;
     std::vector<std::vector<std::byte>> free_buffers_;
     std::size_t bytes_in_flight_ = 0;
+    std::size_t peak_bytes_in_flight_ = 0;
 
     std::mutex handlers_mutex_;
     std::unordered_map<handler_id, handler> handlers_;

@@ -16,7 +16,12 @@ namespace craton::tomography {
 
 namespace {
 
-void check(const path_set& paths, std::span<const double> observed, std::span<const double> sigma, const team_options& options) {
+void check(const forward_problem& forward, const path_set& paths, std::span<const double> observed, std::span<const double> sigma,
+           std::span<const double> model, const team_options& options) {
+    if (static_cast<std::int64_t>(model.size()) != forward.basis().size()) {
+        throw user_error(
+            fmt::format("assemble: the model has {} parameters; allowed: {}, the basis's", model.size(), forward.basis().size()));
+    }
     const std::int64_t samples = paths.offset(paths.size());
     if (static_cast<std::int64_t>(observed.size()) != samples) {
         throw user_error(fmt::format("assemble: {} observed samples for paths with {}; allowed: one per sample of every path",
@@ -99,8 +104,15 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
                          std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
                          array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
                          const team_options& options) {
-    check(paths, observed, sigma, options);
-    linalg::set_blas_threads(1); // the team itself is the parallelism
+    check(forward, paths, observed, sigma, model, options);
+    if (hessian.layout().rows.extent != forward.basis().size() || hessian.layout().cols.extent != forward.basis().size() ||
+        gradient.layout().extent != forward.basis().size()) {
+        throw user_error(fmt::format(
+            "assemble: Hessian {} x {} and gradient {} for {} parameters; allowed: one row, column and element per "
+            "parameter",
+            hessian.layout().rows.extent, hessian.layout().cols.extent, gradient.layout().extent, forward.basis().size()));
+    }
+    const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
     const base::timer wall;
     std::vector<worker<T>> team(static_cast<std::size_t>(options.threads));
     path_team hand_out(ranks, paths.size(), options);
@@ -156,7 +168,7 @@ template assembly_result assemble(runtime::world&, const forward_problem&, const
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
                                 const team_options& options) {
-    check(paths, observed, sigma, options);
+    check(forward, paths, observed, sigma, model, options);
     const base::timer wall;
     std::vector<worker<float>> team(static_cast<std::size_t>(options.threads));
     path_team hand_out(ranks, paths.size(), options);

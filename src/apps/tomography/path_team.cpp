@@ -31,11 +31,24 @@ void path_team::work_until_done(int thread, const std::function<void(int, std::i
     try {
         for (std::int64_t path = next_path(); path >= 0; path = next_path()) work(thread, path);
     } catch (...) {
-        const std::lock_guard lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
-        stop_ = true;
+        fail_with_current_exception();
     }
     working_.fetch_sub(1, std::memory_order_release);
+}
+
+void path_team::fail_with_current_exception() {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    stop_ = true;
+}
+
+void path_team::report_progress() {
+    if (!options_->progress || world_->rank() != 0 || stop_) return;
+    try {
+        options_->progress(std::min(paths_, subsets_taken_.read() * options_->subset), paths_);
+    } catch (...) { // a Ctrl-C in Python arrives here: the team stops, and the messages of others are still attended to meanwhile
+        fail_with_current_exception();
+    }
 }
 
 double path_team::run(const std::function<void(int, std::int64_t)>& work) {
@@ -55,8 +68,8 @@ double path_team::run(const std::function<void(int, std::int64_t)>& work) {
         } else {
             idle.pause();
         }
-        if (options_->progress && world_->rank() == 0 && since_report.seconds() > seconds_between_reports) {
-            options_->progress(std::min(paths_, subsets_taken_.read() * options_->subset), paths_);
+        if (since_report.seconds() > seconds_between_reports) {
+            report_progress();
             since_report.restart();
         }
     }

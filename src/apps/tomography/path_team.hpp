@@ -23,6 +23,8 @@ class path_team {
 
   private:
     [[nodiscard]] std::int64_t next_path();
+    void fail_with_current_exception();
+    void report_progress();
     void work_until_done(int thread, const std::function<void(int, std::int64_t)>& work);
 
     runtime::world* world_;

@@ -4,7 +4,9 @@
 #include "../deliveries.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/array/convergent_vector.hpp>
 #include <craton/base/error.hpp>
+#include <craton/runtime/counter.hpp>
 
 #include <gtest/gtest.h>
 
@@ -201,9 +203,50 @@ TEST_P(convergent_matrix_test, bytes_in_flight_stay_bounded_when_all_target_one_
     constexpr int each = 40;
     for (int n = 0; n < each; ++n) matrix.update(base::row_major<const float>(ones.data(), 128, 512), rows, cols);
     matrix.commit();
+    // deliveries.hpp sets a bound of 1 MiB; a message may exceed it only alone.
+    const auto peak = world().statistics().peak_bytes_in_flight;
+    EXPECT_LE(peak, std::int64_t{3} << 19);
+    if (!world().shares_memory_with(0)) {
+        EXPECT_GT(peak, 0);
+        EXPECT_GT(world().statistics().bytes_sent, std::int64_t{8} << 20);
+    }
     EXPECT_EQ(matrix.read(5, 500), static_cast<float>(each * world().size()));
     EXPECT_EQ(matrix.read(200, 500), 0.0F);
     world().quiesce();
+}
+
+// Ranks that are already in a collective must go on executing messages for those that are still sending more than fits in flight.
+TEST_P(convergent_matrix_test, collectives_make_progress_for_ranks_that_still_send) {
+    convergent_matrix<float> flooded(world(), 128 * world().size(), 512, 128, 128, {world().size(), 1});
+    convergent_matrix<double> other(world(), 64, 64, 8, 8);
+    array::convergent_vector<double> vector(world(), 300);
+    std::vector<std::int64_t> rows(128);
+    std::iota(rows.begin(), rows.end(), 0);
+    const auto cols = all_indices(512);
+    const std::vector<float> ones(128 * 512, 1.0F);
+    const auto flood = [&] {
+        if (world().rank() == 0) return; // is already waiting in the collective
+        for (int n = 0; n < 20; ++n) flooded.update(base::row_major<const float>(ones.data(), 128, 512), rows, cols);
+    };
+    flood();
+    static_cast<void>(other.diagonal());
+    flood();
+    static_cast<void>(vector.gather());
+    flood();
+    const convergent_matrix<float> another(world(), 64, 64, 8, 8);
+    flood();
+    const runtime::counter counter(world());
+    flooded.commit();
+    EXPECT_EQ(flooded.read(5, 500), static_cast<float>(80 * (world().size() - 1)));
+    world().quiesce();
+}
+
+TEST_P(convergent_matrix_test, what_does_not_fit_is_refused_on_every_rank) {
+    const std::int64_t blocks = world().size();
+    const std::int64_t huge = std::int64_t{1} << 32;
+    EXPECT_THROW(convergent_matrix<float>(world(), huge * blocks, 64, huge, 64, {world().size(), 1}), user_error);
+    EXPECT_THROW(array::convergent_vector<double>(world(), huge * blocks, huge), user_error);
+    world().barrier();
 }
 
 TEST_P(convergent_matrix_test, local_storage_is_scalapacks) {

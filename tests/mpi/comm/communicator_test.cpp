@@ -49,6 +49,9 @@ TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{3000000}}) {
         const std::vector<std::byte> sent(size, std::byte{static_cast<unsigned char>(world.rank() + 1)});
         auto request = world.start_send(sent, target, tag);
+        world.barrier();
+        for (int i = 0; i < 100; ++i) EXPECT_FALSE(request.test()); // nobody has received yet, not even a short one
+        world.barrier();
         std::vector<std::byte> buffer;
         craton::comm::received_message message;
         while (message.source < 0) message = world.try_receive(tag, buffer);

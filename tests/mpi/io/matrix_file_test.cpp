@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -143,6 +145,41 @@ TEST_F(matrix_file_test, save_refuses_on_every_rank_and_keeps_what_was_there) {
     matrix.reset();
     io::load_matrix(matrix, path("kept.h5"), "hessian");
     expect_filled(matrix);
+    world_.barrier();
+}
+
+TEST_F(matrix_file_test, a_write_that_fails_on_one_rank_keeps_the_file_before) {
+    if (communicator_.size() == 1) GTEST_SKIP() << "needs a rank that fails beside one that does not";
+    convergent_matrix<float> matrix(world_, 600, 600, 16, 16);
+    fill(matrix);
+    io::save_matrix(matrix, path("kept.h5"), "hessian");
+    for (auto& v : matrix.local()) v = -1.0F;
+    matrix.commit();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, SIG_IGN);
+    if (communicator_.rank() == communicator_.size() - 1) {
+        const rlimit little{100000, before.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+    }
+    bool refused = false;
+    try {
+        io::save_matrix(matrix, path("kept.h5"), "hessian");
+    } catch (const user_error& error) {
+        refused = true;
+        EXPECT_NE(std::string(error.what()).find("cannot save matrix"), std::string::npos) << error.what();
+        EXPECT_EQ(std::string(error.what()).find("no reason given"), std::string::npos) << error.what();
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    communicator_.barrier();
+    io::load_matrix(matrix, path("kept.h5"), "hessian");
+    if (refused) {
+        expect_filled(matrix);
+    } else {
+        // MPI-IO let another rank write this one's part: then all of it must be there.
+        for (const auto v : matrix.local()) ASSERT_EQ(v, -1.0F);
+    }
+    EXPECT_FALSE(fs::exists(path("kept.h5.partial")));
     world_.barrier();
 }
 

@@ -67,6 +67,24 @@ template <class T> void expect_solves(runtime::world& world, double tolerance) {
 TEST_P(cholesky_test, solves_in_double) { expect_solves<double>(world(), 1e-12); }
 TEST_P(cholesky_test, solves_in_float) { expect_solves<float>(world(), 2e-5); }
 
+TEST_P(cholesky_test, two_factorisations_live_side_by_side) {
+    convergent_matrix<double> a(world(), 80, 80, 16, 16);
+    convergent_matrix<double> b(world(), 80, 80, 8, 8);
+    add_reference_matrix(a);
+    add_reference_matrix(b);
+    const auto residual = [](const linalg::cholesky<double>& factor) {
+        const std::vector<double> rhs(80, 1.0);
+        return largest_residual(factor.solve(rhs), rhs);
+    };
+    const linalg::cholesky<double> first(a);
+    {
+        const linalg::cholesky<double> second(b);
+        EXPECT_LT(residual(second), 1e-12);
+    }
+    EXPECT_LT(residual(first), 1e-12);
+    world().quiesce();
+}
+
 TEST_P(cholesky_test, says_which_minor_is_not_positive) {
     convergent_matrix<double> matrix(world(), 100, 100, 16, 16);
     add_reference_matrix(matrix);

@@ -47,7 +47,8 @@ TEST_P(segment_test, may_be_empty_on_a_rank) {
     world().barrier();
 }
 
-TEST_P(segment_test, refuses_what_the_machine_cannot_give_on_every_rank) {
+TEST_P(segment_test, refuses_on_every_rank_what_the_machine_cannot_give_to_one) {
+    EXPECT_THROW(segment(world(), world().rank() == 0 ? std::size_t{1} << 62 : 64), user_error);
     EXPECT_THROW(segment(world(), std::size_t{1} << 62), user_error);
     world().barrier();
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -157,12 +158,35 @@ TEST_P(world_test, a_message_waits_for_its_handler_to_be_registered) {
         id = world().register_handler(handler);
         for (int target = 0; target < world().size(); ++target) send_value(world(), target, id, 1);
     } else {
-        for (int i = 0; i < 1000; ++i) world().poll(); // takes the message in before anyone can handle it
+        // Long enough for the message to be taken in before anyone can handle it.
+        for (int i = 0; i < 2000; ++i) {
+            EXPECT_EQ(world().poll(), 0);
+            std::this_thread::sleep_for(std::chrono::microseconds(10));
+        }
         id = world().register_handler(handler);
     }
     world().quiesce();
     EXPECT_EQ(executed, 1);
     world().unregister_handler(id);
+}
+
+TEST_P(world_test, too_large_a_message_is_refused_and_leaves_no_trace) {
+    const auto id = world().register_handler([](const incoming_message&) {});
+    EXPECT_THROW(static_cast<void>(world().prepare(0, id, std::size_t{1} << 31)), user_error);
+    EXPECT_EQ(world().statistics().peak_bytes_in_flight, 0);
+    world().quiesce();
+    world().unregister_handler(id);
+}
+
+TEST(world_teardown_test, does_not_wait_for_a_receiver_that_never_comes) {
+    const auto communicator = comm::communicator::world();
+    {
+        runtime::world world(communicator, {1, std::size_t{1} << 20});
+        const auto id = world.register_handler([](const incoming_message&) {});
+        if (world.rank() == 0) send_value(world, world.size() - 1, id, 1); // and an error ends the scope before anyone polls
+        communicator.barrier();
+    }
+    communicator.barrier();
 }
 
 TEST(world_options_test, a_bad_environment_variable_is_named) {
