@@ -2,6 +2,8 @@
 
 #include "bindings.hpp"
 
+#include <nanobind/stl/string.h>
+
 #include <string>
 
 namespace craton::bindings {
@@ -14,9 +16,10 @@ class index_array {
         const auto numpy = nanobind::module_::import_("numpy");
         const nanobind::object given = numpy.attr("asarray")(values);
         const auto kind = nanobind::cast<std::string>(given.attr("dtype").attr("kind"));
-        if ((kind != "i" && kind != "u") || nanobind::cast<int>(given.attr("ndim")) != 1) {
-            throw user_error(std::string(name) + ": " + nanobind::cast<std::string>(nanobind::str(given.attr("dtype"))) +
-                             " array of shape " + nanobind::cast<std::string>(nanobind::str(given.attr("shape"))) +
+        if ((kind != "i" && kind != "u") || nanobind::len(nanobind::object(given.attr("shape"))) != 1) {
+            const nanobind::str type(nanobind::object(given.attr("dtype")));
+            const nanobind::str shape(nanobind::object(given.attr("shape")));
+            throw user_error(std::string(name) + ": " + type.c_str() + " array of shape " + shape.c_str() +
                              "; allowed: a one-dimensional array of integers");
         }
         array_ = nanobind::cast<input_1d<std::int64_t>>(numpy.attr("ascontiguousarray")(given, "int64"));
