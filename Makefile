@@ -16,7 +16,7 @@ BIN := .venv/bin
 # Everything that the extension module is made of, and the commit that it names.
 EXTENSION_SOURCES := $(shell find src include cmake python/bindings -type f) CMakeLists.txt pyproject.toml \
     $(wildcard .git/HEAD .git/logs/HEAD)
-FORMATTED := $(shell find include src tests python/bindings benchmarks -name '*.hpp' -o -name '*.cpp')
+FORMATTED := $(shell find include src tests python/bindings -name '*.hpp' -o -name '*.cpp')
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
