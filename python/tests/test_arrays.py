@@ -1,5 +1,6 @@
 """The arrays from Python: against NumPy, from threads, and on several ranks through mpiexec."""
 
+import subprocess
 import sys
 import textwrap
 import threading
@@ -107,6 +108,32 @@ def test_indices_are_integers_of_any_kind(world):
             matrix.update(one, wrong, [3])
         with pytest.raises(craton.UserError, match="allowed: a one-dimensional array of integers"):
             matrix.update_symmetric(one, wrong)
+
+
+def test_what_cannot_be_is_refused(world):
+    with pytest.raises(craton.UserError, match="MPI_COMM_NULL"):
+        craton.World(MPI.COMM_NULL)
+    with pytest.raises(craton.UserError, match="GiB available"):
+        craton.ConvergentMatrix(world, 1 << 20, 1 << 20)
+    with pytest.raises(craton.UserError, match="elements of a vector on one rank"):
+        craton.ConvergentVector(world, 1 << 62)
+
+
+AFTER_THE_END = textwrap.dedent("""
+    import numpy as np
+    from mpi4py import MPI
+    import craton
+    matrix = craton.ConvergentMatrix(craton.World(MPI.COMM_WORLD), 10, 10)
+    MPI.Finalize()
+    matrix.commit()
+""")
+
+
+def test_use_after_mpi_has_ended_is_an_error_not_a_crash(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(AFTER_THE_END)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "UserError: commit or quiesce: MPI has been finalised" in done.stderr
 
 
 def test_counter_counts(world):

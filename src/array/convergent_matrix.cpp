@@ -15,6 +15,7 @@
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace craton::array {
 
@@ -88,12 +89,30 @@ block_cyclic addressable(const block_cyclic& layout, std::size_t element_bytes) 
     return layout;
 }
 
+// A matrix whose ranks disagree about its shape would scatter updates over the wrong places.
+block_cyclic same_on_all_ranks(runtime::world& ranks, const block_cyclic& layout) {
+    ranks.barrier(); // polls, before reductions that do not
+    for (const auto& [name, value] : {std::pair{"rows", layout.rows.extent}, std::pair{"columns", layout.cols.extent},
+                                      std::pair{"block rows", layout.rows.block}, std::pair{"block columns", layout.cols.block},
+                                      std::pair{"process rows", layout.rows.processes}}) {
+        const std::int64_t least = ranks.communicator().minimum(value);
+        const std::int64_t most = ranks.communicator().maximum(value);
+        if (least != most) {
+            throw user_error(
+                fmt::format("matrix: the ranks ask for {} to {} {}; allowed: the same on every rank", least, most, name));
+        }
+    }
+    return layout;
+}
+
 } // namespace
 
 template <class T>
 convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
                                         std::int64_t block_cols, process_grid grid)
-    : world_(&ranks), layout_(addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), sizeof(T))),
+    : world_(&ranks),
+      layout_(same_on_all_ranks(ranks,
+                                addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), sizeof(T)))),
       memory_(ranks,
               storage_offset_bytes +
                   static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),

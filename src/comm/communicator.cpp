@@ -1,6 +1,7 @@
 #include <craton/comm/communicator.hpp>
 
 #include <craton/base/assert.hpp>
+#include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
 
@@ -29,6 +30,9 @@ template <class T> void sum_slices(std::span<T> values, MPI_Datatype type, MPI_C
 } // namespace
 
 communicator communicator::duplicate(MPI_Comm parent) {
+    if (parent == MPI_COMM_NULL) {
+        throw user_error("communicator is MPI_COMM_NULL; allowed: a communicator that this rank belongs to");
+    }
     MPI_Comm copy = MPI_COMM_NULL;
     MPI_Comm_dup(parent, &copy);
     return communicator(copy);

@@ -143,6 +143,7 @@ std::string loadable_or_why_not(const std::string& path, const std::string& data
     std::error_code error;
     const auto say = [&](const std::string& reason) { return cannot_load(path, dataset, reason); };
     if (!std::filesystem::exists(path, error)) return say("there is no such file");
+    if (!std::filesystem::is_regular_file(path, error)) return say("it is not a file; allowed: an HDF5 file");
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
     if (!file.valid()) {
         return say(fmt::format("not a whole HDF5 file of {} bytes: {}; allowed: a file that save wrote, not cut short",

@@ -3,15 +3,57 @@
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
 #include <string>
 
 namespace craton::runtime {
 
+namespace {
+
+// Below it, looking is not worth the while.
+constexpr std::int64_t bytes_worth_checking = std::int64_t{64} << 20;
+
+// What the kernel says can be had without swapping, in bytes; -1 where it does not say.
+std::int64_t available_memory() {
+    std::ifstream meminfo("/proc/meminfo");
+    std::string name;
+    std::int64_t kibibytes = 0;
+    std::string unit;
+    while (meminfo >> name >> kibibytes >> unit) {
+        if (name == "MemAvailable:") return kibibytes * 1024;
+    }
+    return -1;
+}
+
+// Pages are given when they are first touched, and a process that touches too many is killed without a word: better to refuse now.
+std::string too_large_or_empty(std::int64_t node_bytes, int node_ranks) {
+    if (node_bytes < bytes_worth_checking) return {};
+    const std::int64_t available = available_memory();
+    if (available < 0 || node_bytes <= available) return {};
+    constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+    return fmt::format(
+        "shared memory: {:.1f} GiB asked for by {} rank(s) of a node, {:.1f} GiB available; allowed: a smaller array, or ranks "
+        "on more nodes",
+        static_cast<double>(node_bytes) / gibibyte, node_ranks, static_cast<double>(available) / gibibyte);
+}
+
+} // namespace
+
 segment::segment(world& ranks, std::size_t bytes) : world_(&ranks) {
     ranks.barrier(); // polls: see "Collectives" in docs/architecture.md
+    const auto& node = ranks.node().communicator;
+    // Larger than any memory, yet small enough to be added up.
+    constexpr std::size_t most = std::size_t{1} << 50;
+    const std::int64_t node_bytes = node.sum(static_cast<std::int64_t>(std::min(bytes, most)));
+    comm::agree(ranks.communicator(), too_large_or_empty(node_bytes, node.size()));
+
     std::string failure;
     try {
-        memory_ = memory_file(ranks.node().communicator, bytes);
+        memory_ = memory_file(node, bytes);
     } catch (const user_error& error) {
         failure = error.what();
     }

@@ -50,6 +50,12 @@ const comm::communicator& require_thread_multiple(const comm::communicator& comm
     return communicator;
 }
 
+void require_running_mpi(const char* call) {
+    if (!comm::environment::running()) {
+        throw user_error(fmt::format("{}: MPI has been finalised; allowed: calls before MPI_Finalize", call));
+    }
+}
+
 } // namespace
 
 world::world(const comm::communicator& communicator, const world_options& options)
@@ -96,6 +102,7 @@ std::vector<std::byte> world::take_buffer(std::size_t bytes) {
 
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     CRATON_ASSERT(target >= 0 && target < size());
+    require_running_mpi("update or message");
     const std::size_t bytes = sizeof(message_header) + payload_bytes;
     static_cast<void>(
         base::narrow<int>(bytes, "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
@@ -223,6 +230,7 @@ void world::wait_polling(comm::request& request) {
 }
 
 void world::quiesce() {
+    require_running_mpi("commit or quiesce");
     std::atomic_thread_fence(std::memory_order_seq_cst);
     std::array<std::int64_t, 2> previous{-1, -2};
     for (;;) {
@@ -241,6 +249,7 @@ void world::quiesce() {
 }
 
 void world::barrier() {
+    require_running_mpi("barrier");
     auto request = comm_.start_barrier();
     wait_polling(request);
 }

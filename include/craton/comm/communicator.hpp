@@ -22,7 +22,7 @@ struct received_message {
 /// All members are blocking and collective unless they say otherwise.
 class communicator {
   public:
-    /// Duplicates `parent`. Collective over parent.
+    /// Duplicates `parent`. Collective over parent. Throws user_error for MPI_COMM_NULL.
     [[nodiscard]] static communicator duplicate(MPI_Comm parent);
     /// A duplicate of MPI_COMM_WORLD.
     [[nodiscard]] static communicator world() { return duplicate(MPI_COMM_WORLD); }

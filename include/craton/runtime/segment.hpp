@@ -11,7 +11,7 @@ namespace craton::runtime {
 class segment {
   public:
     /// Collective, blocking; `bytes` may differ per rank; pages are zero and take memory when they are first touched. Throws user_error
-    /// on every rank of the world when any rank cannot have its address space.
+    /// on every rank of the world when a node has less memory available than its ranks ask for.
     segment(world& ranks, std::size_t bytes);
 
     /// Start of the memory of `rank`, page aligned; null when it is on another node.

@@ -89,6 +89,15 @@ std::vector<process_grid> all_grids(int ranks) {
     return grids;
 }
 
+template <class Call> void expect_refused(Call call, const std::string& words) {
+    try {
+        call();
+        FAIL() << "nothing was thrown";
+    } catch (const user_error& error) {
+        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+}
+
 constexpr int updates_per_rank = 12;
 
 TEST_P(convergent_matrix_test, equals_the_serial_reference_on_every_grid) {
@@ -249,6 +258,17 @@ TEST_P(convergent_matrix_test, what_does_not_fit_is_refused_on_every_rank) {
     world().barrier();
 }
 
+TEST_P(convergent_matrix_test, ranks_that_disagree_or_ask_for_too_much_are_told_so) {
+    if (world().size() > 1) {
+        expect_refused([&] { convergent_matrix<float>(world(), 100 + world().rank(), 100, 8, 8); },
+                       "the ranks ask for 100 to " + std::to_string(99 + world().size()) +
+                           " rows; allowed: the same on every rank");
+    }
+    // 4 TiB: more than the machines that run this test have.
+    expect_refused([&] { convergent_matrix<float>(world(), 1 << 20, 1 << 20); }, "GiB available; allowed: a smaller array");
+    world().barrier();
+}
+
 TEST_P(convergent_matrix_test, local_storage_is_scalapacks) {
     convergent_matrix<float> matrix(world(), 90, 70, 8, 8);
     std::vector<std::int64_t> rows = all_indices(90);
@@ -297,15 +317,6 @@ TEST_P(convergent_matrix_test, several_matrices_do_not_meet) {
     for (const auto v : a.local()) ASSERT_EQ(v, static_cast<float>(5 * world().size()));
     for (const auto v : b.local()) ASSERT_EQ(v, 10.0 * world().size());
     world().quiesce();
-}
-
-template <class Call> void expect_refused(Call call, const std::string& words) {
-    try {
-        call();
-        FAIL() << "nothing was thrown";
-    } catch (const user_error& error) {
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
 }
 
 TEST_P(convergent_matrix_test, bad_updates_are_refused_whole) {
