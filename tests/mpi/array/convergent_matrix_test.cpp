@@ -1,6 +1,7 @@
 // The matrix against a serial reference that keeps every element in a map. Values are small integers, so that sums are exact in any
 // order and equality can be demanded.
 
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
@@ -23,6 +24,7 @@ namespace {
 using namespace craton;
 using array::convergent_matrix;
 using array::process_grid;
+using tests::expect_user_error;
 
 class convergent_matrix_test : public tests::every_delivery {};
 CRATON_FOR_EVERY_DELIVERY(convergent_matrix_test);
@@ -87,15 +89,6 @@ std::vector<process_grid> all_grids(int ranks) {
         if (ranks % r == 0) grids.push_back({r, ranks / r});
     }
     return grids;
-}
-
-template <class Call> void expect_refused(Call call, const std::string& words) {
-    try {
-        call();
-        FAIL() << "nothing was thrown";
-    } catch (const user_error& error) {
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
 }
 
 constexpr int updates_per_rank = 12;
@@ -260,12 +253,12 @@ TEST_P(convergent_matrix_test, what_does_not_fit_is_refused_on_every_rank) {
 
 TEST_P(convergent_matrix_test, ranks_that_disagree_or_ask_for_too_much_are_told_so) {
     if (world().size() > 1) {
-        expect_refused([&] { convergent_matrix<float>(world(), 100 + world().rank(), 100, 8, 8); },
-                       "the ranks ask for 100 to " + std::to_string(99 + world().size()) +
-                           " rows; allowed: the same on every rank");
+        expect_user_error([&] { convergent_matrix<float>(world(), 100 + world().rank(), 100, 8, 8); },
+                          "the ranks ask for 100 to " + std::to_string(99 + world().size()) +
+                              " rows; allowed: the same on every rank");
     }
     // 4 TiB: more than the machines that run this test have.
-    expect_refused([&] { convergent_matrix<float>(world(), 1 << 20, 1 << 20); }, "GiB available; allowed: a smaller array");
+    expect_user_error([&] { convergent_matrix<float>(world(), 1 << 20, 1 << 20); }, "GiB available; allowed: a smaller array");
     world().barrier();
 }
 
@@ -327,18 +320,18 @@ TEST_P(convergent_matrix_test, bad_updates_are_refused_whole) {
     const std::vector<std::int64_t> too_large{3, 50};
     const std::vector<std::int64_t> negative{-1, 3};
     const std::vector<std::int64_t> three{1, 2, 3};
-    expect_refused([&] { matrix.update(block, too_large, good); }, "update: rows[1] = 50 is out of range; allowed: 0 to 49");
-    expect_refused([&] { matrix.update(block, good, negative); }, "update: cols[0] = -1 is out of range; allowed: 0 to 49");
-    expect_refused([&] { matrix.update_symmetric(block, too_large); }, "update_symmetric: indices[1] = 50 is out of range");
-    expect_refused([&] { matrix.update(block, good, three); }, "the block is 2 x 2 but 2 row and 3 column indices");
-    expect_refused([&] { static_cast<void>(matrix.read(0, 50)); }, "read: cols[0] = 50 is out of range");
+    expect_user_error([&] { matrix.update(block, too_large, good); }, "update: rows[1] = 50 is out of range; allowed: 0 to 49");
+    expect_user_error([&] { matrix.update(block, good, negative); }, "update: cols[0] = -1 is out of range; allowed: 0 to 49");
+    expect_user_error([&] { matrix.update_symmetric(block, too_large); }, "update_symmetric: indices[1] = 50 is out of range");
+    expect_user_error([&] { matrix.update(block, good, three); }, "the block is 2 x 2 but 2 row and 3 column indices");
+    expect_user_error([&] { static_cast<void>(matrix.read(0, 50)); }, "read: cols[0] = 50 is out of range");
     matrix.commit();
     for (const float v : matrix.local()) ASSERT_EQ(v, 0.0F);
     convergent_matrix<float> oblong(world(), 50, 60, 8, 8);
-    expect_refused([&] { oblong.update_symmetric(block, good); }, "allowed: square matrices only");
-    expect_refused([&] { static_cast<void>(oblong.diagonal()); }, "allowed: square matrices only");
-    expect_refused([&] { convergent_matrix<float>(world(), 8, 8, 8, 8, {world().size() + 1, 1}); }, "process grid");
-    if (world().size() > 1) expect_refused([&] { convergent_matrix<float>(world(), 8, 8, 8, 8); }, "more ranks than blocks");
+    expect_user_error([&] { oblong.update_symmetric(block, good); }, "allowed: square matrices only");
+    expect_user_error([&] { static_cast<void>(oblong.diagonal()); }, "allowed: square matrices only");
+    expect_user_error([&] { convergent_matrix<float>(world(), 8, 8, 8, 8, {world().size() + 1, 1}); }, "process grid");
+    if (world().size() > 1) expect_user_error([&] { convergent_matrix<float>(world(), 8, 8, 8, 8); }, "more ranks than blocks");
     world().quiesce();
 }
 

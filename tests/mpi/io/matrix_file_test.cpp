@@ -1,3 +1,4 @@
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/base/error.hpp>
@@ -20,6 +21,7 @@ namespace {
 
 using namespace craton;
 using array::convergent_matrix;
+using tests::expect_user_error;
 namespace fs = std::filesystem;
 
 // One folder for all ranks, removed at the end.
@@ -65,15 +67,6 @@ template <class T> void expect_filled(const convergent_matrix<T>& matrix) {
     }
 }
 
-template <class Call> void expect_refused(Call call, const std::string& words) {
-    try {
-        call();
-        FAIL() << "nothing was thrown";
-    } catch (const user_error& error) {
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
-}
-
 TEST_F(matrix_file_test, what_some_ranks_saved_any_other_number_loads) {
     // Saved by all ranks in one layout, loaded by the first 1, 2, ... ranks in others.
     for (const auto& [rows, cols, block] : {std::tuple{40, 40, 4}, std::tuple{130, 97, 16}, std::tuple{64, 128, 16}}) {
@@ -116,19 +109,19 @@ TEST_F(matrix_file_test, load_refuses_on_every_rank_what_does_not_fit) {
     fill(matrix);
     io::save_matrix(matrix, path("f.h5"), "hessian");
     convergent_matrix<double> twice(world_, 50, 50, 8, 8);
-    expect_refused([&] { io::load_matrix(twice, path("f.h5"), "hessian"); }, "it holds float32 but the matrix is float64");
+    expect_user_error([&] { io::load_matrix(twice, path("f.h5"), "hessian"); }, "it holds float32 but the matrix is float64");
     convergent_matrix<float> smaller(world_, 40, 50, 8, 8);
-    expect_refused([&] { io::load_matrix(smaller, path("f.h5"), "hessian"); }, "it is 50 x 50 but the matrix is 40 x 50");
-    expect_refused([&] { io::load_matrix(matrix, path("f.h5"), "jacobian"); }, "no such dataset");
-    expect_refused([&] { io::load_matrix(matrix, path("none.h5"), "hessian"); }, "there is no such file");
+    expect_user_error([&] { io::load_matrix(smaller, path("f.h5"), "hessian"); }, "it is 50 x 50 but the matrix is 40 x 50");
+    expect_user_error([&] { io::load_matrix(matrix, path("f.h5"), "jacobian"); }, "no such dataset");
+    expect_user_error([&] { io::load_matrix(matrix, path("none.h5"), "hessian"); }, "there is no such file");
     if (communicator_.rank() == 0) {
         fs::copy_file(path("f.h5"), path("short.h5"));
         fs::resize_file(path("short.h5"), fs::file_size(path("short.h5")) / 2);
         std::ofstream(path("text.h5")) << "not HDF5";
     }
     communicator_.barrier();
-    expect_refused([&] { io::load_matrix(matrix, path("short.h5"), "hessian"); }, "cut short");
-    expect_refused([&] { io::load_matrix(matrix, path("text.h5"), "hessian"); }, "not a whole HDF5 file");
+    expect_user_error([&] { io::load_matrix(matrix, path("short.h5"), "hessian"); }, "cut short");
+    expect_user_error([&] { io::load_matrix(matrix, path("text.h5"), "hessian"); }, "not a whole HDF5 file");
     expect_filled(matrix); // what was there is as it was
     world_.barrier();
 }
@@ -136,12 +129,12 @@ TEST_F(matrix_file_test, load_refuses_on_every_rank_what_does_not_fit) {
 TEST_F(matrix_file_test, save_refuses_on_every_rank_and_keeps_what_was_there) {
     convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
     fill(matrix);
-    expect_refused([&] { io::save_matrix(matrix, path("no/such/m.h5"), "hessian"); }, "there is no folder");
+    expect_user_error([&] { io::save_matrix(matrix, path("no/such/m.h5"), "hessian"); }, "there is no folder");
     io::save_matrix(matrix, path("kept.h5"), "hessian");
     // A folder in the way of the file that is written aside makes the second save fail after it has begun.
     if (communicator_.rank() == 0) fs::create_directories(path("kept.h5.partial"));
     communicator_.barrier();
-    expect_refused([&] { io::save_matrix(matrix, path("kept.h5"), "hessian"); }, "cannot save matrix");
+    expect_user_error([&] { io::save_matrix(matrix, path("kept.h5"), "hessian"); }, "cannot save matrix");
     matrix.reset();
     io::load_matrix(matrix, path("kept.h5"), "hessian");
     expect_filled(matrix);

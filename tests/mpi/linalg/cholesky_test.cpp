@@ -1,5 +1,6 @@
 // Solutions against the definition: the residual of A x = b, with A formed serially on every rank.
 
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/base/error.hpp>
@@ -92,12 +93,7 @@ TEST_P(cholesky_test, says_which_minor_is_not_positive) {
     const double minus = -100;
     if (world().rank() == 0) matrix.update_symmetric(base::row_major<const double>(&minus, 1, 1), at);
     matrix.commit();
-    try {
-        const linalg::cholesky<double> factor(matrix);
-        FAIL() << "nothing was thrown";
-    } catch (const user_error& error) {
-        EXPECT_NE(std::string(error.what()).find("leading minor of order 41"), std::string::npos) << error.what();
-    }
+    tests::expect_user_error([&] { const linalg::cholesky<double> factor(matrix); }, "leading minor of order 41");
     world().quiesce();
 }
 

@@ -1,5 +1,6 @@
 // The distributed assembly against plain loops over G: every path's panel, summed serially in double on each rank.
 
+#include "../../expect_user_error.hpp"
 #include "../../unit/tomography/small_problem.hpp"
 #include "../deliveries.hpp"
 
@@ -153,12 +154,11 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     array::convergent_matrix<float> hessian(world(), n, n, 16, 16);
     array::convergent_vector<double> gradient(world(), n, 16);
     const auto refused = [&](const std::string& words, const team_options& options = {}) {
-        try {
-            static_cast<void>(assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options));
-            FAIL() << "nothing was thrown";
-        } catch (const user_error& error) {
-            EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-        }
+        tests::expect_user_error(
+            [&] {
+                static_cast<void>(assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options));
+            },
+            words);
     };
     refused("threads is 0; allowed: 1 or more", {0, 16, {}});
     refused("subset is 0; allowed: 1 or more", {1, 0, {}});

@@ -1,5 +1,7 @@
 // The layout against ScaLAPACK's own tool routines, and against dealing blocks out by hand.
 
+#include "../../expect_user_error.hpp"
+
 #include <craton/array/block_cyclic.hpp>
 #include <craton/base/error.hpp>
 
@@ -98,12 +100,7 @@ TEST(block_cyclic, chooses_the_most_square_grid) {
 
 void expect_refused(std::int64_t rows, std::int64_t cols, std::int64_t block, craton::array::process_grid grid, int ranks,
                     const char* words) {
-    try {
-        static_cast<void>(make_block_cyclic(rows, cols, block, block, grid, ranks));
-        FAIL() << "nothing was thrown";
-    } catch (const craton::user_error& error) {
-        EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
+    craton::tests::expect_user_error([&] { static_cast<void>(make_block_cyclic(rows, cols, block, block, grid, ranks)); }, words);
 }
 
 TEST(block_cyclic, refuses_what_cannot_be) {

@@ -1,6 +1,6 @@
 #include <craton/apps/tomography/earth_model.hpp>
 
-#include "expect_user_error.hpp"
+#include "../../expect_user_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace craton::tomography {
 namespace {
 
-using testing::expect_user_error;
+using craton::tests::expect_user_error;
 
 TEST(earth_model, prem_has_the_mass_and_moment_of_inertia_of_the_earth) {
     const earth_model earth = earth_model::prem_isotropic();

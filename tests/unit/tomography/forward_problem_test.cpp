@@ -1,4 +1,4 @@
-#include "expect_user_error.hpp"
+#include "../../expect_user_error.hpp"
 #include "small_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace craton::tomography {
 namespace {
 
-using testing::expect_user_error;
+using craton::tests::expect_user_error;
 using testing::random_vector;
 using testing::small_problem;
 using testing::some_event;

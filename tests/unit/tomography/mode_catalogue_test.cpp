@@ -1,6 +1,6 @@
 #include <craton/apps/tomography/mode_catalogue.hpp>
 
-#include "expect_user_error.hpp"
+#include "../../expect_user_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace craton::tomography {
 namespace {
 
-using testing::expect_user_error;
+using craton::tests::expect_user_error;
 constexpr double pi = std::numbers::pi;
 
 using mode_name = std::pair<std::int64_t, std::int64_t>; // n, l

@@ -1,6 +1,6 @@
 #include <craton/apps/tomography/model_basis.hpp>
 
-#include "expect_user_error.hpp"
+#include "../../expect_user_error.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace craton::tomography {
 namespace {
 
-using testing::expect_user_error;
+using craton::tests::expect_user_error;
 constexpr double degree = std::numbers::pi / 180;
 
 unit_vector random_point(std::mt19937_64& random) {

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-namespace craton::tomography::testing {
+namespace craton::tests {
 
 /// The action throws user_error, and its message holds every part.
 template <class Action> void expect_user_error(Action action, std::initializer_list<std::string> parts) {
@@ -21,4 +21,6 @@ template <class Action> void expect_user_error(Action action, std::initializer_l
     }
 }
 
-} // namespace craton::tomography::testing
+template <class Action> void expect_user_error(Action action, const std::string& part) { expect_user_error(action, {part}); }
+
+} // namespace craton::tests
