@@ -26,10 +26,17 @@ from typing import IO, NoReturn
 
 from craton.errors import UserError
 
-__all__ = ["checked_ranks", "launched_size", "main_guard", "mpiexec_command", "run_under_mpi"]
+__all__ = ["checked_ranks", "launched_size", "main_guard", "mpiexec_command", "run_under_mpi", "usable_cores"]
 
 TERMINAL = "CRATON_TERMINAL"
 """Set for the ranks by the launcher: "1" if its own standard output is a terminal. Ranks of Open MPI always see one."""
+
+LAUNCHED = "CRATON_LAUNCHED"
+"""Set for the ranks by the launcher: each says STARTED once on its standard error, which the launcher swallows."""
+STARTED = "craton: a rank has started"
+CRATON = (sys.executable, "-m", "craton.cli")
+RANKS_PER_CORE = 64
+"""More on one machine is a slip: each is a process of some 100 MB, and the machine comes to a halt."""
 
 USER_ERROR = 2
 SECONDS_TO_END = 5.0
@@ -67,13 +74,15 @@ def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
 def main_guard() -> Iterator[None]:
     """An exception of one rank ends the whole job: user errors with one line and code 2, bugs with a traceback."""
     try:
+        if os.environ.pop(LAUNCHED, None):
+            os.write(2, f"{STARTED}\n".encode())  # one write: ranks must not tear each other's lines
         yield
     except UserError as error:
         _end(" ".join(str(error).split()), USER_ERROR)
     except MemoryError as error:
         _end(f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines", USER_ERROR)
     except KeyboardInterrupt:
-        _end("interrupted", 130)
+        _end("interrupted", 130, kind="")
     except SystemExit as error:
         # one rank alone would wait for the others when it finalises MPI
         rank, size = _rank_and_size()
@@ -86,7 +95,7 @@ def main_guard() -> Iterator[None]:
         _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc())
 
 
-def _end(message: str, code: int, details: str = "") -> NoReturn:
+def _end(message: str, code: int, details: str = "", kind: str = "error: ") -> NoReturn:
     rank, size = _rank_and_size()
     if rank > 0:
         # an error that every rank sees is told by rank 0, which ends the others while they wait here
@@ -94,7 +103,7 @@ def _end(message: str, code: int, details: str = "") -> NoReturn:
     prefix = f"rank {rank}: " if size > 1 else ""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
-        print(f"{details}craton: error: {prefix}{message}", file=sys.stderr, flush=True)
+        print(f"{details}craton: {kind}{prefix}{message}", file=sys.stderr, flush=True)
     if size > 1:
         _abort(code)
     raise SystemExit(code)
@@ -130,27 +139,34 @@ def run_under_mpi(
     ranks: int,
     ranks_per_node: int | None = None,
     results: Path | None = None,
-    program: Sequence[str] = (sys.executable, "-m", "craton.cli"),
+    program: Sequence[str] = CRATON,
+    threads: int = 1,
 ) -> int:
     """Runs `craton ARGUMENTS`, or another program, on so many ranks under mpiexec; returns the exit code for the shell.
 
     results: the folder of the files that outlive a failure; named in the message when a rank dies.
+    threads: of each rank; more than the machine has cores for are warned of.
     """
-    command = [*mpiexec_command(), "-n", str(ranks), *_placement(), *program, *arguments]
+    mpiexec = mpiexec_command()
+    if not _places_ranks_elsewhere(mpiexec):
+        _check_fit(ranks, threads, usable_cores())
     environment = _environment(ranks_per_node)
     sys.stdout.flush()
-    job = subprocess.Popen(
-        command,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the job in order
-        preexec_fn=_die_with_parent,
-    )
+    try:
+        job = subprocess.Popen(
+            [*mpiexec, "-n", str(ranks), *_placement(mpiexec), *program, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the job in order
+            preexec_fn=_die_with_parent,
+        )
+    except OSError as error:
+        raise UserError(f"mpiexec: '{mpiexec[0]}' does not start: {error.strerror}; allowed: {MPIEXEC}") from None
     assert job.stderr is not None
-    listener = _Listener(job, ranks)
+    listener = _Listener(job, ranks, started_by=mpiexec[0] if program is CRATON else "")
     reader = threading.Thread(target=listener.listen, args=(job.stderr,), daemon=True)
     reader.start()
     with _terminated_as_interrupt() as interrupted_by:
@@ -166,23 +182,71 @@ def run_under_mpi(
     return listener.verdict(job.returncode, results)
 
 
+MPIEXEC = (
+    "an MPI installation whose mpiexec is on PATH or in CRATON_MPIEXEC, or no --ranks and your own mpirun or srun "
+    "in front of craton"
+)
+
+
 def mpiexec_command() -> list[str]:
     """The command from $CRATON_MPIEXEC (which may have options of its own), else mpiexec or mpirun of the PATH."""
     chosen = os.environ.get("CRATON_MPIEXEC", "")
-    words = shlex.split(chosen) or ["mpiexec"]
+    try:
+        words = shlex.split(chosen) or ["mpiexec"]
+    except ValueError as error:
+        what = str(error)[:1].lower() + str(error)[1:]
+        raise UserError(f"CRATON_MPIEXEC={chosen}: {what}; allowed: a command as a shell would take it") from None
     found = shutil.which(words[0]) or (None if chosen else shutil.which("mpirun"))
     if found is None:
         where = "$CRATON_MPIEXEC" if chosen else "PATH"
-        raise UserError(
-            f"mpiexec: '{words[0]}' was not found ({where}); allowed: an MPI installation whose mpiexec "
-            "is on PATH or in CRATON_MPIEXEC, or no --ranks and your own mpirun or srun in front of craton"
-        )
+        raise UserError(f"mpiexec: '{words[0]}' was not found ({where}); allowed: {MPIEXEC}")
     return [found, *words[1:]]
 
 
-def _placement() -> list[str]:
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+HOST_OPTIONS = {"-H", "-f", "-host", "--host", "-hosts", "-hostfile", "--hostfile", "-machinefile", "--machinefile"}
+ALLOCATIONS = ("SLURM_JOB_ID", "PBS_NODEFILE", "LSB_HOSTS", "PE_HOSTFILE", "OMPI_MCA_orte_default_hostfile")
+
+
+def _places_ranks_elsewhere(mpiexec: Sequence[str], environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether mpiexec has been told of other machines, by its options or by a batch system."""
+    options = {word.partition("=")[0] for word in mpiexec[1:]}
+    return bool(HOST_OPTIONS & options) or any(environment.get(name) for name in ALLOCATIONS)
+
+
+def _check_fit(ranks: int, threads: int, cores: int) -> None:
+    """On this machine alone: a few ranks for each core are a way to try things out, hundreds are a slip."""
+    most = RANKS_PER_CORE * cores
+    if ranks > most:
+        raise UserError(
+            f"--ranks {ranks} on {cores} usable cores; allowed: at most {most}, {RANKS_PER_CORE} for each core, or no "
+            "--ranks and your own mpirun or srun in front of craton"
+        )
+    if ranks * threads > 4 * cores:
+        print(
+            f"craton: warning: {ranks} ranks x {threads} threads share {cores} usable cores: expect it to be slow",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _placement(mpiexec: Sequence[str]) -> list[str]:
     """Open MPI: more ranks than cores are allowed, and threads of a rank may run on any core. Others do so anyway."""
-    version = subprocess.run([*mpiexec_command(), "--version"], capture_output=True, text=True, check=False).stdout
+    try:
+        version = subprocess.run(
+            [*mpiexec, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=20,
+        ).stdout
+    except subprocess.TimeoutExpired:
+        raise UserError(f"mpiexec: '{mpiexec[0]} --version' does not end; allowed: {MPIEXEC}") from None
     return ["--oversubscribe", "--bind-to", "none"] if "Open MPI" in version or "OpenRTE" in version else []
 
 
@@ -199,6 +263,7 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
         environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
     terminal = sys.stdout.isatty()
     environment[TERMINAL] = "1" if terminal else "0"
+    environment[LAUNCHED] = "1"
     if terminal:
         size = shutil.get_terminal_size()
         environment["COLUMNS"], environment["LINES"] = str(size.columns), str(size.lines)
@@ -283,6 +348,10 @@ class _Listener:
 
     job: subprocess.Popen[str]
     ranks: int
+    started_by: str = ""
+    """mpiexec, where the ranks are known to say that they have started"""
+    started: int = 0
+    since: float = field(default_factory=time.time)
     ending: bool = False
     failed_at: float | None = None
     killed: tuple[int, str, int, str] | None = None
@@ -302,7 +371,9 @@ class _Listener:
 
     def _take(self, line: str) -> None:
         own = line.find("craton: ")
-        if own == 0 or (own > 0 and self.banner is not None):
+        if STARTED in line:
+            self.started += 1
+        elif own == 0 or (own > 0 and self.banner is not None):
             self.tell(line[own:])
         elif RULER.search(line):
             if self.banner is None:
@@ -357,11 +428,7 @@ class _Listener:
 
     def verdict(self, code: int, results: Path | None) -> int:
         """The exit code of the whole, after one line about what nobody has explained yet."""
-        kept = (
-            f"; what was saved before is intact in {results}"
-            if results and results.is_dir() and any(results.iterdir())
-            else ""
-        )
+        kept = f"; what was saved before is intact in {results}" if self._has_saved(results) else ""
         if self.killed:
             rank, host, number, name = self.killed
             process = f", process {self.pids[rank]}" if rank in self.pids else ""
@@ -372,10 +439,35 @@ class _Listener:
             return 1
         if self.aborted and self.aborted[1] == USER_ERROR:
             return USER_ERROR
-        if code == 0:
+        unborn = bool(self.started_by) and not (self.started or self.pids or self.aborted or self.exited)
+        if code == 0 and not unborn:
             return 0
         if not self.told:
-            rank, code = self.aborted or self.exited or (-1, code)
-            who = f"rank {rank}" if rank >= 0 else "mpiexec"
-            self.tell(f"craton: error: {who} ended with code {code}; all ranks were ended{kept}")
+            self.tell(f"craton: error: {self._how_it_ended(code, unborn)}{kept}")
+        if unborn:
+            return USER_ERROR
+        _, code = self.aborted or self.exited or (-1, code)
         return code if 0 < code < 128 else 1
+
+    def _how_it_ended(self, code: int, unborn: bool) -> str:
+        if unborn:
+            return f"mpiexec: '{self.started_by}' ended with code {code} and has started no rank; allowed: {MPIEXEC}"
+        if found := self.aborted or self.exited:
+            return f"rank {found[0]} ended with code {found[1]}; all ranks were ended"
+        number = -code if code < 0 else code - 128
+        if name := signal.strsignal(number) if 0 < number < signal.NSIG else None:
+            return f"mpiexec was killed by signal {number} ({name}); all ranks were ended"
+        return f"mpiexec ended with code {code} and without a word, as it does after a signal; all ranks were ended"
+
+    def _has_saved(self, results: Path | None) -> bool:
+        """Whether a complete file there is of this job, not of an earlier one."""
+        if results is None:
+            return False
+        with contextlib.suppress(OSError):
+            complete = (
+                path
+                for path in results.iterdir()
+                if not path.name.startswith(".") and path.suffix not in {".new", ".partial"}
+            )
+            return any(path.stat().st_mtime >= self.since for path in complete)
+        return False

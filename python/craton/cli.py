@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,12 +46,9 @@ ConfigFile = Annotated[
 
 def _count(text: str) -> int:
     """Of ranks, threads, and so on."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise typer.BadParameter(f"'{text}'; allowed: a whole number of at least 1")
+    number = int(text) if re.fullmatch("[0-9]{1,10}", str(text)) else 0  # a default is a number already
+    if not 1 <= number < 2**31:
+        raise typer.BadParameter(f"'{text}'; allowed: a whole number of at least 1 and less than {2**31}")
     return number
 
 
@@ -126,9 +124,9 @@ def run(
     The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html.
     """
 
-    def load() -> Config:
-        from craton.tomography.config import load_config
+    from craton.tomography.config import check_ranks, load_config
 
+    def load() -> Config:
         loaded = load_config(config)
         if threads is not None:
             loaded = loaded.replaced("assembly", threads=threads)
@@ -139,9 +137,12 @@ def run(
         return loaded
 
     if _must_launch(ranks):
-        _launch(ranks, ranks_per_node, Path(load().run.directory))
+        planned = load()
+        check_ranks(planned, ranks or 1)
+        _launch(ranks, ranks_per_node, Path(planned.run.directory), planned.assembly.threads)
     comm = _communicator()
     settings = _agreed(comm, load)
+    check_ranks(settings, comm.size)
     from craton.tomography import inversion
 
     inversion.run(
@@ -165,6 +166,9 @@ def solve(
         str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
     ] = "float64",
     ranks: Ranks = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model that the folder already holds.")
+    ] = False,
 ) -> None:
     """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
 
@@ -173,7 +177,8 @@ def solve(
     if precision not in ("float32", "float64"):
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
     if not hessian.is_file():
-        raise UserError(f"{hessian}: no such file; allowed: hessian.h5 of a run")
+        what = "is a directory" if hessian.is_dir() else "no such file"
+        raise UserError(f"{hessian}: {what}; allowed: hessian.h5 of a run")
     if _must_launch(ranks):
         _prior(prior or [], hessian)
         _launch(ranks, None, output)
@@ -181,7 +186,7 @@ def solve(
     settings = _agreed(comm, lambda: _prior(prior or [], hessian))
     from craton.tomography import solve as solver
 
-    solver.solve(hessian, settings, output, comm, precision)
+    solver.solve(hessian, settings, output, comm, precision, overwrite=overwrite)
 
 
 @tomography.command()
@@ -253,7 +258,7 @@ def bench(
     checked_ranks(ranks)
     if launched_size() is None:
         # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
-        _launch(ranks or 1, ranks_per_node, None)
+        _launch(ranks or 1, ranks_per_node, None, threads)
     comm = _communicator()
     records = registry.measure(benchmark, comm, threads=threads, repeats=repeats, ranks_per_node=ranks_per_node or 0)
     if comm.rank == 0:
@@ -270,17 +275,22 @@ def main() -> None:
 
 
 def _invoke(arguments: Sequence[str]) -> int:
-    """Runs a command; a wrong command line becomes a user error like any other."""
+    """Runs a command; a wrong command line becomes a user error like any other.
+
+    Not by calling `app`, which would make a silent exit code of Ctrl-C.
+    """
+    command = typer.main.get_command(app)
     try:
-        result = app(list(arguments), prog_name="craton", standalone_mode=False)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
+        with command.make_context("craton", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as ended:
+        return int(ended.exit_code)
     except Exception as error:
         explain = getattr(error, "format_message", None)  # of the command-line library's own exceptions
         if explain is None:
             raise
         raise UserError(f"{explain().rstrip('.')}; see {_help_command(error)}") from None
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def _help_command(error: Exception) -> str:
@@ -293,9 +303,9 @@ def _must_launch(ranks: int | None) -> bool:
     return wanted is not None and wanted > 1 and launched_size() is None
 
 
-def _launch(ranks: int | None, ranks_per_node: int | None, results: Path | None) -> None:
+def _launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, threads: int = 1) -> None:
     assert ranks is not None
-    raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results))
+    raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
 
 
 def _communicator() -> MPI.Comm:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import craton
 from craton import _craton
+from craton._launch import mpiexec_command, usable_cores
 from craton.errors import UserError
 
 __all__ = ["Finding", "examine", "peak_gflops", "processor_flags", "show"]
@@ -142,8 +143,6 @@ def _mpi() -> Iterator[Finding]:
 
 
 def _mpiexec() -> Iterator[Finding]:
-    from craton._launch import mpiexec_command
-
     try:
         command = mpiexec_command()
     except UserError as error:
@@ -214,7 +213,7 @@ def _hdf5() -> Iterator[Finding]:
 
 
 def _processor() -> Iterator[Finding]:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    usable = usable_cores()
     quota = _cgroup_cores()
     text = f"{usable} usable of {os.cpu_count()}, {_cpuinfo('model name') or platform.processor()}"
     if quota is not None and quota < usable:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -42,7 +44,7 @@ def craton(*arguments: str | Path, seconds: float = 60, **environment: str) -> s
         (["--help"], ["tomography", "doctor", "bench"]),
         (["tomography"], ["run", "solve", "template", "report"]),
         (["tomography", "run", "--help"], ["--ranks", "--overwrite", "srun", "report.html"]),
-        (["tomography", "solve", "--help"], ["--prior", "strength=0.015"]),
+        (["tomography", "solve", "--help"], ["--prior", "strength=0.015", "--overwrite"]),
         (["bench", "--help"], ["--json", "--ranks"]),
         (["--version"], ["craton "]),
     ],
@@ -78,8 +80,11 @@ def test_template() -> None:
         (["tomography", "run", "none.toml", "--ranks", "0"], ["--ranks", "'0'"]),
         (["tomography", "run", "none.toml", "--ranks", "-1"], ["--ranks", "'-1'"]),
         (["tomography", "run", "none.toml", "--ranks", "x"], ["--ranks", "'x'", "at least 1"]),
+        (["tomography", "run", "none.toml", "--ranks", "9" * 20], ["--ranks", "'99999999999999999999'", "less than"]),
+        (["bench", "gemm", "--ranks", "9999999"], ["--ranks 9999999 on", "usable cores", "your own mpirun"]),
         (["tomography", "run", "none.toml", "--threads", "0"], ["--threads", "'0'", "at least 1"]),
         (["tomography", "solve", "none.h5"], ["none.h5", "no such file"]),
+        (["tomography", "solve", "."], ["is a directory"]),
         (["tomography", "solve", "none.h5", "--precision", "half"], ["--precision half"]),
         (["tomography", "report", "no-such-folder"], ["no-such-folder"]),
         (["bench", "assmbly"], ["assmbly", "did you mean 'assembly'"]),
@@ -94,6 +99,35 @@ def test_wrong_command_lines(arguments: list[str], words: list[str]) -> None:
     assert line.startswith("craton: error: ")
     for word in words:
         assert word in line
+
+
+@pytest.mark.parametrize(
+    ("mpiexec", "words"),
+    [
+        ("'unclosed", ["CRATON_MPIEXEC='unclosed", "no closing quotation"]),
+        ("/bin/true", ["'/bin/true' ended with code 0 and has started no rank"]),
+        ("/bin/false", ["'/bin/false' ended with code 1 and has started no rank"]),
+    ],
+)
+def test_not_an_mpiexec(mpiexec: str, words: list[str]) -> None:
+    done = craton("bench", "gemm", "--ranks", "2", CRATON_MPIEXEC=mpiexec)
+    assert done.returncode == 2
+    [line] = done.stderr.splitlines()
+    for word in words:
+        assert word in line
+
+
+def test_ctrl_c_of_a_single_rank_says_so(tmp_path: Path) -> None:
+    """The interrupt comes while the configuration is read, from a pipe that never gives one."""
+    os.mkfifo(tmp_path / "my.toml")
+    command = [sys.executable, "-m", "craton.cli", "tomography", "run", str(tmp_path / "my.toml")]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=kept)
+    with open(tmp_path / "my.toml", "w"):  # opens when the other end does
+        time.sleep(0.1)
+        job.send_signal(signal.SIGINT)
+        out, err = job.communicate(timeout=20)
+    assert (job.returncode, out, err) == (130, "", "craton: interrupted\n")
 
 
 def test_doctor() -> None:

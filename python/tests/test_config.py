@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from craton.errors import UserError
 from craton.tomography.catalogue import EVENT_COLUMNS, STATION_COLUMNS, read_events, read_stations
-from craton.tomography.config import TABLES, PriorConfig, load_config, load_prior, template
+from craton.tomography.config import TABLES, PriorConfig, check_ranks, load_config, load_prior, template
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "global"
 
@@ -86,7 +86,22 @@ def test_the_example_is_valid() -> None:
             r"\[prior\] unknown key 'strenght'; did you mean 'strength'\? allowed: correlation_km",
         ),
         ("[priors]", r"unknown table \[priors\]; did you mean \[prior\]\? allowed: run, earth"),
-        ("[prior]\nstrength = -1", r"\[prior\] strength = -1; allowed: a number in \(0, 1\]"),
+        ("[prior]\nstrength = -1", r"\[prior\] strength = -1; allowed: a number in \[1e-06, 1\]"),
+        ("[prior]\nstrength = 1e-300", r"strength = 1e-300; allowed: a number in \[1e-06, 1\]"),
+        ("[prior]\nstrength = [[0, 1e-300]]", r"strength = \[\[0, 1e-300\]\]; allowed: a number in"),
+        ("[prior]\ncorrelation_km = 1e-300", r"correlation_km = 1e-300; allowed: a number in \[1, 20000\] km"),
+        ("[prior]\ncorrelation_depth_km = 0.1", r"correlation_depth_km = 0.1; allowed: a number in \[1, 3000\] km"),
+        ("[prior]\nnugget = 1e-300", r"nugget = 1e-300; allowed: a number in \[1e-12, 1\]"),
+        ("[data]\nnoise = 1e-30", r"noise = 1e-30; allowed: a number in \[0.0001, 10\]"),
+        (f"[data]\nnoise = 1{'0' * 400}", r"noise = 10*\.\.\.; allowed: a number in \[0.0001, 10\]"),
+        (f"[data]\nnoise = 1{'0' * 5000}", r"not valid TOML: "),
+        (f"[data]\nnoise = {'[' * 9000}", r"not valid TOML: "),
+        ("[data]\nfilter_periods_s = [1e9, 250, 100, 80]", r"filter_periods_s .*100000 >= T1"),
+        ("[data]\nfile = 'a\\u0000b'".replace("'", '"'), r"\[data\] file = .*; allowed: .* without the character NUL"),
+        (f"[data]\nfile = '{'a' * 300}'", r"\[data\] file = .*: File name too long; allowed: a file"),
+        ("[data]\nfile = '.'", r'\[data\] file = ".": / .* is a directory; allowed: a file'.replace("/ ", "/")),
+        ("[run]\ndirectory = '~no-such-user/x'", r"\[run\] directory = .*; allowed: a folder"),
+        ("[basis]\nradial_depths_km = [0, 1e-9, 9, 2891]", r"radial_depths_km .*1 km apart"),
         (
             "[prior]\nstrength = [[600, 0.1], [100, 0.1]]",
             r"strength = \[\[600, 0.1\], \[100, 0.1\]\]; allowed: .*increasing",
@@ -139,6 +154,31 @@ def test_replaced_settings_are_checked_too(folder: Path) -> None:
         config.replaced("assembly", threads=0)
 
 
+def test_amplitudes_are_none_or_not_negligible(folder: Path) -> None:
+    text = MINIMAL + "checkerboard_amplitude = {}"
+    for amplitude in (0, 0.02, -0.02):
+        target = load_config(written(folder, text.format(amplitude))).target
+        assert target is not None and target.checkerboard_amplitude == amplitude
+    for amplitude in (1e-300, -0.3, "nan"):
+        with pytest.raises(UserError, match="0, or a number of size 1e-06 to 0.2 and either sign"):
+            load_config(written(folder, text.format(amplitude)))
+
+
+@pytest.mark.parametrize(
+    ("block", "ranks", "allowed"),
+    [(168, 1, ""), (168, 4, "at most 167"), (84, 4, ""), (84, 3, "at most 83"), (56, 3, ""), (1, 1009, "fewer ranks")],
+)
+def test_every_rank_owns_a_block(folder: Path, block: int, ranks: int, allowed: str) -> None:
+    config = load_config(
+        written(folder, MINIMAL + f"[basis]\nlateral_level = 2\nradial = 4\n[inversion]\nblock = {block}")
+    )
+    if allowed:
+        with pytest.raises(UserError, match=rf"\[inversion\] block = {block}: more ranks than blocks.*{allowed}"):
+            check_ranks(config, ranks)
+    else:
+        check_ranks(config, ranks)
+
+
 def test_another_prior(folder: Path) -> None:
     base = PriorConfig(correlation_km=500.0)
     assert load_prior("strength=0.05,nugget=0.01", base) == PriorConfig(
@@ -150,7 +190,14 @@ def test_another_prior(folder: Path) -> None:
     assert layered.strength_at(2000.0) == 0.02
     path = written(folder, "[prior]\nstrength = 0.01")
     assert load_prior(str(path), base) == PriorConfig(strength=0.01)
-    for wrong in ("strength=0", "strenght=1", "strength=", str(folder / "none.toml"), str(written(folder, "[run]"))):
+    for wrong in (
+        "strength=0",
+        "strenght=1",
+        "strength=",
+        "",
+        str(folder / "none.toml"),
+        str(written(folder, "[run]")),
+    ):
         with pytest.raises(UserError):
             load_prior(wrong, base)
 
@@ -179,6 +226,13 @@ GOOD_STATION = "II.ABC,10,20,100"
         (GOOD_EVENT + ",more", r":3: 14 values; allowed: 13, one per column"),
         (GOOD_EVENT.replace("A1", ""), r":3: the event has no name"),
         ("", r"no events in it"),
+        (GOOD_EVENT.replace(",10,", ",1_0,"), r"latitude_deg = 1_0; allowed"),
+        (GOOD_EVENT.replace("2018-01-01T00:00:00", "yesterday"), r"origin_time = yesterday; allowed: .* ISO 8601"),
+        (GOOD_EVENT.replace("T00:00:00", "T00:00:00+02:00"), r"origin_time = .*; allowed: a date and time in UTC"),
+        (GOOD_EVENT.replace("somewhere", '"somewhere'), r":3: a quote is not closed; allowed"),
+        (GOOD_EVENT.replace("somewhere", '"some"where'), r":3: ',' expected after '\"'; allowed"),
+        (GOOD_EVENT.replace("somewhere", "x" * 200000), r":3: field larger than field limit"),
+        (GOOD_EVENT.replace("somewhere", "some\0where"), r":3: holds the control character '\\x00'"),
     ],
 )
 def test_wrong_events(tmp_path: Path, row: str, message: str) -> None:
@@ -187,6 +241,17 @@ def test_wrong_events(tmp_path: Path, row: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as caught:
         read_events(path)
     assert str(caught.value).startswith(str(path))
+
+
+def test_unusual_but_good_events(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    columns = ",".join(EVENT_COLUMNS).removesuffix(",region")
+    row = GOOD_EVENT.removesuffix(",somewhere")
+    path.write_text(f"{columns},,\n{row},,\n{row.replace('A1', 'A2').replace('00:00:00', '00:00:00.25Z')},,\n")
+    events = read_events(path)
+    assert events.name == ("A1", "A2") and events.region == ("", "")
+    path.write_text(",".join(EVENT_COLUMNS) + "\n" + GOOD_EVENT.replace("somewhere", '"some, where"'))
+    assert read_events(path).region == ("some, where",)
 
 
 def test_wrong_stations(tmp_path: Path) -> None:
@@ -199,6 +264,13 @@ def test_wrong_stations(tmp_path: Path) -> None:
     path.write_text("name,latitude_deg,elevation_m\nA,1,2\n")
     with pytest.raises(UserError, match=r":1: column 'longitude_deg' is missing"):
         read_stations(path)
+    path.write_text("name,latitude_deg,longitude_deg,elevation_m,latitude_deg\nA,1,2,3,4\n")
+    with pytest.raises(UserError, match=r":1: column 'latitude_deg' appears twice"):
+        read_stations(path)
+    path.write_text(",".join(STATION_COLUMNS) + "\nA,1,2,3\nB,1,2,3\n")
+    assert len(read_stations(path)) == 2  # a place may have several
+    with pytest.raises(UserError, match="Is a directory"):
+        read_stations(tmp_path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="not UTF-8"):
         read_stations(path)

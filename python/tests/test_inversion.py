@@ -13,8 +13,16 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.tomography import inversion  # noqa: E402
 from craton.tomography.catalogue import read_events, read_stations  # noqa: E402
-from craton.tomography.config import PriorConfig  # noqa: E402
-from craton.tomography.data import add_noise, build_paths, load_observations, noise_deviation, share  # noqa: E402
+from craton.tomography.config import PriorConfig, load_config  # noqa: E402
+from craton.tomography.data import (  # noqa: E402
+    Observations,
+    add_noise,
+    build_paths,
+    load_observations,
+    noise_deviation,
+    share,
+    without_near_paths,
+)
 from craton.tomography.modes import cache_file, mode_catalogue  # noqa: E402
 from craton.tomography.prior import make_prior  # noqa: E402
 from craton.tomography.run_folder import RunFolder, on_root, replaced  # noqa: E402
@@ -171,6 +179,14 @@ def test_data_of_a_run_can_be_read_as_observed_data(small_config, folder, record
     assert again.iterations[1].chi_data == pytest.approx(record.iterations[1].chi_data, rel=1e-4)
 
 
+def replaced_dataset(name, values):
+    def change(file):
+        del file[name]
+        file[name] = values
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
@@ -188,6 +204,42 @@ def test_data_of_a_run_can_be_read_as_observed_data(small_config, folder, record
             r"path 2 names event 'nowhere', which is not in the catalogue",
         ),
         (lambda file: file.__delitem__("paths/t_first_s"), r"not a complete data.h5"),
+        (lambda file: file["observed"].__setitem__(slice(None), 0.0), r"observed: all \d+ samples are 0; allowed"),
+        (
+            lambda file: file["observed"].__setitem__(4, 1e200),
+            r"path 0 .*sample 4: 1e\+200; allowed: .* at most 1e\+06",
+        ),
+        (lambda file: file["sigma"].__setitem__(5, 1e-300), r"path 5 .*sigma = 1e-300; allowed: .*1e-18 to 1e\+06"),
+        (lambda file: file["sigma"].__setitem__(1, np.inf), r"path 1 .*sigma = inf"),
+        (lambda file: file["paths/t_first_s"].__setitem__(1, np.nan), r"path 1 .*t_first_s = nan"),
+        (lambda file: file["paths/samples"].__setitem__(0, 2**62), r"paths/samples add up to 46\d+"),
+        (
+            replaced_dataset("observed", np.zeros((3, 4))),
+            r"observed is float64 of shape \(3, 4\); allowed: numbers in one",
+        ),
+        (replaced_dataset("observed", np.zeros(4, complex)), r"observed is complex128"),
+        (replaced_dataset("observed", [b"a"]), r"observed is text of shape \(1,\); allowed: numbers"),
+        (replaced_dataset("sigma", 1.0), r"sigma is float64 of shape \(\)"),
+        (replaced_dataset("paths/samples", np.full(200, 30.0)), r"paths/samples is float64 .*allowed: whole numbers"),
+        (replaced_dataset("paths/event", np.arange(200)), r"paths/event is int64 .*allowed: text"),
+        (
+            replaced_dataset("events/moment_tensor_Nm", np.ones((60, 5))),
+            r"events/moment_tensor_Nm is .*allowed: .*6 columns",
+        ),
+        (replaced_dataset("stations/latitude_deg", np.ones(3)), r"/stations: .*latitude_deg has 3.* rows"),
+        (lambda file: file.__delitem__("sigma") or file.create_group("sigma"), r"sigma is a group"),
+        (lambda file: file.attrs.__delitem__("sample_interval_s"), r"attribute sample_interval_s is missing"),
+        (lambda file: file.attrs.__setitem__("sample_interval_s", "10"), r"attribute sample_interval_s = '10'"),
+        (
+            lambda file: file.attrs.__setitem__("sample_interval_s", [1.0, 2.0]),
+            r"attribute sample_interval_s = \[1.0, 2.0\]",
+        ),
+        (
+            lambda file: file.attrs.__setitem__("filter_periods_s", "x"),
+            r"attribute filter_periods_s = 'x'; allowed: four",
+        ),
+        (lambda file: file.attrs.__setitem__("noise_fraction", h5py.Empty("f8")), r"attribute noise_fraction = "),
+        (lambda file: file.attrs.__setitem__("kind", 3), r"attribute kind = 3; allowed: text"),
     ],
 )
 def test_damaged_data_are_named(folder, tmp_path, change, complaint):
@@ -208,7 +260,124 @@ def test_missing_and_short_data_files_are_named(folder, tmp_path):
         load_observations(short)
 
 
+def test_numbers_that_overflow_are_a_matter_of_the_data(small_config, tmp_path, monkeypatch):
+    assemble = inversion.Inversion.assemble
+
+    def overflow(self):
+        sums = assemble(self)
+        self.hessian.update(np.array([[np.inf]], np.float32), np.array([3]), np.array([3]))
+        self.hessian.commit()
+        return sums
+
+    monkeypatch.setattr(inversion.Inversion, "assemble", overflow)
+    config = small_config.replaced("run", directory=str(tmp_path / "r")).replaced("paths", maximum=20)
+    with pytest.raises(
+        UserError, match=r"noise = 0.1: the Hessian's diagonal is inf \(element 3\); allowed: finite .*sigma is"
+    ):
+        inversion.run(config, MPI.COMM_SELF, report=False)
+
+
+def test_noise_without_a_sigma_that_can_be_used(small_config, tmp_path):
+    data = dataclasses.replace(small_config.data, noise=1e-300)
+    config = dataclasses.replace(small_config.replaced("run", directory=str(tmp_path / "r")), data=data)
+    with pytest.raises(
+        UserError, match=r"\[data\] noise = 1e-300 makes sigma = .* for path 0 \(event \S+, station \S+\)"
+    ):
+        inversion.run(config, MPI.COMM_SELF, report=False)
+
+
+def test_chi_of_the_noise_is_half_the_number_of_samples(folder):
+    """sigma is the standard deviation of the noise that was added, on weak traces too."""
+    found, target = load_observations(folder.data), folder.read_model()["target"]
+    assert target.ndim == 1
+    noise = np.concatenate(
+        [
+            found.sigma[path] * np.random.default_rng([2015, 2, path]).standard_normal(found.paths.samples[path])
+            for path in range(len(found.paths))
+        ]
+    )
+    weighted = noise / np.repeat(found.sigma, found.paths.samples)
+    assert weighted @ weighted == pytest.approx(len(noise), rel=0.03)
+    clean = found.observed - noise
+    np.testing.assert_allclose(noise_deviation(found.paths, clean, 0.1), found.sigma, rtol=1e-9)
+
+
+def test_a_line_search_without_success_gives_its_numbers(small_config, tmp_path, monkeypatch):
+    monkeypatch.setattr(inversion.Inversion, "chi_data", lambda *_: 1e9)
+    config = small_config.replaced("run", directory=str(tmp_path / "r")).replaced("paths", maximum=20)
+    record = inversion.run(config, MPI.COMM_SELF, report=False)
+    assert record.finished and len(record.iterations) == 1
+    for words in (
+        "no fraction",
+        f"it is {record.iterations[0].chi:.6g} without",
+        "1e+09 with the whole",
+        "0.0625",
+        "damping",
+    ):
+        assert words in record.stopped_because
+
+
+# ---------------------------------------------------------------------------------------------------------- near paths
+
+
+@pytest.fixture
+def near(paths):
+    """A table of the same paths, in which path 3 has its station at its event."""
+    stations = dataclasses.replace(
+        paths.stations,
+        name=(*paths.stations.name, "NEAR"),
+        latitude_deg=np.append(paths.stations.latitude_deg, paths.events.latitude_deg[paths.event[3]]),
+        longitude_deg=np.append(paths.stations.longitude_deg, paths.events.longitude_deg[paths.event[3]] + 0.1),
+        elevation_m=np.append(paths.stations.elevation_m, 0.0),
+    )
+    station = paths.station.copy()
+    station[3] = len(stations) - 1
+    return dataclasses.replace(paths, stations=stations, station=station)
+
+
+def test_a_station_at_an_event_makes_no_path(small_config, near):
+    notes = []
+    everywhere = small_config.replaced("paths", min_distance_deg=0.0, maximum=0)
+    table = build_paths(everywhere, near.events, near.stations, notes.append)
+    assert table.distance_deg().min() > 0.5
+    assert len(notes) == 1 and "station NEAR" in notes[0] and "left out" in notes[0]
+
+
+def test_observed_data_of_such_a_path_are_left_out(near, tmp_path):
+    notes, samples = [], int(near.samples.sum())
+    data = Observations(near, np.arange(samples) + 1.0, np.ones(len(near)), {"file": "x"})
+    kept = without_near_paths(data, notes.append)
+    assert len(kept.paths) == len(near) - 1 and len(kept.sigma) == len(near) - 1
+    assert set(data.observed) - set(kept.observed) == set(data.observed[near.offsets[3] : near.offsets[4]])
+    assert len(notes) == 1 and near.describe(3) in notes[0]
+
+
+def test_an_error_of_a_path_names_its_event_and_station(small_config, near):
+    from craton._craton import ForwardProblem
+
+    modes = mode_catalogue(_earth(small_config), small_config)
+    forward = ForwardProblem(
+        modes, inversion.make_basis(small_config, _earth(small_config)), (400.0, 250.0, 150.0, 120.0)
+    )
+    with pytest.raises(UserError) as caught:
+        near.path_set(forward)
+    assert near.describe(3) in str(caught.value) and "distance" in str(caught.value)
+
+
 # ------------------------------------------------------------------------------------------------------- small parts
+
+
+def test_the_command_repeats_the_run(small_config, tmp_path, monkeypatch):
+    file = tmp_path / "a b.toml"
+    file.write_text(small_config.to_toml())
+    config = load_config(file)
+    assert inversion.command_line(config, 2) == f"craton tomography run '{file}' --ranks 2"
+    changed = config.replaced("assembly", threads=3).replaced("inversion", max_iterations=7)
+    monkeypatch.chdir(tmp_path)
+    changed = changed.replaced("run", directory=str(tmp_path / "out" / "r"))
+    assert inversion.command_line(changed, 2, 1).endswith(
+        "--ranks 2 --ranks-per-node 1 --threads 3 --iterations 7 --directory out/r"
+    )
 
 
 def test_mode_cache_is_used_and_a_damaged_one_is_replaced(small_config, record):

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from craton._launch import checked_ranks, launched_size
+from craton._launch import _check_fit, _Listener, _places_ranks_elsewhere, checked_ranks, launched_size
 from craton.errors import UserError
 
 # a rank that ends as its first argument says
@@ -32,6 +32,7 @@ RANK = """
         if how == "bug" and rank == 1:
             raise ZeroDivisionError("a bug")
         if how == "killed" and rank == 3:
+            open(os.path.join(os.path.dirname(sys.argv[0]), "results", "data.h5"), "w").close()
             os.kill(os.getpid(), signal.SIGKILL)
         if how == "segfault" and rank == 1:
             os.kill(os.getpid(), signal.SIGSEGV)
@@ -73,7 +74,7 @@ def launch(tmp_path: Path, clean_environment: dict[str, str]):
     (tmp_path / "rank.py").write_text(textwrap.dedent(RANK))
     (tmp_path / "parent.py").write_text(textwrap.dedent(PARENT))
     (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "model.h5").write_text("saved")
+    (tmp_path / "results" / "model.h5").write_text("saved by an earlier run")
 
     def start(how: str) -> subprocess.Popen[str]:
         command = [
@@ -145,7 +146,8 @@ def test_a_killed_rank_is_named(launch, tmp_path: Path, how: str, rank: int, nam
     assert time.monotonic() - start < 12
     assert code == 1
     [line] = errors_in(err)
-    assert f"rank {rank} (" in line and name in line and str(tmp_path / "results") in line
+    assert f"rank {rank} (" in line and name in line
+    assert (f"what was saved before is intact in {tmp_path / 'results'}" in line) == (how == "killed")
     assert "----" not in err
 
 
@@ -209,6 +211,53 @@ def assert_gone(ranks: dict[int, int], seconds: float = 8) -> None:
     while time.monotonic() < deadline and any(os.path.exists(f"/proc/{pid}") for pid in ranks.values()):
         time.sleep(0.1)
     assert not [pid for pid in ranks.values() if os.path.exists(f"/proc/{pid}")]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(-9, "killed by signal 9 (Killed)"), (143, "signal 15"), (1, "code 1 and without a word")]
+)
+def test_mpiexec_that_is_killed_itself(capsys: pytest.CaptureFixture[str], code: int, words: str) -> None:
+    assert _Listener(None, 4).verdict(code, None) == 1  # type: ignore[arg-type]
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("craton: error: mpiexec ") and words in line
+
+
+def test_what_a_job_has_saved(tmp_path: Path) -> None:
+    """Neither a lock, nor files that were being written, nor those of an earlier run."""
+    (tmp_path / "data.h5").touch()
+    listener = _Listener(None, 4, since=time.time() + 100)  # type: ignore[arg-type]
+    assert not listener._has_saved(tmp_path) and not listener._has_saved(tmp_path / "none")
+    for name in (".lock", "model.h5.77.new", "hessian.h5.partial"):
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (listener.since + 1, listener.since + 1))
+    assert not listener._has_saved(tmp_path)
+    os.utime(tmp_path / "data.h5", (listener.since + 1, listener.since + 1))
+    assert listener._has_saved(tmp_path)
+
+
+def test_ranks_fit_on_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    _check_fit(4, 2, cores=2)
+    assert capsys.readouterr().err == ""
+    _check_fit(3, 3, cores=2)
+    assert capsys.readouterr().err.splitlines() == [
+        "craton: warning: 3 ranks x 3 threads share 2 usable cores: expect it to be slow"
+    ]
+    with pytest.raises(UserError, match="--ranks 129 on 2 usable cores; allowed: at most 128, 64 for each core"):
+        _check_fit(129, 1, cores=2)
+
+
+@pytest.mark.parametrize(
+    ("options", "environment", "elsewhere"),
+    [
+        ([], {}, False),
+        (["--mca", "btl", "tcp"], {}, False),
+        (["--hostfile", "machines"], {}, True),
+        (["--host=a,b"], {}, True),
+        ([], {"SLURM_JOB_ID": "7"}, True),
+    ],
+)
+def test_ranks_on_other_machines(options: list[str], environment: dict[str, str], elsewhere: bool) -> None:
+    assert _places_ranks_elsewhere(["mpiexec", *options], environment) == elsewhere
 
 
 def test_without_mpiexec(launch, clean_environment: dict[str, str]) -> None:

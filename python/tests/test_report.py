@@ -60,13 +60,48 @@ def test_page_says_what_it_must(page):
         "variance reduction",
         "seed 2015",
         "prefers-color-scheme",
-        "--ranks 1",
+        "--ranks 1 --iterations 1 --directory run",
+        "1 rank × 1 thread",
+        "from 100 to 2800 km",
+        "A trace weaker than 10% of its event's median",
+        "noise ceiling",
+        "(19.4°N 155.3°W), 60° to either side",
+        "in the azimuth 60° at the middle",
     ):
         assert text in page
 
 
 def test_page_names_no_folder_of_the_machine(page, small_config):
     assert str(inversion.RunFolder(small_config.run.directory).path.parent) not in page
+
+
+def test_an_interrupted_run_has_a_report_without_what_it_lacks(small_config, tmp_path, monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inversion.Inversion, "finish", interrupted)
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
+    with pytest.raises(KeyboardInterrupt):
+        inversion.run(config, MPI.COMM_SELF)
+    text = write_report(tmp_path / "run").read_text(encoding="utf-8")
+    checker = Checker()
+    checker.feed(text)
+    assert checker.open == [] and len(checker.pictures) == 4
+    assert "unfinished: this is what was saved up to iteration 1" in text
+    assert "<h2>Waveforms" not in text and "stopped because" not in text
+
+
+def test_report_on_data_from_a_file_speaks_of_no_input_model(small_config, tmp_path):
+    config = small_config.replaced("inversion", max_iterations=1).replaced("paths", maximum=20)
+    first = config.replaced("run", directory=str(tmp_path / "first"))
+    inversion.run(first, MPI.COMM_SELF, report=False)
+    second = config.replaced("run", directory=str(tmp_path / "second"))
+    second = second.replaced("data", kind="file", file=str(tmp_path / "first" / "data.h5"))
+    inversion.run(second, MPI.COMM_SELF)
+    text = (tmp_path / "second" / "report.html").read_text(encoding="utf-8")
+    assert "<b>The observed data are synthetic.</b> They were read from a file" in text
+    assert "input model" not in text and "spline basis" not in text and "Input and output" not in text
+    assert "The recovered model from the core to the surface" in text and "slowest place" in text
 
 
 def test_report_of_nothing_is_the_users_fault(tmp_path):

@@ -8,8 +8,10 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +41,7 @@ class Events:
 
     name: tuple[str, ...]
     origin_time: tuple[str, ...]
+    """ISO 8601, UTC"""
     latitude_deg: NDArray[np.float64]
     longitude_deg: NDArray[np.float64]
     depth_km: NDArray[np.float64]
@@ -70,6 +73,9 @@ def read_events(path: str | os.PathLike[str], maximum: int = 0) -> Events:
     for row in rows:
         if not any(row.numbers[column] for column in MOMENT_COLUMNS):
             raise row.wrong("the moment tensor is all zeros", "at least one component that is not zero, in N m")
+        if not _is_utc(row.texts["origin_time"]):
+            what = f"origin_time = {row.texts['origin_time'] or 'nothing'}"
+            raise row.wrong(what, "a date and time in UTC as ISO 8601 writes them, 2018-02-02T11:37:53.3")
     rows = _limited(rows, maximum)
     return Events(
         name=tuple(row.texts["name"] for row in rows),
@@ -95,6 +101,8 @@ def read_stations(path: str | os.PathLike[str], maximum: int = 0) -> Stations:
 
 
 TEXT_COLUMNS = frozenset({"name", "origin_time", "region"})
+OPTIONAL_COLUMNS = frozenset({"region"})
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 RANGES = {
     "latitude_deg": (-90.0, 90.0, "degrees"),
     "longitude_deg": (-180.0, 360.0, "degrees"),
@@ -118,17 +126,19 @@ class _Row:
 def _rows(path: Path, columns: Sequence[str], kind: str) -> list[_Row]:
     lines = _table_lines(path)
     header_line, header_text = next(lines, (0, ""))
-    header = [name.strip() for name in next(csv.reader([header_text]), [])]
+    header = _cells(header_text, f"{path}:{header_line or 1}")
     for column in columns:
-        if column not in header:
+        if header.count(column) > 1:
+            raise UserError(f"{path}:{header_line}: column '{column}' appears twice; allowed: each column once")
+        if column not in header and column not in OPTIONAL_COLUMNS:
             raise UserError(
                 f"{path}:{header_line or 1}: column '{column}' is missing; allowed: a first row {','.join(columns)}"
             )
     rows: list[_Row] = []
     seen: dict[str, int] = {}
     for number, text in lines:
-        cells = [cell.strip() for cell in next(csv.reader([text]))]
         where = f"{path}:{number}"
+        cells = _cells(text, where)
         if len(cells) != len(header):
             raise UserError(f"{where}: {len(cells)} values; allowed: {len(header)}, one per column")
         row = dict(zip(header, cells, strict=True))
@@ -141,7 +151,7 @@ def _rows(path: Path, columns: Sequence[str], kind: str) -> list[_Row]:
             )
         seen[name] = number
         where = f"{where}: {kind} '{name}'"
-        texts = {column: row[column] for column in columns if column in TEXT_COLUMNS}
+        texts = {column: row.get(column, "") for column in columns if column in TEXT_COLUMNS}
         numbers = {column: _number(row[column], column, where) for column in columns if column not in TEXT_COLUMNS}
         rows.append(_Row(where, texts, numbers))
     if not rows:
@@ -159,17 +169,34 @@ def _table_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path}: cannot be read: {error.strerror}; allowed: a readable CSV table") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text at byte {error.start}; allowed: a CSV table") from None
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line
 
 
+def _cells(line: str, where: str) -> list[str]:
+    """Of one row; a quoted value may hold commas, but does not go on in the next line."""
+    odd = next((letter for letter in line if (letter < " " and letter != "\t") or letter == "\x7f"), None)
+    if odd is not None:
+        raise UserError(f"{where}: holds the control character {odd!r}; allowed: a CSV table of plain text")
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], strict=True), [])]
+    except csv.Error as error:
+        what = "a quote is not closed" if "unexpected end" in str(error) else str(error)
+        raise UserError(f"{where}: {what}; allowed: values separated by commas, each in both quotes or none") from None
+
+
+def _is_utc(text: str) -> bool:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return not time.utcoffset()
+
+
 def _number(text: str, column: str, where: str) -> float:
     low, high, unit = RANGES[column]
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if NUMBER.fullmatch(text) else math.nan
     if not low <= value <= high:  # also false for NaN
         raise UserError(f"{where}: {column} = {text or 'nothing'}; allowed: a number in [{low:g}, {high:g}] {unit}")
     return value

@@ -34,6 +34,7 @@ __all__ = [
     "RunConfig",
     "StationsConfig",
     "TargetConfig",
+    "check_ranks",
     "load_config",
     "load_prior",
     "prior_from_dict",
@@ -42,27 +43,50 @@ __all__ = [
 
 REQUIRED = "<required>"
 CMB_DEPTH_KM = 2891.0
+SMALLEST = 1e-6
+"""Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
 
 # A reader turns what TOML gave into the field's value, or raises ValueError with what is allowed.
 Reader = Callable[[Any], Any]
 
 
 def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a finite number")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError("a finite number")
+    return number
 
 
-def _number(low: float, high: float, *, open_low: bool = False) -> Reader:
-    bracket = "(" if open_low else "["
-    allowed = f"a number in {bracket}{low:g}, {high:g}]"
+def _number(low: float, high: float, unit: str = "") -> Reader:
+    allowed = f"a number in [{low:g}, {high:g}] {unit}".rstrip()
 
     def read(value: Any) -> float:
         try:
             number = _finite(value)
         except ValueError:
             raise ValueError(allowed) from None
-        if not (low <= number <= high) or (open_low and number == low):
+        if not low <= number <= high:
+            raise ValueError(allowed)
+        return number
+
+    return read
+
+
+def _amplitude(high: float) -> Reader:
+    """Of either sign, or none."""
+    allowed = f"0, or a number of size {SMALLEST:g} to {high:g} and either sign"
+
+    def read(value: Any) -> float:
+        try:
+            number = _finite(value)
+        except ValueError:
+            raise ValueError(allowed) from None
+        if number and not SMALLEST <= abs(number) <= high:
             raise ValueError(allowed)
         return number
 
@@ -96,25 +120,28 @@ def _choice(*choices: str) -> Reader:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a string in quotes")
+    if "\0" in value:
+        raise ValueError("a string without the character NUL")
     return value
 
 
 def _filter_periods(value: Any) -> tuple[float, float, float, float]:
-    allowed = "four decreasing periods in seconds, [T1, T2, T3, T4] with T1 > T2 > T3 > T4 > 0"
+    allowed = "four decreasing periods in seconds, [T1, T2, T3, T4] with 100000 >= T1 > T2 > T3 > T4 > 0"
     if not isinstance(value, list | tuple) or len(value) != 4:
         raise ValueError(allowed)
     try:
         periods = tuple(_finite(item) for item in value)
     except ValueError:
         raise ValueError(allowed) from None
-    if not periods[0] > periods[1] > periods[2] > periods[3] > 0:
+    if not 1e5 >= periods[0] > periods[1] > periods[2] > periods[3] > 0:
         raise ValueError(allowed)
     return periods  # type: ignore[return-value]
 
 
 def _knot_depths(value: Any) -> tuple[float, ...]:
     allowed = (
-        f"increasing depths in km, at least four, from 0 (surface) to {CMB_DEPTH_KM:g} (core), or [] for even knots"
+        f"increasing depths in km, at least four and 1 km apart, from 0 (surface) to {CMB_DEPTH_KM:g} (core), "
+        "or [] for even knots"
     )
     if not isinstance(value, list | tuple):
         raise ValueError(allowed)
@@ -122,15 +149,18 @@ def _knot_depths(value: Any) -> tuple[float, ...]:
         depths = tuple(_finite(item) for item in value)
     except ValueError:
         raise ValueError(allowed) from None
-    increasing = all(upper < lower for upper, lower in zip(depths, depths[1:], strict=False))
+    increasing = all(upper + 1 <= lower for upper, lower in zip(depths, depths[1:], strict=False))
     if depths and (len(depths) < 4 or not increasing or depths[0] != 0 or depths[-1] != CMB_DEPTH_KM):
         raise ValueError(allowed)
     return depths
 
 
 def _strength(value: Any) -> float | tuple[tuple[float, float], ...]:
-    allowed = "a number in (0, 1], or a list of [depth_km, strength] pairs with increasing depths in [0, 2891]"
-    one = _number(0, 1, open_low=True)
+    allowed = (
+        f"a number in [{SMALLEST:g}, 1], or a list of [depth_km, strength] pairs with increasing depths in "
+        f"[0, {CMB_DEPTH_KM:g}] km"
+    )
+    one = _number(SMALLEST, 1)
     try:
         if not isinstance(value, list | tuple):
             return float(one(value))
@@ -178,9 +208,9 @@ class ModesConfig:
     """The toroidal modes that the seismograms are summed from; they are computed once and kept in the cache."""
 
     shortest_period_s: float = _setting(
-        80.0, _number(5, 1000), "seconds; halving it makes about four times as many modes"
+        80.0, _number(5, 1000, "s"), "seconds; halving it makes about four times as many modes"
     )
-    element_km: float = _setting(80.0, _number(1, 500), "km; thickness of the radial finite elements")
+    element_km: float = _setting(80.0, _number(1, 500, "km"), "km; thickness of the radial finite elements")
     order: int = _setting(3, _integer(2, 8), "polynomial order of the radial finite elements")
     cache: str = _setting("", _text, 'folder of computed mode catalogues; "" is ~/.cache/craton', path="output")
 
@@ -218,8 +248,10 @@ class StationsConfig:
 class PathsConfig:
     """Which event-station pairs are used."""
 
-    min_distance_deg: float = _setting(25.0, _number(0, 180), "degrees")
-    max_distance_deg: float = _setting(155.0, _number(0, 180), "degrees; minor-arc theory fails near the antipode")
+    min_distance_deg: float = _setting(25.0, _number(0, 180, "degrees"), "degrees")
+    max_distance_deg: float = _setting(
+        155.0, _number(0, 180, "degrees"), "degrees; minor-arc theory fails near the antipode"
+    )
     maximum: int = _setting(0, _integer(0, 10**9), "take a random subset of so many paths (by run.seed); 0 takes all")
 
 
@@ -236,16 +268,14 @@ class DataConfig:
         "HDF5 file with the observed samples (data.h5 of a run), relative to this file's folder",
         path="input",
     )
-    noise: float = _setting(
-        0.05, _number(0, 10, open_low=True), "noise's standard deviation as a fraction of each trace's rms"
-    )
+    noise: float = _setting(0.05, _number(1e-4, 10), "noise's standard deviation as a fraction of each trace's rms")
     filter_periods_s: tuple[float, float, float, float] = _setting(
         (400.0, 250.0, 100.0, 80.0), _filter_periods, "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4"
     )
-    sample_interval_s: float = _setting(10.0, _number(0.1, 200), "seconds")
-    fastest_km_s: float = _setting(9.0, _number(0.5, 50), "km/s; the window opens at distance / fastest - pad")
-    slowest_km_s: float = _setting(3.4, _number(0.5, 50), "km/s; the window closes at distance / slowest + pad")
-    pad_s: float = _setting(100.0, _number(0, 10000), "seconds")
+    sample_interval_s: float = _setting(10.0, _number(0.1, 200, "s"), "seconds")
+    fastest_km_s: float = _setting(9.0, _number(0.5, 50, "km/s"), "km/s; the window opens at distance / fastest - pad")
+    slowest_km_s: float = _setting(3.4, _number(0.5, 50, "km/s"), "km/s; the window closes at distance / slowest + pad")
+    pad_s: float = _setting(100.0, _number(0, 10000, "s"), "seconds")
 
 
 @dataclass(frozen=True)
@@ -256,17 +286,17 @@ class TargetConfig:
         8, _integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"
     )
     checkerboard_amplitude: float = _setting(
-        0.02, _number(-0.2, 0.2), "largest dlnVs of the checkerboard (0.02 is 2%); 0 for none"
+        0.02, _amplitude(0.2), "largest dlnVs of the checkerboard (0.02 is 2%); 0 for none"
     )
     checkerboard_depth_nodes: int = _setting(
         2, _integer(0, 20), "how often the pattern changes sign between surface and core"
     )
-    plume_latitude_deg: float = _setting(19.4, _number(-90, 90), "degrees north")
-    plume_longitude_deg: float = _setting(-155.3, _number(-180, 360), "degrees east")
+    plume_latitude_deg: float = _setting(19.4, _number(-90, 90, "degrees"), "degrees north")
+    plume_longitude_deg: float = _setting(-155.3, _number(-180, 360, "degrees"), "degrees east")
     plume_radius_km: float = _setting(
-        800.0, _number(10, 5000), "km; distance from the axis at which the anomaly has fallen to 1/e"
+        800.0, _number(10, 5000, "km"), "km; distance from the axis at which the anomaly has fallen to 1/e"
     )
-    plume_amplitude: float = _setting(-0.03, _number(-0.2, 0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
+    plume_amplitude: float = _setting(-0.03, _amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
     plume_name: str = _setting("Hawaii", _text, "the plume's name on the maps")
 
 
@@ -275,15 +305,13 @@ class PriorConfig:
     """What is believed before the data: how strong the Earth's structure is, and over what distance it is alike."""
 
     correlation_km: float = _setting(
-        1000.0, _number(0, 20000, open_low=True), "km; lateral distance over which structure is alike"
+        1000.0, _number(1, 20000, "km"), "km; lateral distance over which structure is alike"
     )
-    correlation_depth_km: float = _setting(400.0, _number(0, 3000, open_low=True), "km; the same in depth")
+    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth")
     strength: float | tuple[tuple[float, float], ...] = _setting(
         0.03, _strength, "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs"
     )
-    nugget: float = _setting(
-        1e-3, _number(0, 1, open_low=True), "uncorrelated part of the variance; keeps C_m invertible"
-    )
+    nugget: float = _setting(1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible")
 
     def strength_at(self, depth_km: float) -> float:
         """Standard deviation of dlnVs at a depth: linear between the pairs, constant beyond their ends."""
@@ -383,6 +411,22 @@ def load_config(path: str | os.PathLike[str]) -> Config:
     return _build(_read_toml(source), source)
 
 
+def check_ranks(config: Config, ranks: int) -> None:
+    """Each rank must own a block of the Hessian, whose blocks lie on the most square grid of ranks."""
+    knots = 10 * 4 ** (config.basis.lateral_level - 1) + 2
+    unknowns = knots * (len(config.basis.radial_depths_km) or config.basis.radial)
+    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    columns, block = ranks // rows, config.inversion.block
+    blocks = -(-unknowns // block)
+    if columns > blocks:
+        largest = (unknowns - 1) // (columns - 1)
+        cure = f"a block of at most {largest}, or fewer ranks" if largest else "fewer ranks"
+        raise UserError(
+            f"{config.source}: [inversion] block = {block}: more ranks than blocks, because {unknowns} unknowns make "
+            f"{blocks} x {blocks} of them for a grid of {rows} x {columns} ranks; allowed: {cure}"
+        )
+
+
 def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     """A prior from a TOML file with a [prior] table, or from inline settings such as "strength=0.05,nugget=0.01".
 
@@ -393,12 +437,14 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
         lines = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", spec)
         try:
             values = tomllib.loads("\n".join(lines))
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(
                 f"--prior {spec!r}: {error}; allowed: key=value pairs separated by commas, or a TOML file"
             ) from None
         kept = (base or PriorConfig()).to_dict()
         return _read_table(PriorConfig, "prior", {**kept, **values}, f"--prior {spec!r}", Path.cwd())
+    if not spec.strip():
+        raise UserError("--prior '': says nothing; allowed: key=value pairs separated by commas, or a TOML file")
     source = Path(spec)
     tables = _read_toml(source)
     _check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
@@ -436,7 +482,7 @@ def _read_toml(source: Path) -> dict[str, Any]:
         raise UserError(f"{source}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
     except UnicodeDecodeError as error:
         raise UserError(f"{source}: not UTF-8 text at byte {error.start}; allowed: a TOML file") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or thousands of brackets
         raise UserError(f"{source}: not valid TOML: {error}") from None
 
 
@@ -476,15 +522,23 @@ def _read_table(table: type[Table], name: str, raw: Any, where: str, folder: Pat
     return table(**values)
 
 
+FILES = {"input": "file, relative to this configuration's folder", "output": "folder that can be made"}
+
+
 def _resolved(value: Any, kind: str, folder: Path, where: str) -> Any:
     if not kind or not value:
         return value
-    if kind == "output":
-        return str(Path(value).expanduser().absolute())
-    path = (folder / Path(value).expanduser()).absolute()
-    if not path.is_file():
-        raise UserError(f'{where} = "{value}": no such file {path}; allowed: a file, relative to {folder}')
-    return str(path)
+    try:
+        path = Path(value).expanduser()
+        if kind == "output":
+            return str(path.absolute())
+        path = (folder / path).absolute()
+        if path.is_file():
+            return str(path)
+        what = f"{path} is a directory" if path.is_dir() else f"no such file {path}"
+    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be searched, ~ of an unknown user
+        what = getattr(error, "strerror", None) or str(error)
+    raise UserError(f"{where} = {_shown(value)}: {what}; allowed: a {FILES[kind]}")
 
 
 def _check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *, brackets: bool = False) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.tomography.catalogue import Events, Stations, read_events, read_stations
 from craton.tomography.prior import EARTH_RADIUS_KM, unit_vectors
-from craton.tomography.run_folder import on_root, replaced
+from craton.tomography.run_folder import check_room, on_root, replaced
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, PathSet
@@ -27,6 +30,11 @@ i64 = NDArray[np.int64]
 FLATTENING = 1.0 / 298.257223563
 QUIETEST_TRACE = 0.1
 """A trace's rms counts as at least this fraction of its event's median: a nodal trace gets no undue weight."""
+NEAREST_DEG = 0.5
+"""Nearer than this to the source, or to its antipode, the minor arc has no direction."""
+LARGEST_SAMPLE_M = 1e6
+SIGMA_RANGE_M = (1e-18, 1e6)
+"""Far beyond any seismogram; their squares and quotients still are numbers of single precision."""
 CHOICE_STREAM, NOISE_STREAM = 1, 2
 """Keep the random choice of paths and the noise independent of each other."""
 
@@ -79,21 +87,27 @@ class PathTable:
         """The same for the compiled kernels."""
         from craton._craton import PathSet
 
-        return PathSet(
-            forward,
-            self.events.latitude_deg,
-            self.events.longitude_deg,
-            1e3 * self.events.depth_km,
-            np.ascontiguousarray(self.events.moment_tensor_Nm),
-            self.events.half_duration_s,
-            self.stations.latitude_deg,
-            self.stations.longitude_deg,
-            self.event,
-            self.station,
-            self.t_first_s,
-            self.sample_interval_s,
-            self.samples,
-        )
+        try:
+            return PathSet(
+                forward,
+                self.events.latitude_deg,
+                self.events.longitude_deg,
+                1e3 * self.events.depth_km,
+                np.ascontiguousarray(self.events.moment_tensor_Nm),
+                self.events.half_duration_s,
+                self.stations.latitude_deg,
+                self.stations.longitude_deg,
+                self.event,
+                self.station,
+                self.t_first_s,
+                self.sample_interval_s,
+                self.samples,
+            )
+        except UserError as problem:
+            named = re.sub(
+                r"path (\d+) \(event \d+, station \d+\)", lambda found: self.describe(int(found[1])), str(problem)
+            )
+            raise UserError(named) from None
 
 
 @dataclass(frozen=True)
@@ -113,7 +127,20 @@ def geocentric_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
     return unit_vectors(geocentric, longitude_deg)
 
 
-def build_paths(config: Config, events: Events, stations: Stations) -> PathTable:
+def too_near(distance_deg: f64) -> NDArray[np.bool_]:
+    """Where the path-average theory has no path."""
+    return (distance_deg <= NEAREST_DEG) | (distance_deg >= 180.0 - NEAREST_DEG)
+
+
+def left_out(what: str, count: int) -> str:
+    """A note about paths that are too near."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return f"left out: {what}{more}, nearer than {NEAREST_DEG:g} degrees to each other or to each other's antipode"
+
+
+def build_paths(
+    config: Config, events: Events, stations: Stations, note: Callable[[str], None] = lambda _: None
+) -> PathTable:
     """All event-station pairs within the distance limits, or a random subset of them."""
     cosine = (
         geocentric_vectors(events.latitude_deg, events.longitude_deg)
@@ -121,7 +148,11 @@ def build_paths(config: Config, events: Events, stations: Stations) -> PathTable
     )
     distance_deg = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
     limits = config.paths
-    event, station = np.nonzero((distance_deg >= limits.min_distance_deg) & (distance_deg <= limits.max_distance_deg))
+    within = (distance_deg >= limits.min_distance_deg) & (distance_deg <= limits.max_distance_deg)
+    near = np.argwhere(within & too_near(distance_deg))
+    if len(near):
+        note(left_out(f"event {events.name[near[0][0]]} with station {stations.name[near[0][1]]}", len(near)))
+    event, station = np.nonzero(within & ~too_near(distance_deg))
     if not len(event):
         raise UserError(
             f"{config.source}: no event-station pair has a distance between [paths] min_distance_deg = "
@@ -162,7 +193,7 @@ def predict(forward: ForwardProblem, paths: PathSet, model: f64, comm: MPI.Comm,
 
 
 def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
-    """sigma per path: a fraction of the trace's rms, with a floor for traces much weaker than their event's median."""
+    """sigma per path: a fraction of the trace's rms, which counts as at least QUIETEST_TRACE of its event's median."""
     rms = np.sqrt(np.add.reduceat(traces**2, paths.offsets[:-1]) / paths.samples)
     for event in paths.event_rows:
         rows = paths.event == event
@@ -197,9 +228,15 @@ def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
 def synthetic_observations(
     config: Config, paths: PathTable, forward: ForwardProblem, target: f64, comm: MPI.Comm, threads: int
 ) -> Observations:
-    """Collective: d = g(target) + noise."""
+    """Collective: d = g(target) + noise. sigma is the standard deviation of the noise that is added."""
     traces = predict(forward, paths.path_set(forward), target, comm, threads)
     sigma = noise_deviation(paths, traces, config.data.noise)
+    wrong = np.flatnonzero(out_of_range(sigma))
+    if len(wrong):
+        raise UserError(
+            f"{config.source}: [data] noise = {config.data.noise:g} makes sigma = {sigma[wrong[0]]:.3g} m for "
+            f"{paths.describe(int(wrong[0]))}; allowed: {SIGMA_TEXT}"
+        )
     observed = add_noise(paths, traces, sigma, config.run.seed)
     attributes = {
         "kind": "synthetic",
@@ -217,6 +254,10 @@ def save_observations(file_name: pathlib.Path, observations: Observations, filte
     """data.h5: one file with everything needed to plot the data or to invert them again."""
     paths = observations.paths
     text = h5py.string_dtype()
+    names = sum(
+        len(paths.events.name[e]) + len(paths.stations.name[s]) for e, s in zip(paths.event, paths.station, strict=True)
+    )
+    check_room(file_name, observations.observed.nbytes + 100 * len(paths) + names)
     with replaced(file_name) as aside, h5py.File(aside, "w") as file:
         file.attrs.update(observations.attributes)
         file.attrs["sample_interval_s"] = paths.sample_interval_s
@@ -241,21 +282,21 @@ def load_observations(
     """Reads and checks data.h5. Events and stations are looked up in the catalogues given, else in the file's own."""
     try:
         with h5py.File(file_name, "r") as file:
-            events = events or Events(**table_columns(file["events"]))
-            stations = stations or Stations(**table_columns(file["stations"]))
-            event_name, station_name = file["paths/event"].asstr()[:], file["paths/station"].asstr()[:]
-            t_first_s = np.asarray(file["paths/t_first_s"][:], np.float64)
-            samples = np.asarray(file["paths/samples"][:], np.int64)
-            observed = np.asarray(file["observed"][:], np.float64)
-            sigma = np.asarray(file["sigma"][:], np.float64) if "sigma" in file else None
-            interval = float(file.attrs["sample_interval_s"])
             attributes = {name: plain(value) for name, value in file.attrs.items()}
+            events = events or Events(**table_columns(file["events"], 6))
+            stations = stations or Stations(**table_columns(file["stations"], 0))
+            event_name, station_name = column(file, "paths/event", "text"), column(file, "paths/station", "text")
+            t_first_s = column(file, "paths/t_first_s", "numbers")
+            samples = column(file, "paths/samples", "whole numbers")
+            observed = column(file, "observed", "numbers")
+            sigma = column(file, "sigma", "numbers") if "sigma" in file else None
     except FileNotFoundError as problem:
         raise UserError(f"{file_name}: no such file; allowed: a data.h5") from problem
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as problem:
         raise UserError(
             f"{file_name}: not a complete data.h5 ({problem}); see docs/tomography.md for what it holds"
         ) from problem
+    check_attributes(attributes, file_name)
     lengths = {
         "paths/event": len(event_name),
         "paths/station": len(station_name),
@@ -267,51 +308,125 @@ def load_observations(
     if len(set(lengths.values())) != 1 or not len(samples):
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise UserError(f"{file_name}: {listed} entries; allowed: one per path in each, and at least one path")
-    if np.any(samples < 1) or samples.sum() != len(observed):
+    total = sum(samples.tolist())
+    if np.any(samples < 1) or total != len(observed):
         raise UserError(
-            f"{file_name}: observed has {len(observed)} samples, while paths/samples add up to {samples.sum()} "
+            f"{file_name}: observed has {len(observed)} samples, while paths/samples add up to {total} "
             f"(smallest: {samples.min()}); allowed: at least one sample per path, and the same total"
         )
     table = PathTable(
         events, stations,
         rows_of(event_name, events.name, "event", file_name),
         rows_of(station_name, stations.name, "station", file_name),
-        t_first_s, samples, interval,
+        t_first_s, samples, float(attributes["sample_interval_s"]),
     )  # fmt: skip
     check_samples(table, observed, sigma, file_name)
     if sigma is None:
         sigma = noise_deviation(table, observed, attributes.get("noise_fraction", 0.05))
+        check_samples(table, observed, sigma, file_name)
     return Observations(table, observed, sigma, attributes)
 
 
-def file_observations(config: Config, events: Events, stations: Stations) -> Observations:
+def file_observations(
+    config: Config, events: Events, stations: Stations, note: Callable[[str], None] = lambda _: None
+) -> Observations:
     """Observed data of a run whose configuration says kind = "file"; settings that contradict the file are errors."""
+    note(
+        f"{config.data.file} brings its own paths, windows and sigma: [paths], and noise, speeds and pad of [data], are not used"
+    )
     found = load_observations(config.data.file, events, stations)
     for name, wanted in (
         ("sample_interval_s", config.data.sample_interval_s),
         ("filter_periods_s", list(config.data.filter_periods_s)),
     ):
         stored = found.attributes.get(name, wanted)
-        if not np.allclose(stored, wanted):
+        if not np.allclose(stored, wanted, rtol=1e-6):
             raise UserError(f"{config.source}: [data] {name} = {wanted}; allowed: {stored}, as in {config.data.file}")
     origin = found.attributes.get("origin", "unknown")
-    return Observations(
-        found.paths, found.observed, found.sigma,
-        {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)},
+    attributes = {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)}
+    return without_near_paths(Observations(found.paths, found.observed, found.sigma, attributes), note)
+
+
+def without_near_paths(data: Observations, note: Callable[[str], None]) -> Observations:
+    """The paths that the theory can handle; a note tells of the others."""
+    table = data.paths
+    near = too_near(table.distance_deg())
+    if not near.any():
+        return data
+    note(left_out(table.describe(int(np.argmax(near))), int(near.sum())))
+    if near.all():
+        raise UserError(
+            f"{data.attributes['file']}: no path is left; allowed: stations more than {NEAREST_DEG:g} degrees from the event"
+        )
+    keep = ~near
+    kept = dataclasses.replace(
+        table, event=table.event[keep], station=table.station[keep], t_first_s=table.t_first_s[keep],
+        samples=table.samples[keep],
     )  # fmt: skip
+    return Observations(kept, data.observed[np.repeat(keep, table.samples)], data.sigma[keep], data.attributes)
 
 
-def table_columns(group: h5py.Group) -> dict[str, Any]:
-    """Columns of a catalogue: text as tuples, numbers as arrays."""
-    return {
-        name: tuple(column.asstr()[:]) if h5py.check_string_dtype(column.dtype) else np.asarray(column[:], np.float64)
-        for name, column in group.items()
-    }
+KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
+"""NumPy's letters for what a column may hold."""
+
+
+def column(file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[Any]:
+    """A dataset of one dimension, or of `width` columns; anything else is a UserError that says what it is."""
+    item = file[name]
+    text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
+    right_kind = isinstance(item, h5py.Dataset) and text == (kind == "text") and item.dtype.kind in KINDS[kind]
+    if not right_kind or len(item.shape or ()) != (2 if width else 1) or (width and item.shape[1] != width):
+        found = (
+            f"{'text' if text else item.dtype} of shape {item.shape}" if isinstance(item, h5py.Dataset) else "a group"
+        )
+        where = name if file.name == "/" else f"{file.name.lstrip('/')}/{name}"
+        raise UserError(
+            f"{file.file.filename}: {where} is {found}; allowed: {kind} in {f'{width} columns' if width else 'one dimension'}"
+        )
+    if text:
+        return np.asarray(item.asstr()[:])
+    return np.asarray(item[:], np.int64 if kind == "whole numbers" else np.float64)
+
+
+def table_columns(group: h5py.Group, width: int) -> dict[str, Any]:
+    """Columns of a catalogue, all of one length: text as tuples, numbers as arrays, of `width` for the moment tensor."""
+    found: dict[str, Any] = {}
+    for name, item in group.items():
+        text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
+        values = column(group, name, "text" if text else "numbers", width if name == "moment_tensor_Nm" else 0)
+        found[name] = tuple(values) if text else values
+    if len({len(values) for values in found.values()}) > 1:
+        listed = ", ".join(f"{name} has {len(values)}" for name, values in found.items())
+        raise ValueError(f"{group.name}: {listed} rows")
+    return found
 
 
 def plain(value: Any) -> Any:
     """An attribute as JSON would hold it."""
-    return json.loads(json.dumps(value, default=lambda item: item.tolist()))
+    return json.loads(json.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else str(item)))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def check_attributes(attributes: dict[str, Any], file_name: str | pathlib.Path) -> None:
+    """Those that are used have the right type; only sample_interval_s must be there."""
+    if "sample_interval_s" not in attributes:
+        raise UserError(f"{file_name}: not a complete data.h5 (attribute sample_interval_s is missing)")
+    for name, good, allowed in (
+        ("sample_interval_s", lambda value: is_number(value) and value > 0.0, "a positive number of seconds"),
+        (
+            "filter_periods_s",
+            lambda value: isinstance(value, list) and len(value) == 4 and all(map(is_number, value)),
+            "four numbers",
+        ),
+        ("noise_fraction", lambda value: is_number(value) and value > 0.0, "a positive number"),
+        ("kind", lambda value: isinstance(value, str), "text"),
+        ("origin", lambda value: isinstance(value, str), "text"),
+    ):
+        if name in attributes and not good(attributes[name]):
+            raise UserError(f"{file_name}: attribute {name} = {attributes[name]!r}; allowed: {allowed}")
 
 
 def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_name: str | pathlib.Path) -> i64:
@@ -323,22 +438,37 @@ def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_nam
     return np.array([rows[name] for name in names], np.int64)
 
 
+SIGMA_TEXT = f"a number of metres from {SIGMA_RANGE_M[0]:g} to {SIGMA_RANGE_M[1]:g}"
+
+
+def out_of_range(sigma: f64) -> NDArray[np.bool_]:
+    """True for NaN too."""
+    return ~((sigma >= SIGMA_RANGE_M[0]) & (sigma <= SIGMA_RANGE_M[1]))
+
+
 def check_samples(paths: PathTable, observed: f64, sigma: f64 | None, file_name: str | pathlib.Path) -> None:
-    """Every sample finite, every sigma positive, every window after the origin time."""
-    bad = np.flatnonzero(~np.isfinite(observed))
+    """Every sample finite and not all zero, every sigma positive, every window after the origin time."""
+    bad = np.flatnonzero(~(np.abs(observed) <= LARGEST_SAMPLE_M))
     if len(bad):
         path = int(np.searchsorted(paths.offsets, bad[0], side="right")) - 1
         sample = int(bad[0] - paths.offsets[path])
         raise UserError(
-            f"{file_name}: {paths.describe(path)}, sample {sample}: {observed[bad[0]]}; allowed: a finite number "
-            f"({len(bad)} samples in all are not)"
+            f"{file_name}: {paths.describe(path)}, sample {sample}: {observed[bad[0]]}; allowed: a finite number of metres, "
+            f"at most {LARGEST_SAMPLE_M:g} ({len(bad)} samples in all are not)"
         )
-    positive = np.ones(len(paths)) if sigma is None else sigma
-    for name, values, good, allowed in (
-        ("sigma", positive, positive > 0.0, "a positive number of metres"),
-        ("t_first_s", paths.t_first_s, paths.t_first_s >= 0.0, "seconds after the origin time"),
+    if not observed.any():
+        raise UserError(f"{file_name}: observed: all {len(observed)} samples are 0; allowed: seismograms with a signal")
+    given = np.ones(len(paths)) if sigma is None else sigma
+    for name, values, wrong_ones, allowed in (
+        ("sigma", given, out_of_range(given), SIGMA_TEXT),
+        (
+            "t_first_s",
+            paths.t_first_s,
+            ~((paths.t_first_s >= 0.0) & (paths.t_first_s < 1e7)),
+            "seconds after the origin time",
+        ),
     ):
-        wrong = np.flatnonzero(~(good & np.isfinite(values)))
+        wrong = np.flatnonzero(wrong_ones)
         if len(wrong):
             path = int(wrong[0])
             raise UserError(f"{file_name}: {paths.describe(path)}: {name} = {values[path]}; allowed: {allowed}")

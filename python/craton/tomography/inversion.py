@@ -11,11 +11,13 @@ from __future__ import annotations
 import datetime
 import json
 import platform
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from craton import _craton
 from craton.errors import UserError
 from craton.progress import ProgressBar
 from craton.tomography import data as observations_module
+from craton.tomography.config import load_config
 from craton.tomography.data import Observations, PathTable, predict
 from craton.tomography.modes import shared_mode_catalogue
 from craton.tomography.prior import EARTH_RADIUS_KM, Prior, make_prior
@@ -35,7 +38,10 @@ from craton.tomography.run_folder import (
     IterationRecord,
     RunFolder,
     RunRecord,
+    aside_of,
     on_root,
+    replaced,
+    reserved,
     write_hdf5,
 )
 from craton.tomography.target import make_target
@@ -73,6 +79,7 @@ class Inversion:
     world: _craton.World
     console: Any
     folder: RunFolder
+    ranks_per_node: int = 0
     phases: Phases = field(default_factory=Phases)
     models: list[f64] = field(default_factory=list)
     iterations: list[IterationRecord] = field(default_factory=list)
@@ -80,6 +87,8 @@ class Inversion:
     target: f64 | None = None
     data_norm: float = 1.0
 
+    place: RunFolder = field(init=False)
+    """Where files are written: the folder, or one inside until there are results to put in the place of earlier ones."""
     forward: ForwardProblem = field(init=False)
     basis: ModelBasis = field(init=False)
     prior: Prior = field(init=False)
@@ -102,6 +111,7 @@ class Inversion:
 
     def prepare(self) -> None:
         """Modes, basis, prior, paths and data."""
+        self.place = RunFolder(on_root(self.comm, lambda: str(self.folder.place_to_write().path)))
         with self.phases("set-up"):
             earth = _craton.EarthModel.by_name(self.config.earth.model)
             modes = shared_mode_catalogue(earth, self.config, self.comm, self.say)
@@ -122,31 +132,26 @@ class Inversion:
         with self.phases("data"):
             if self.config.data.kind == "synthetic":
                 assert self.config.target is not None
-                table = observations_module.build_paths(self.config, events, stations)
+                table = observations_module.build_paths(self.config, events, stations, self.say)
                 self.target = make_target(self.basis, self.config.target)
                 self.observations = observations_module.synthetic_observations(
                     self.config, table, self.forward, self.target, self.comm, self.threads
                 )
             else:
                 self.observations = on_root(
-                    self.comm, lambda: observations_module.file_observations(self.config, events, stations)
+                    self.comm, lambda: observations_module.file_observations(self.config, events, stations, self.say)
                 )
             self.paths = self.table.path_set(self.forward)
             on_root(self.comm, self.save_data)
-        kind = (
-            "synthetic data: target model + noise"
-            if self.observations.attributes["kind"] == "synthetic"
-            else "observed data"
-        )
+        kind = "data from a file" if self.target is None else "synthetic data: target model + noise"
         self.say(
             f"{len(self.table)} paths between {len(self.table.event_rows)} earthquakes and "
             f"{len(self.table.station_rows)} stations, {len(self.observations.observed)} samples ({kind})"
         )
 
     def save_data(self) -> None:
-        """data.h5, the first file of the run: from here on nothing is left to complain about in what the user gave."""
-        self.folder.clear()
-        observations_module.save_observations(self.folder.data, self.observations, self.config.data.filter_periods_s)
+        """data.h5, the first file of the run."""
+        observations_module.save_observations(self.place.data, self.observations, self.config.data.filter_periods_s)
 
     @property
     def table(self) -> PathTable:
@@ -168,6 +173,29 @@ class Inversion:
             self.assembly_s[name] += float(sums.get(name, 0.0))
         return sums
 
+    def check_finite(self, sums: dict[str, float], gradient: f64) -> None:
+        """Collective: numbers that overflowed are a matter of the data's scale. The diagonal bounds the whole Hessian."""
+        diagonal = np.asarray(self.hessian.diagonal())
+        smallest, largest = float(self.observations.sigma.min()), float(self.observations.sigma.max())
+        for name, values in (
+            ("misfit", np.array([sums["chi_data"], sums["data_norm"]])),
+            ("gradient", gradient),
+            ("Hessian's diagonal", diagonal),
+        ):
+            wrong = np.flatnonzero(~np.isfinite(values))
+            if len(wrong):
+                raise UserError(
+                    f"{self.data_source}: the {name} is {values[wrong[0]]} (element {wrong[0]}); allowed: finite numbers of "
+                    f"{self.config.inversion.precision}; sigma is {smallest:.3g} to {largest:.3g} m and the largest sample "
+                    f"{np.abs(self.observations.observed).max():.3g} m: is one of them in another unit?"
+                )
+
+    @property
+    def data_source(self) -> str:
+        """What an error about the data names."""
+        data = self.config.data
+        return data.file if data.kind == "file" else f"{self.config.source}: [data] noise = {data.noise:g}"
+
     def chi_data(self, model: f64) -> float:
         """The first part of equation 1."""
         with self.phases("misfit"):
@@ -187,13 +215,19 @@ class Inversion:
 
     def line_search(self, step: f64, chi: float) -> tuple[float, f64, float]:
         """Step length, model and its chi_data; length 0 where no fraction of the step lowers the misfit."""
-        length = 1.0
-        for _ in range(HALVINGS):
+        tried = []
+        for halvings in range(HALVINGS):
+            length = 0.5**halvings
             model = self.models[-1] + length * step
             chi_data = self.chi_data(model)
-            if chi_data + self.prior.misfit(model) < chi:
+            tried.append(chi_data + self.prior.misfit(model))
+            if tried[-1] < chi:
                 return length, model, chi_data
-            length /= 2.0
+        self.record.stopped_because = (
+            f"no fraction of the Gauss-Newton step lowers the misfit: it is {chi:.6g} without, {tried[0]:.6g} with the "
+            f"whole step, {tried[-1]:.6g} with {length:g} of it; a smaller [prior] strength, [inversion] damping or "
+            "longer periods make smaller steps"
+        )
         return 0.0, self.models[-1], float("nan")
 
     # ------------------------------------------------------------------------------------------------------- the loop
@@ -201,29 +235,39 @@ class Inversion:
     def iterate(self) -> None:
         """Gauss-Newton until the misfit stops falling, or the iterations are used up."""
         settings = self.config.inversion
-        self.record.stopped_because = f"the {settings.max_iterations} iterations allowed were used up"
+        most = settings.max_iterations
+        self.record.stopped_because = (
+            f"all {most} iterations allowed were used up" if most > 1 else "one iteration was allowed"
+        )
         for index in range(1, settings.max_iterations + 1):
             before = dict(self.phases.seconds)
             sums = self.assemble()
+            gradient = np.asarray(self.gradient.gather())
+            self.check_finite(sums, gradient)
             if index == 1:
                 self.start_table(float(sums["chi_data"]), float(sums["data_norm"]))
-            gradient = self.gradient.gather()
             self.save_hessian(gradient, index - 1)
             step = self.gauss_newton_step(gradient)
             length, model, chi_data = self.line_search(step, self.iterations[-1].chi)
             if length == 0.0:
-                self.record.stopped_because = "no fraction of the Gauss-Newton step lowers the misfit"
                 break
             self.models.append(model)
             spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.phases.seconds.items()}
             self.iterations.append(self.iteration_record(index, chi_data, length, spent))
             self.print_iteration()
             self.save_progress()
+            self.take_place()
             fall = 1.0 - self.iterations[-1].chi / self.iterations[-2].chi
             if fall < settings.tolerance:
                 self.record.stopped_because = f"the misfit fell by less than {100 * settings.tolerance:g}%"
                 break
+        self.take_place()
         self.say(f"stopped: {self.record.stopped_because}")
+
+    def take_place(self) -> None:
+        """From now on the results of an earlier run are replaced: there is a whole set of new ones."""
+        on_root(self.comm, lambda: self.folder.adopt(self.place))
+        self.place = self.folder
 
     def start_table(self, chi_data: float, data_norm: float) -> None:
         """Iteration 0: the starting model."""
@@ -244,7 +288,7 @@ class Inversion:
             chi_data=chi_data,
             chi_prior=self.prior.misfit(self.models[-1]),
             variance_reduction=1.0 - chi_data / self.data_norm,
-            residual_reduction=1.0 - chi_data / chi_start,
+            residual_reduction=1.0 - chi_data / chi_start if chi_start else 0.0,
             step_length=length,
             assemble_s=spent.get("assemble", 0.0),
             solve_s=spent.get("factorise", 0.0),
@@ -267,25 +311,22 @@ class Inversion:
     def save_hessian(self, gradient: f64, linearised_at: int) -> None:
         """Collective: hessian.h5 with all that `craton tomography solve` needs; replaces the last one when complete."""
         with self.phases("save"):
-            aside = self.folder.hessian.with_name("hessian.h5.new")
-            self.hessian.save(str(aside), "hessian", symmetric=True)
+            aside = on_root(self.comm, lambda: str(aside_of(self.place.hessian)))
+            self.hessian.save(aside, "hessian", symmetric=True)
+            content = {
+                "gradient": gradient,
+                "model": self.models[-1],
+                "prior_mean": self.prior.mean,
+                "radial_knots_m": np.asarray(self.basis.radial_knots_m),
+                "lateral_level": self.config.basis.lateral_level,
+                "precision": self.config.inversion.precision,
+                "linearised_at_iteration": linearised_at,
+                "config": json.dumps(self.config.to_dict()),
+            }
 
             def complete() -> None:
-                write_hdf5(
-                    aside,
-                    {
-                        "gradient": gradient,
-                        "model": self.models[-1],
-                        "prior_mean": self.prior.mean,
-                        "radial_knots_m": np.asarray(self.basis.radial_knots_m),
-                        "lateral_level": self.config.basis.lateral_level,
-                        "precision": self.config.inversion.precision,
-                        "linearised_at_iteration": linearised_at,
-                        "config": json.dumps(self.config.to_dict()),
-                    },
-                    mode="a",
-                )
-                aside.replace(self.folder.hessian)
+                with replaced(self.place.hessian) as same:
+                    write_hdf5(same, content, mode="a")
 
             on_root(self.comm, complete)
 
@@ -305,8 +346,8 @@ class Inversion:
             }
 
             def write() -> None:
-                self.folder.write_model(content)
-                self.folder.write_record(self.record)
+                self.place.write_model(content)
+                self.place.write_record(self.record)
 
             on_root(self.comm, write)
 
@@ -319,7 +360,7 @@ class Inversion:
             folder=self.folder.path.name,
             config=json.loads(json.dumps(config.to_dict())),
             versions={**build, "numpy": np.__version__, "python": platform.python_version()},
-            command=f"craton tomography run {config.source.name} --ranks {self.comm.size}",
+            command=on_root(self.comm, lambda: command_line(config, self.comm.size, self.ranks_per_node)),
             started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             data_kind=str(self.observations.attributes["kind"]),
             ranks=self.comm.size,
@@ -370,18 +411,44 @@ def run(
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     folder = RunFolder(config.run.directory)
-    on_root(comm, lambda: folder.check(overwrite))
-    inversion = Inversion(config, comm, craton.World(comm, ranks_per_node), console, folder)
-    inversion.prepare()
-    inversion.begin_record()
-    inversion.iterate()
-    inversion.finish()
-    if report:
-        from craton.tomography.report import write_report
+    inputs = {
+        "the configuration": str(config.source),
+        "[data] file": config.data.file,
+        "[events] file": config.events.file,
+        "[stations] file": config.stations.file,
+    }
+    with reserved(comm, folder, lambda: folder.check(overwrite, inputs)):
+        inversion = Inversion(config, comm, craton.World(comm, ranks_per_node), console, folder, ranks_per_node)
+        inversion.prepare()
+        inversion.begin_record()
+        inversion.iterate()
+        inversion.finish()
+        if report:
+            from craton.tomography.report import write_report
 
-        on_root(comm, lambda: write_report(folder.path))
-        inversion.say(f"report: {folder.report}")
+            on_root(comm, lambda: write_report(folder.path))
+            inversion.say(f"report: {folder.report}")
     return inversion.record
+
+
+def command_line(config: Config, ranks: int, ranks_per_node: int = 0) -> str:
+    """The command that repeats a run: options are what differs from the configuration file."""
+    try:
+        written = load_config(config.source)
+    except UserError:
+        written = config
+    words = ["craton", "tomography", "run", str(config.source), "--ranks", str(ranks)]
+    if ranks_per_node:
+        words += ["--ranks-per-node", str(ranks_per_node)]
+    if config.assembly.threads != written.assembly.threads:
+        words += ["--threads", str(config.assembly.threads)]
+    if config.inversion.max_iterations != written.inversion.max_iterations:
+        words += ["--iterations", str(config.inversion.max_iterations)]
+    if config.run.directory != written.run.directory:
+        directory, here = Path(config.run.directory), Path.cwd()
+        below = directory.relative_to(here) if directory.is_relative_to(here) else directory
+        words += ["--directory", str(below)]
+    return shlex.join(words)
 
 
 def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:

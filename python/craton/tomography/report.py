@@ -12,6 +12,7 @@ import importlib.resources
 import io
 import json
 import pathlib
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from craton.errors import UserError
 from craton.tomography import maps
-from craton.tomography.data import Observations, load_observations
+from craton.tomography.data import QUIETEST_TRACE, Observations, load_observations
 from craton.tomography.prior import unit_vectors
 from craton.tomography.run_folder import RunFolder, RunRecord, replaced
 
@@ -72,6 +74,18 @@ class Results:
     observations: Observations
 
     @property
+    def finished(self) -> bool:
+        """Whether the run came to its end: only then are there waveforms and coverage."""
+        return self.record.finished and {"coverage", "waveforms/initial", "waveforms/final"} <= self.model.keys()
+
+    @property
+    def noise_ceiling(self) -> float:
+        """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
+        data = self.observations
+        weighted = data.observed / np.repeat(data.sigma, data.paths.samples)
+        return 1.0 - len(weighted) / float(weighted @ weighted)
+
+    @property
     def recovered(self) -> f64:
         return np.ascontiguousarray(self.model["models"][-1])
 
@@ -111,12 +125,20 @@ class Results:
 
 
 def read_results(folder: RunFolder) -> Results:
-    """A finished run's folder."""
+    """A run's folder, whether or not the run came to its end."""
     from craton._craton import ModelBasis
 
     model = folder.read_model()
+    for name in ("models", "radial_knots_m", "lateral_level"):
+        if name not in model:
+            raise UserError(f"{folder.model}: '{name}' is missing; allowed: model.h5 of a run")
     basis = ModelBasis(int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]))
-    return Results(folder.read_record(), basis, model, load_observations(folder.data))
+    if model["models"].ndim != 2 or model["models"].shape[1] != basis.size or not len(model["models"]):
+        raise UserError(f"{folder.model}: models has shape {model['models'].shape}; allowed: (models, {basis.size})")
+    record = folder.read_record()
+    if not record.iterations:
+        raise UserError(f"{folder.record}: no iteration in it; allowed: the record of a run that has saved a model")
+    return Results(record, basis, model, load_observations(folder.data))
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
@@ -182,7 +204,7 @@ def section_figure(results: Results) -> Figure:
     """The mantle along a great circle through the plume."""
     plume, shown, limit = results.plume, results.shown, sampled_limit(results)
     angle = np.linspace(-SECTION_HALF_ANGLE_DEG, SECTION_HALF_ANGLE_DEG, 181)
-    arc = maps.great_circle(plume["latitude"], plume["longitude"], section_azimuth(plume), angle)
+    arc = section_arc(plume, angle)
     figure = new_figure(10.0, 2.75)
     places = figure.subplots(1, 1 + len(shown), width_ratios=(*(1.0 for _ in shown), 0.55))
     axes, locator = places[:-1], places[-1]
@@ -195,6 +217,29 @@ def section_figure(results: Results) -> Figure:
     locator.set_title("where it lies")
     velocity_bar(figure, mesh, axes)
     return figure
+
+
+def section_arc(plume: dict[str, Any], angle_deg: f64) -> tuple[f64, f64]:
+    """Latitudes and longitudes along the cross-section."""
+    return maps.great_circle(plume["latitude"], plume["longitude"], section_azimuth(plume), angle_deg)
+
+
+def section_caption(results: Results) -> str:
+    """Where the cross-section lies."""
+    plume, half = results.plume, SECTION_HALF_ANGLE_DEG
+    latitude, longitude = section_arc(plume, np.array([-half, 0.0, half]))
+    start, middle, end = (place_text(*place) for place in zip(latitude, longitude, strict=True))
+    what = "Input and output" if results.target is not None else "The recovered model"
+    return (
+        f"{what} from the core to the surface along the great circle through {plume['name']} ({middle}), {half:.0f}° to "
+        f"either side: from {start} to {end}, left to right, in the azimuth {section_azimuth(plume):.0f}° at the middle."
+    )
+
+
+def place_text(latitude_deg: float, longitude_deg: float) -> str:
+    """12.3°N 45.6°W"""
+    east = float(maps.relative_longitude(longitude_deg, 0.0))
+    return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"
 
 
 def section_azimuth(plume: dict[str, Any]) -> float:
@@ -285,7 +330,8 @@ def waveform_reduction(results: Results, name: str) -> f64:
     """1 - ||d - g||^2 / ||d||^2 of every path."""
     observed, offsets = results.observations.observed, results.observations.paths.offsets[:-1]
     residual = observed - results.model[f"waveforms/{name}"]
-    return 1.0 - np.add.reduceat(residual**2, offsets) / np.add.reduceat(observed**2, offsets)
+    power = np.add.reduceat(observed**2, offsets)
+    return 1.0 - np.add.reduceat(residual**2, offsets) / np.where(power > 0.0, power, np.inf)
 
 
 def waveform_figure(results: Results) -> Figure:
@@ -357,7 +403,11 @@ def misfit_figure(results: Results) -> Figure:
         right.annotate(
             f"{value:.1f}", (place, value), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8
         )
-    right.axhline(90.0, color=MUTED, linewidth=0.9, linestyle=":")
+    ceiling = 100 * results.noise_ceiling
+    if ceiling > 0.0:
+        label = f"noise ceiling, {ceiling:.1f}: what is left is noise"
+        right.axhline(ceiling, color=MUTED, linewidth=0.9, linestyle=":", label=label)
+        right.legend(fontsize=8, loc="lower right")
     right.set(title="variance reduction, %", xlabel="iteration", ylim=(min(0.0, *reduction) - 2.0, 112.0))
     for axes in (left, right):
         axes.set_xticks(index)
@@ -371,9 +421,8 @@ def correlation_figure(results: Results) -> Figure:
     figure = new_figure(4.8, 3.6)
     axes = figure.subplots()
     axes.plot(found.by_depth, found.depth_km, "o-", color=ACCENT)
-    axes.axvline(0.85, color=MUTED, linewidth=0.9, linestyle=":")
     axes.set(title="output against input, upper half of coverage", xlabel="correlation of dlnVs", ylabel="depth, km")
-    axes.set_xlim(min(0.5, min(found.by_depth) - 0.05), 1.0)
+    axes.set_xlim(min(0.5, min(found.by_depth) - 0.05), 1.03)
     axes.invert_yaxis()
     return figure
 
@@ -438,7 +487,7 @@ def cards(results: Results) -> str:
     last = record.iterations[-1]
     assemble = sum(entry.assemble_s for entry in record.iterations)
     entries = [
-        (f"{100 * last.variance_reduction:.1f}%", f"variance reduction after {last.iteration} iterations"),
+        (f"{100 * last.variance_reduction:.1f}%", f"variance reduction after {counted(last.iteration, 'iteration')}"),
         *(
             [(f"{record.correlation.overall:.3f}", "correlation with the input, upper half of coverage")]
             if record.correlation
@@ -449,7 +498,10 @@ def cards(results: Results) -> str:
             f"{record.lateral_knots * record.radial_knots}",
             f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial",
         ),
-        (f"{assemble:.1f} s", f"assembling Hessians on {record.ranks} ranks × {record.threads} threads"),
+        (
+            f"{assemble:.1f} s",
+            f"assembling Hessians on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
+        ),
     ]
     return (
         '<div class="cards">'
@@ -461,13 +513,17 @@ def cards(results: Results) -> str:
 def statement(results: Results) -> str:
     """Where the data come from: the first thing a reader must know."""
     attributes = results.observations.attributes
-    if attributes.get("kind") != "synthetic":
-        return f'<p class="notice">Data: {html.escape(str(attributes.get("origin", "read from a file")))}.</p>'
+    origin = html.escape(str(attributes.get("origin", "unknown")))
+    if results.target is None:
+        made = "<b>The observed data are synthetic.</b> They were" if attributes.get("kind") == "synthetic" else "Data:"
+        return f'<p class="notice">{made} read from a file; their origin: {origin}.</p>'
+    percent = 100 * float(attributes.get("noise_fraction", 0))
     return (
         '<p class="notice"><b>The observed data are synthetic.</b> They are seismograms of the input model, computed '
         "with the same theory as the inversion (path-average mode sums) on the same spline basis, plus "
-        "Gaussian noise whose standard deviation is "
-        f"{100 * float(attributes.get('noise_fraction', 0)):g}% of each trace's rms (seed {attributes.get('seed')}). "
+        f"Gaussian noise whose standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). "
+        f"A trace weaker than {100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. "
+        "The inversion knows the noise's standard deviation. "
         "The earthquakes and stations are real places; the Earth in this report is not. What it shows is how well "
         "these paths can resolve a known model, not what the mantle looks like.</p>"
     )
@@ -539,13 +595,14 @@ def sections(results: Results) -> list[str]:
     parts = [
         f"<h1>{html.escape(record.title)}</h1>",
         f'<p class="muted">Craton {html.escape(versions.get("version", ""))}, started '
-        f"{html.escape(record.started)}; stopped because {html.escape(record.stopped_because)}.</p>",
+        f"{html.escape(record.started)}; {html.escape(how_it_ended(results))}.</p>",
         statement(results),
         cards(results),
         "<h2>Misfit per iteration</h2>",
         picture(
             misfit_figure(results),
-            "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration.",
+            "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration. The noise ceiling is the "
+            "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N samples.",
         ),
         iteration_table(record),
         '<p class="muted">Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction '
@@ -559,7 +616,7 @@ def sections(results: Results) -> list[str]:
         ),
         picture(
             section_figure(results),
-            f"Cross-section from the core to the surface along a great circle through {results.plume['name']}.",
+            section_caption(results),
         ),
     ]
     if record.correlation is not None:
@@ -567,23 +624,27 @@ def sections(results: Results) -> list[str]:
         parts.append(picture(
             correlation_figure(results),
             f"Correlation of the output with the input (filtered to the same basis) at the {found.knots} lateral knots "
-            f"whose path coverage is above the median: {found.overall:.3f} over all depths together; "
-            f"{found.all_knots:.3f} at all knots. It is low at depths where the input itself is close to zero.",
+            f"whose path coverage is above the median: {found.overall:.3f} over all depths together, from "
+            f"{found.depth_km[0]:.0f} to {found.depth_km[-1]:.0f} km; {found.all_knots:.3f} at all knots. "
+            "It is low at depths where the input itself is close to zero.",
             narrow=True,
         ))  # fmt: skip
+    if results.finished:
+        parts += [
+            "<h2>Path coverage</h2>",
+            picture(
+                coverage_figure(results),
+                "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
+                "and up to 300 of the paths; tinted where the coverage is above its median.",
+            ),
+            "<h2>Waveforms</h2>",
+            picture(
+                waveform_figure(results),
+                "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. "
+                "Percentages: 1 − ‖d − g‖² / ‖d‖² of the starting and of the final model.",
+            ),
+        ]
     parts += [
-        "<h2>Path coverage</h2>",
-        picture(
-            coverage_figure(results),
-            "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
-            "and up to 300 of the paths; tinted where the coverage is above its median.",
-        ),
-        "<h2>Waveforms</h2>",
-        picture(
-            waveform_figure(results),
-            "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. "
-            "Percentages: 1 − ‖d − g‖² / ‖d‖² of the starting and of the final model.",
-        ),
         "<h2>Where the time went</h2>",
         picture(
             timing_figure(results),
@@ -594,7 +655,7 @@ def sections(results: Results) -> list[str]:
         + assembly_table(record)
         + "</details>",
         "<h2>How to get this again</h2>",
-        f"<pre>{html.escape(record.command)}</pre>",
+        f"<pre>{html.escape(portable_command(record.command))}</pre>",
         "<details><summary>Configuration</summary><pre>"
         + html.escape(json.dumps(portable(record.config), indent=1))
         + "</pre></details>",
@@ -603,6 +664,23 @@ def sections(results: Results) -> list[str]:
         + "</details>",
     ]
     return parts
+
+
+def how_it_ended(results: Results) -> str:
+    record = results.record
+    if record.finished:
+        return f"stopped because {record.stopped_because}"
+    last = record.iterations[-1].iteration if record.iterations else 0
+    return (
+        f"unfinished: this is what was saved up to iteration {last}; path coverage and waveforms are computed at the end "
+        "of a run"
+    )
+
+
+def portable_command(command: str) -> str:
+    """The command without the absolute folders of the computer it ran on."""
+    words = (pathlib.PurePath(word) for word in shlex.split(command))
+    return shlex.join(word.name if word.is_absolute() else str(word) for word in words)
 
 
 def counted(number: int, word: str) -> str:

@@ -1,15 +1,21 @@
 """The folder that an inversion leaves behind: data.h5, hessian.h5, model.h5, record.json, report.html.
 
 Every file is written beside its final name and then renamed, so that a folder never holds half a file under a name that
-somebody will read: a run that is killed leaves the last complete one.
+somebody will read: a run that is killed leaves the last complete one. A run that is to replace the results of an earlier
+one writes to a folder inside until it has results of its own, so that a run that fails early costs nothing. One run at a
+time uses a folder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
-from collections.abc import Callable, Iterator
+import shutil
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
@@ -23,6 +29,9 @@ from craton.errors import UserError
 
 f64 = NDArray[np.float64]
 Result = TypeVar("Result")
+
+ROOM_FOR_HEADERS = 1 << 16
+"""Bytes that HDF5 needs beside the arrays, generously."""
 
 
 @dataclass
@@ -114,6 +123,7 @@ class RunFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
+        self._descriptor: int | None = None
 
     @property
     def data(self) -> pathlib.Path:
@@ -139,14 +149,13 @@ class RunFolder:
     def files(self) -> tuple[pathlib.Path, ...]:
         return self.data, self.hessian, self.model, self.record, self.report
 
-    def check(self, overwrite: bool) -> None:
-        """Makes the folder and sees that it can be written to. Results in it are a UserError unless `overwrite`."""
-        present = [file for file in self.files if file.exists()]
-        if present and not overwrite:
-            raise UserError(
-                f"output folder {self.path}: {present[0].name} is there already; "
-                "allowed: another folder, or --overwrite"
-            )
+    @property
+    def results(self) -> list[pathlib.Path]:
+        """Those of the files that are there."""
+        return [file for file in self.files if file.exists()]
+
+    def make(self) -> None:
+        """Makes the folder and sees that it can be written to."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -156,10 +165,96 @@ class RunFolder:
         if not os.access(self.path, os.W_OK | os.X_OK):
             raise UserError(f"output folder {self.path}: no permission to write; allowed: a folder of your own")
 
-    def clear(self) -> None:
-        """Removes the results of an earlier run, once it is certain that there will be new ones."""
+    def check(self, overwrite: bool, inputs: Mapping[str, str] | None = None) -> None:
+        """Results are a UserError unless `overwrite`; what the run reads (`inputs`: setting, file) must not be among them."""
+        present = self.results
+        if present and not overwrite:
+            raise UserError(
+                f"output folder {self.path}: {present[0].name} is there already; "
+                "allowed: another folder, or --overwrite"
+            )
+        for setting, name in (inputs or {}).items():
+            if os.path.exists(name) and any(os.path.samefile(name, file) for file in present):
+                raise UserError(
+                    f"{setting} = {name} is among the results in the output folder {self.path}, which this run would "
+                    "replace; allowed: another output folder, or a copy of the file elsewhere"
+                )
+
+    # -------------------------------------------------------------------------------------------------- one run at a time
+
+    def lock(self) -> None:
+        """Keeps other runs out until `release`, or until this process ends, however it ends: the kernel sees to it."""
+        try:
+            descriptor = self._locked()
+            with contextlib.suppress(OSError):  # a full disk: the lock holds, only its owner is not named
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, f"{os.getpid()} on {socket.gethostname()}".encode())
+        except OSError as problem:
+            raise UserError(
+                f"{self._lock_file}: {problem.strerror or problem}; allowed: a folder of your own"
+            ) from problem
+        self._descriptor = descriptor
         for file in self.files:
+            for left_behind in self.path.glob(f"{file.name}.*.new*"):
+                left_behind.unlink(missing_ok=True)
+
+    def _locked(self) -> int:
+        """The lock file, open and locked."""
+        while True:
+            descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o644)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                owner = os.read(descriptor, 200).decode(errors="replace") or "unknown"
+                os.close(descriptor)
+                raise UserError(
+                    f"run folder {self.path} is in use by another run (pid {owner}); "
+                    "allowed: another folder, or this one when that run has ended"
+                ) from None
+            except OSError:
+                return descriptor  # a file system without locks
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(self._lock_file)):
+                    return descriptor
+            os.close(descriptor)  # the run that held it has removed it meanwhile
+
+    def release(self) -> None:
+        """Lets other runs in; removes what a run that failed had not yet put in the place of earlier results."""
+        if self._descriptor is not None:
+            shutil.rmtree(self._inside, ignore_errors=True)
+            self._lock_file.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    @property
+    def _lock_file(self) -> pathlib.Path:
+        return self.path / ".lock"
+
+    # ------------------------------------------------------------------------------------------ in place of earlier results
+
+    @property
+    def _inside(self) -> pathlib.Path:
+        return self.path / ".next-run"
+
+    def place_to_write(self) -> RunFolder:
+        """The folder itself; or, while it holds results of an earlier run, an empty one inside."""
+        shutil.rmtree(self._inside, ignore_errors=True)
+        if not self.results:
+            return self
+        self._inside.mkdir()
+        return RunFolder(self._inside)
+
+    def adopt(self, place: RunFolder) -> None:
+        """Puts what `place` holds where the earlier results are; those without a successor go first."""
+        if place.path == self.path:
+            return
+        for file in (self.report, self.record):
             file.unlink(missing_ok=True)
+        for file in place.results:
+            os.replace(file, self.path / file.name)
+        shutil.rmtree(place.path, ignore_errors=True)
+
+    # ----------------------------------------------------------------------------------------------------- reading, writing
 
     def write_record(self, record: RunRecord) -> None:
         """record.json"""
@@ -186,9 +281,30 @@ class RunFolder:
 
 
 @contextmanager
+def reserved(comm: MPI.Comm, folder: RunFolder, check: Callable[[], None]) -> Iterator[None]:
+    """Collective: makes the folder and keeps other runs out of it; `check` may refuse it on rank 0."""
+
+    def enter() -> None:
+        folder.make()
+        folder.lock()
+        check()
+
+    try:
+        on_root(comm, enter)
+        yield
+    finally:
+        folder.release()
+
+
+def aside_of(path: pathlib.Path) -> pathlib.Path:
+    """The name beside `path` that this process writes to."""
+    return path.with_name(f"{path.name}.{os.getpid()}.new")
+
+
+@contextmanager
 def replaced(path: pathlib.Path) -> Iterator[pathlib.Path]:
     """Gives a name beside `path` to write to; renames it to `path` when the block ends well, else removes it."""
-    aside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    aside = aside_of(path)
     try:
         yield aside
         with aside.open("rb+") as file:
@@ -200,8 +316,16 @@ def replaced(path: pathlib.Path) -> Iterator[pathlib.Path]:
         aside.unlink(missing_ok=True)
 
 
+def check_room(path: pathlib.Path, size: int) -> None:
+    """A UserError if the disk has no room for `size` bytes: its words are clearer than HDF5's."""
+    free = shutil.disk_usage(path.parent).free
+    if free < size + ROOM_FOR_HEADERS:
+        raise UserError(f"{path}: needs {size + ROOM_FOR_HEADERS} bytes but {free} are free; allowed: a disk with room")
+
+
 def write_hdf5(path: pathlib.Path, content: dict[str, Any], mode: str = "w") -> None:
     """Arrays become datasets ('group/name' makes groups); text and plain numbers become attributes of the file."""
+    check_room(path, sum(value.nbytes for value in content.values() if isinstance(value, np.ndarray)))
     with h5py.File(path, mode) as file:
         for name, value in content.items():
             if isinstance(value, np.ndarray):

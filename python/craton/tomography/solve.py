@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from craton.progress import make_console
 from craton.tomography import maps
 from craton.tomography.inversion import correlation, solve_step
 from craton.tomography.prior import make_prior
-from craton.tomography.run_folder import RunFolder, on_root, read_hdf5, replaced, write_hdf5
+from craton.tomography.run_folder import RunFolder, on_root, read_hdf5, replaced, reserved, write_hdf5
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 f64 = NDArray[np.float64]
 
-NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision")
+NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision", "linearised_at_iteration")
+SOLUTION = ("model.h5", "summary.json", "maps.png")
 
 
 @dataclass(frozen=True)
@@ -52,53 +54,134 @@ def solve(
     comm: MPI.Comm | None = None,
     precision: str = "float64",
     console: Any = None,
+    overwrite: bool = False,
 ) -> SolveSummary:
-    """Collective, on any number of ranks: writes model.h5, summary.json and maps.png to the output folder."""
+    """Collective, on any number of ranks: writes model.h5, summary.json and maps.png to the output folder.
+
+    Everything but the prior is as in the run, its damping too. `overwrite` lets an earlier solution be replaced.
+    """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     source, folder = pathlib.Path(hessian_file), RunFolder(output)
-    stored = on_root(comm, lambda: read_system(source))
-    on_root(comm, lambda: check_output(source, folder))
-    world = craton.World(comm)
+    stored = on_root(comm, lambda: read_system(source, precision))
+    with reserved(comm, folder, lambda: check_output(source, folder, overwrite)):
+        return solve_into(folder, source, stored, prior_config, comm, precision, console)
+
+
+def solve_into(
+    folder: RunFolder,
+    source: pathlib.Path,
+    stored: dict[str, Any],
+    prior_config: PriorConfig,
+    comm: MPI.Comm,
+    precision: str,
+    console: Any,
+) -> SolveSummary:
+    """Collective: the solution and its files."""
     basis = _craton.ModelBasis(int(stored["lateral_level"]), np.ascontiguousarray(stored["radial_knots_m"]))
     prior = make_prior(basis, prior_config)
-    block = int(json.loads(stored["config"])["inversion"]["block"]) if "config" in stored else 64
-    system = craton.ConvergentMatrix(world, basis.size, basis.size, dtype=stored["precision"], block=block)
+    damping = float(stored["inversion"]["damping"])
+    system = craton.ConvergentMatrix(
+        craton.World(comm), basis.size, basis.size, dtype=stored["precision"], block=stored["inversion"]["block"]
+    )
     system.load(str(source), "hessian")
+    check_matrix(system, source, comm)
     if precision == "float64" and system.dtype == np.float32:
         system = system.copy_as_f64()
     start = np.ascontiguousarray(stored["model"])
-    step = solve_step(system, prior, np.ascontiguousarray(stored["gradient"]), start)
+    step = solve_step(system, prior, np.ascontiguousarray(stored["gradient"]), start, damping)
 
     def finish() -> SolveSummary:
         run_model = model_of_run(source, int(stored["linearised_at_iteration"]), basis.size)
         summary = summarise(basis, stored, prior_config, start, step, run_model)
         write_outputs(folder, basis, stored, start + step, run_model, summary)
-        show(console or make_console(), summary, folder)
+        show(console or make_console(), summary, folder, damping)
         return summary
 
     return on_root(comm, finish)
 
 
-def read_system(file_name: pathlib.Path) -> dict[str, Any]:
-    """Everything in hessian.h5 but the matrix itself."""
+def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str, Any]:
+    """Everything in hessian.h5 but the matrix itself, checked; `inversion` is what the run's configuration says of that."""
+
+    def wrong(what: str, allowed: str) -> UserError:
+        return UserError(f"{file_name}: {what}; allowed: {allowed}")
+
     stored = read_hdf5(file_name, leave_out=("hessian",))
     missing = [name for name in NEEDED if name not in stored]
     if missing:
-        raise UserError(f"{file_name}: '{missing[0]}' is missing; allowed: hessian.h5 of a run")
+        raise wrong(f"'{missing[0]}' is missing", "hessian.h5 of a run")
+    for name, low, high in (("lateral_level", 1, 8), ("linearised_at_iteration", 0, 10**6)):
+        if not isinstance(stored[name], int | np.integer) or not low <= stored[name] <= high:
+            raise wrong(f"{name} = {stored[name]!r}", f"a whole number from {low} to {high}")
+    if stored["precision"] not in ("float32", "float64"):
+        raise wrong(f"precision = {stored['precision']!r}", "float32 or float64")
+    if (precision, stored["precision"]) == ("float32", "float64"):
+        raise UserError(f"--precision float32: the Hessian in {file_name} is float64; allowed: float64")
+    knots = checked_numbers(stored, "radial_knots_m", None, wrong)
+    if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
+        raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
+    size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots)
+    for name in ("gradient", "model", "prior_mean"):
+        stored[name] = checked_numbers(stored, name, size, wrong)
+    stored["radial_knots_m"] = knots
+    stored["inversion"] = inversion_settings(stored.get("config", "{}"), wrong)
     return stored
 
 
-def check_output(source: pathlib.Path, folder: RunFolder) -> None:
-    """A solution must not take the place of the run that it comes from."""
-    if folder.path.resolve() == source.parent.resolve():
-        raise UserError(f"output folder {folder.path}: holds the run itself; allowed: another folder")
+def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: Callable[[str, str], UserError]) -> f64:
+    """A vector of finite numbers, of a known length where that is known."""
+    values = np.asarray(stored[name])
+    if values.ndim != 1 or values.dtype.kind not in "fiu" or size not in (None, len(values)):
+        length = "" if size is None else f"{size} "
+        raise wrong(f"{name} is {values.dtype} of shape {values.shape}", f"{length}numbers in one dimension")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise wrong(f"{name}[{bad[0]}] = {values[bad[0]]} ({len(bad)} in all)", "finite numbers")
+    return np.asarray(values, np.float64)
+
+
+def inversion_settings(config: Any, wrong: Callable[[str, str], UserError]) -> dict[str, Any]:
+    """block and damping of the run's [inversion] table; the defaults where the file holds no configuration."""
     try:
-        folder.path.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
+        table = json.loads(config).get("inversion", {})
+        found = {"block": table.get("block", 64), "damping": table.get("damping", 0.0)}
+    except (ValueError, TypeError, AttributeError):
+        raise wrong("config is not a configuration in JSON", "hessian.h5 of a run") from None
+    if not isinstance(found["block"], int) or not 1 <= found["block"] <= 4096:
+        raise wrong(f"[inversion] block = {found['block']!r}", "a whole number from 1 to 4096")
+    if not isinstance(found["damping"], int | float) or not 0.0 <= found["damping"] <= 1e6:
+        raise wrong(f"[inversion] damping = {found['damping']!r}", "a number from 0 to 1e6")
+    return found
+
+
+def check_matrix(system: Any, source: pathlib.Path, comm: MPI.Comm) -> None:
+    """Collective: every element finite."""
+    mine, found = system.local, None
+    for col in range(mine.shape[1]):
+        bad = np.flatnonzero(~np.isfinite(mine[:, col]))
+        if len(bad):
+            row = int(bad[0])
+            found = (int(system.local_rows_global[row]), int(system.local_cols_global[col]), float(mine[row, col]))
+            break
+    anywhere = [place for place in comm.allgather(found) if place is not None]
+    if anywhere:
+        row, col, value = anywhere[0]
+        raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
+
+
+def check_output(source: pathlib.Path, folder: RunFolder, overwrite: bool) -> None:
+    """A solution must not take the place of a run; of another solution only if `overwrite` says so."""
+    if folder.path.resolve() == source.resolve().parent.resolve():
+        raise UserError(f"output folder {folder.path}: holds the run itself; allowed: another folder")
+    runs_own = [file.name for file in folder.results if file != folder.model]
+    if runs_own:
+        raise UserError(f"output folder {folder.path}: {runs_own[0]} of a run is there; allowed: another folder")
+    present = [name for name in SOLUTION if (folder.path / name).exists()]
+    if present and not overwrite:
         raise UserError(
-            f"output folder {folder.path}: {problem.strerror or problem}; allowed: a folder that can be made"
-        ) from problem
+            f"output folder {folder.path}: {present[0]} is there already; allowed: another folder, or --overwrite"
+        )
 
 
 def model_of_run(hessian_file: pathlib.Path, linearised_at: int, size: int) -> f64 | None:
@@ -107,7 +190,8 @@ def model_of_run(hessian_file: pathlib.Path, linearised_at: int, size: int) -> f
         models = RunFolder(hessian_file.parent).read_model()["models"]
     except (UserError, KeyError):
         return None
-    found = len(models) > linearised_at + 1 and models.shape[1] == size
+    found = models.ndim == 2 and len(models) > linearised_at + 1 and models.shape[1] == size
+    found = found and models.dtype.kind == "f" and bool(np.isfinite(models[linearised_at + 1]).all())
     return np.ascontiguousarray(models[linearised_at + 1]) if found else None
 
 
@@ -188,8 +272,12 @@ def map_picture(basis: ModelBasis, model: f64, run_model: f64 | None) -> bytes:
         return png(figure)
 
 
-def show(console: Any, summary: SolveSummary, folder: RunFolder) -> None:
+def show(console: Any, summary: SolveSummary, folder: RunFolder, damping: float) -> None:
     """A few lines for whoever asked."""
+    if damping > 0.0:
+        console.print(
+            f"damping {damping:g} of the Hessian's mean diagonal, as in the run", highlight=False, soft_wrap=True
+        )
     console.print(
         f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
         f"from the model of iteration {summary.linearised_at_iteration})",
