@@ -1,5 +1,6 @@
 """What several test files share: a configuration small enough to be inverted in seconds."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,11 @@ def small_config(tmp_path_factory):
         .replaced("prior", correlation_km=1500.0, correlation_depth_km=500.0)
         .replaced("inversion", max_iterations=3)
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """Ctrl-C reaches what the tests start, even where they themselves run in the background of a shell that ignores it:
+    an ignored signal is inherited by every process started."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
