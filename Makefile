@@ -23,8 +23,8 @@ export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 ## demo       a whole inversion on two processes, from synthetic seismograms to a report (a few minutes)
 .PHONY: demo
 demo: build
-	$(BIN)/craton tomography run examples/global/demo.toml --ranks 2 --directory demo-run --overwrite
-	@echo "The report: $(CURDIR)/demo-run/report.html"
+	@$(BIN)/craton tomography run examples/global/demo.toml --ranks 2 --directory demo-run --overwrite
+	echo "The report: $(CURDIR)/demo-run/report.html"
 
 ## test       every test but the long ones: C++ (1 to 4 ranks), an installed tree, Python
 .PHONY: test
@@ -90,6 +90,7 @@ build/%/build.ninja: CMakePresets.json .venv/craton-bootstrapped
 
 # Python files are used where they stand; only a change in C++ or in the packaging comes here, and build/python keeps the objects.
 build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
+	@echo "building the Python package (about two minutes the first time)"
 	CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
 	    --config-settings=build-dir=build/python --editable .
 	$(BIN)/python -c "import craton"

@@ -11,6 +11,7 @@ from craton import UserError
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
+from craton.progress import make_console  # noqa: E402
 from craton.tomography import inversion  # noqa: E402
 from craton.tomography.catalogue import read_events, read_stations  # noqa: E402
 from craton.tomography.config import PriorConfig, load_config  # noqa: E402
@@ -169,11 +170,13 @@ def test_shares_cover_everything_once():
             assert all(one[1] == other[0] for one, other in zip(bounds, bounds[1:], strict=False))
 
 
-def test_data_of_a_run_can_be_read_as_observed_data(small_config, folder, record, tmp_path):
+def test_data_of_a_run_can_be_read_as_observed_data(small_config, folder, record, tmp_path, capsys):
     config = small_config.replaced("data", kind="file", file=str(folder.data)).replaced(
         "run", directory=str(tmp_path / "r")
     )
-    again = inversion.run(config.replaced("inversion", max_iterations=1), MPI.COMM_SELF, report=False)
+    once = config.replaced("inversion", max_iterations=1)
+    again = inversion.run(once, MPI.COMM_SELF, console=make_console(), report=False)
+    assert f"{folder.data} brings its own paths, windows and sigma: [paths], and noise" in capsys.readouterr().out
     assert again.data_kind == "synthetic"
     assert again.correlation is None
     assert again.iterations[1].chi_data == pytest.approx(record.iterations[1].chi_data, rel=1e-4)

@@ -105,7 +105,7 @@ class Inversion:
     def say(self, text: str) -> None:
         """Prints on rank 0."""
         if self.comm.rank == 0 and self.console is not None:
-            self.console.print(text, highlight=False, soft_wrap=True)
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     # ------------------------------------------------------------------------------------------------ preparation
 

@@ -276,12 +276,16 @@ def show(console: Any, summary: SolveSummary, folder: RunFolder, damping: float)
     """A few lines for whoever asked."""
     if damping > 0.0:
         console.print(
-            f"damping {damping:g} of the Hessian's mean diagonal, as in the run", highlight=False, soft_wrap=True
+            f"damping {damping:g} of the Hessian's mean diagonal, as in the run",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
     console.print(
         f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
         f"from the model of iteration {summary.linearised_at_iteration})",
         highlight=False,
+        markup=False,
         soft_wrap=True,
     )
     if summary.rms_run_model is not None and summary.rms_difference is not None:
@@ -289,9 +293,12 @@ def show(console: Any, summary: SolveSummary, folder: RunFolder, damping: float)
             f"the run's own model: {100 * summary.rms_run_model:.3f}%; difference {100 * summary.rms_difference:.3f}%, "
             f"correlation {summary.correlation_with_run:.4f}",
             highlight=False,
+            markup=False,
             soft_wrap=True,
         )
-    console.print(f"written: {folder.path}/model.h5, summary.json, maps.png", highlight=False, soft_wrap=True)
+    console.print(
+        f"written: {folder.path}/model.h5, summary.json, maps.png", highlight=False, markup=False, soft_wrap=True
+    )
 
 
 solve_again = solve
