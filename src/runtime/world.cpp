@@ -50,6 +50,13 @@ const comm::communicator& require_thread_multiple(const comm::communicator& comm
     return communicator;
 }
 
+void keep_until_the_end(std::vector<std::byte> bytes) {
+    static std::mutex mutex;
+    static auto* const kept = new std::list<std::vector<std::byte>>; // NOLINT: never destroyed, MPI may outlive every static
+    const std::lock_guard lock(mutex);
+    kept->push_back(std::move(bytes));
+}
+
 void require_running_mpi(const char* call) {
     if (!comm::environment::running()) {
         throw user_error(fmt::format("{}: MPI has been finalised; allowed: calls before MPI_Finalize", call));
@@ -70,10 +77,10 @@ world::world(const comm::communicator& communicator, const world_options& option
 
 world::~world() {
     // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for receivers
-    // that may never come would hang it, so MPI keeps the buffers.
+    // that may never come would hang it, so the buffers are kept for MPI to the end of the process.
     for (auto& pending : sends_) {
         if (comm::environment::running() && pending.request.test()) continue;
-        static_cast<void>(new std::vector<std::byte>(std::move(pending.bytes))); // NOLINT: left to MPI on purpose
+        keep_until_the_end(std::move(pending.bytes));
     }
 }
 
