@@ -32,3 +32,25 @@ def interruptible():
     an ignored signal is inherited by every process started."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def rank_processes():
+    """A function: the process of each rank that a launcher has started."""
+    return processes_of_ranks
+
+
+def processes_of_ranks(launcher: int) -> dict[int, int]:
+    """Process of each rank that a launcher has started."""
+    found: dict[int, int] = {}
+    for mpiexec in children(launcher):
+        for process in children(mpiexec):
+            for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(entry.partition(b"=")[2])] = process
+    return found
+
+
+def children(process: int) -> list[int]:
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]

@@ -41,7 +41,7 @@ subset = 2
 """
 
 
-def test_a_rank_killed_in_the_middle_of_assembly(tmp_path: Path) -> None:
+def test_a_rank_killed_in_the_middle_of_assembly(rank_processes, tmp_path: Path) -> None:
     (tmp_path / "slow.toml").write_text(SLOW.format(folder=tmp_path, example=EXAMPLE))
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
     job = subprocess.Popen(
@@ -96,19 +96,3 @@ def wait_for(lines: queue.Queue[str], words: str, seconds: float) -> None:
         assert line, f"the job ended before it printed '{words}'"
         if words in line:
             return
-
-
-def rank_processes(launcher: int) -> dict[int, int]:
-    """Process of each rank that a launcher has started."""
-    found: dict[int, int] = {}
-    for mpiexec in children(launcher):
-        for process in children(mpiexec):
-            for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
-                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
-                    found[int(entry.partition(b"=")[2])] = process
-    return found
-
-
-def children(process: int) -> list[int]:
-    tasks = Path(f"/proc/{process}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]

@@ -158,7 +158,7 @@ def test_an_exit_of_one_rank_ends_all(launch) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_ends_all_ranks(launch, number: signal.Signals) -> None:
+def test_ctrl_c_ends_all_ranks(launch, rank_processes, number: signal.Signals) -> None:
     job = launch("sleep")
     assert job.stdout is not None
     for _ in range(4):
@@ -172,7 +172,7 @@ def test_ctrl_c_ends_all_ranks(launch, number: signal.Signals) -> None:
     assert_gone(ranks)
 
 
-def test_the_ranks_end_when_the_launcher_is_killed(launch) -> None:
+def test_the_ranks_end_when_the_launcher_is_killed(launch, rank_processes) -> None:
     job = launch("sleep")
     assert job.stdout is not None
     for _ in range(4):
@@ -185,25 +185,6 @@ def test_the_ranks_end_when_the_launcher_is_killed(launch) -> None:
     job.stdout.close()
     assert job.stderr is not None
     job.stderr.close()
-
-
-def rank_processes(launcher: int) -> dict[int, int]:
-    """Process of each rank that a launcher has started."""
-    found: dict[int, int] = {}
-    for mpiexec in children(launcher):
-        for process in children(mpiexec):
-            for entry in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
-                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
-                    found[int(entry.partition(b"=")[2])] = process
-    return found
-
-
-def children(process: int) -> list[int]:
-    return [
-        int(child)
-        for task in Path(f"/proc/{process}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
 
 
 def assert_gone(ranks: dict[int, int], seconds: float = 8) -> None:
