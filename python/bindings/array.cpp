@@ -108,7 +108,11 @@ template <class T> void bind_matrix(nb::module_& m, const char* name) {
             },
             nb::arg("rows"), nb::arg("cols"), "The block at (rows, cols), shape (len(rows), len(cols)).")
         .def(
-            "diagonal", [](const matrix& a) { return to_numpy(without_gil([&] { return a.diagonal(); })); },
+            "diagonal",
+            [](const matrix& a) {
+                const auto values = without_gil([&] { return a.diagonal(); });
+                return to_numpy(std::vector<double>(values.begin(), values.end()));
+            },
             "Collective: the whole diagonal, float64.")
         .def(
             "add_kronecker",

@@ -1,7 +1,8 @@
 #include <craton/array/convergent_matrix.hpp>
 
-#include "index_bins.hpp"
-#include "scatter_add.hpp"
+#include "block_source.hpp"
+#include "scatter_kernels.hpp"
+#include "update_plan.hpp"
 
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
@@ -14,7 +15,6 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
-#include <random>
 #include <utility>
 
 namespace craton::array {
@@ -30,51 +30,27 @@ static_assert(stripes * sizeof(runtime::stripe_lock) <= storage_offset_bytes);
 // that packing, transfer and application overlap.
 constexpr std::size_t message_bytes_wanted = std::size_t{1} << 20;
 
+// In front of the lists and elements of an update's message: row list, column list, first and last row taken of each column (unless
+// every column takes all rows), then the elements, column after column.
 struct wire_header {
-    std::int64_t rows = 0;
-    std::int64_t cols = 0;
+    std::int32_t rows = 0;
+    std::int32_t cols = 0;
+    std::int32_t distinct = 1;
+    std::int32_t ragged = 0; ///< 1 when columns take different parts of the rows
     std::int64_t elements = 0;
 };
 
-// Binning buffers, reused by each thread from update to update.
-struct scratch {
-    std::vector<std::int32_t> row_order, col_order;
-    std::vector<owned_indices> row_bins, col_bins;
-    std::vector<std::vector<index_run>> row_runs;
-    std::vector<std::int32_t> prefix;
-    std::vector<int> targets;
-    std::minstd_rand random{std::random_device{}()};
+struct read_header {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
 };
 
-scratch& this_thread_scratch() {
-    thread_local scratch buffers;
-    return buffers;
+update_plan& this_thread_plan() {
+    thread_local update_plan plan;
+    return plan;
 }
 
-// Positions of `indices` in ascending order of index (the identity for lists that are sorted, as path index sets are).
-void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int32_t>& order) {
-    order.resize(indices.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (!std::is_sorted(indices.begin(), indices.end())) {
-        std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-            return indices[static_cast<std::size_t>(a)] < indices[static_cast<std::size_t>(b)];
-        });
-    }
-}
-
-// For each column of a target's list: how many of the target's rows (ascending) are taken. All of them, or those with row <= column.
-void count_rows_taken(std::span<const std::int64_t> row_indices, const owned_indices& rows,
-                      std::span<const std::int64_t> col_indices, const owned_indices& cols, bool upper_only,
-                      std::vector<std::int32_t>& prefix) {
-    prefix.assign(cols.size(), static_cast<std::int32_t>(rows.size()));
-    if (!upper_only) return;
-    std::size_t taken = 0;
-    for (std::size_t b = 0; b < cols.size(); ++b) {
-        const std::int64_t j_global = col_indices[static_cast<std::size_t>(cols.position[b])];
-        while (taken < rows.size() && row_indices[static_cast<std::size_t>(rows.position[taken])] <= j_global) ++taken;
-        prefix[b] = static_cast<std::int32_t>(taken);
-    }
-}
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Places in storage travel as 32-bit integers and bytes are counted in 64. Process (0, 0) owns the most, so that every rank comes to the
 // same verdict before anything is allocated.
@@ -109,15 +85,17 @@ block_cyclic same_on_all_ranks(runtime::world& ranks, const block_cyclic& layout
 
 template <class T>
 convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
-                                        std::int64_t block_cols, process_grid grid)
+                                        std::int64_t block_cols, process_grid grid, merge<T> operation)
     : world_(&ranks),
       layout_(same_on_all_ranks(ranks,
                                 addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), sizeof(T)))),
+      operation_(std::move(operation)),
       memory_(ranks,
               storage_offset_bytes +
                   static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
       update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); })),
       read_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { answer_read(message); })) {
+    if (operation_.identity() != T{}) std::ranges::fill(local(), operation_.identity());
     ranks.barrier();
 }
 
@@ -146,6 +124,12 @@ void convergent_matrix<T>::check_indices(std::span<const std::int64_t> indices, 
     }
 }
 
+template <class T> void convergent_matrix<T>::require_square(const char* call) const {
+    if (layout_.rows.extent == layout_.cols.extent) return;
+    throw user_error(
+        fmt::format("{}: the matrix is {} x {}; allowed: square matrices only", call, layout_.rows.extent, layout_.cols.extent));
+}
+
 namespace {
 
 template <class T> void check_shape(base::matrix_view<const T> block, std::size_t rows, std::size_t cols, const char* call) {
@@ -157,126 +141,181 @@ template <class T> void check_shape(base::matrix_view<const T> block, std::size_
     }
 }
 
+template <class T> base::matrix_view<const T> transposed(base::matrix_view<const T> block) {
+    return {block.data, block.cols, block.rows, block.col_stride, block.row_stride};
+}
+
 } // namespace
 
 template <class T>
 void convergent_matrix<T>::update(base::matrix_view<const T> block, std::span<const std::int64_t> rows,
                                   std::span<const std::int64_t> cols) {
+    update_trapezoid(block, rows, cols, trapezoid::all());
+}
+
+template <class T> void convergent_matrix<T>::update(T value, std::int64_t row, std::int64_t col) {
+    check_indices(std::span(&row, 1), layout_.rows.extent, "update", "rows");
+    check_indices(std::span(&col, 1), layout_.cols.extent, "update", "cols");
+    const int target = layout_.owner(row, col);
+    T* const base = storage(target);
+    if (base == nullptr) return deliver(base::row_major<const T>(&value, 1, 1), {&row, 1}, {&col, 1}, trapezoid::all(), false);
+    const std::int64_t j_local = layout_.cols.local(col);
+    const auto i_local = static_cast<std::int32_t>(layout_.rows.local(row));
+    T* const column = base + j_local * layout_.leading_dimension(target);
+    const std::lock_guard guard(stripe(target, j_local));
+    merge_column(operation_, column, &value, {std::span(&i_local, 1), {}, true}, 0, 1, column);
+    world_->count_direct_update();
+}
+
+template <class T>
+void convergent_matrix<T>::update_trapezoid(base::matrix_view<const T> block, std::span<const std::int64_t> rows,
+                                            std::span<const std::int64_t> cols, const trapezoid& taken) {
     check_shape(block, rows.size(), cols.size(), "update");
     check_indices(rows, layout_.rows.extent, "update", "rows");
     check_indices(cols, layout_.cols.extent, "update", "cols");
-    deliver(block, rows, cols, false);
+    deliver(block, rows, cols, taken, false);
 }
 
 template <class T>
 void convergent_matrix<T>::update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices) {
-    if (layout_.rows.extent != layout_.cols.extent) {
-        throw user_error(fmt::format("update_symmetric: the matrix is {} x {}; allowed: square matrices only", layout_.rows.extent,
-                                     layout_.cols.extent));
-    }
+    require_square("update_symmetric");
     check_shape(block, indices.size(), indices.size(), "update_symmetric");
     check_indices(indices, layout_.rows.extent, "update_symmetric", "indices");
     // The block is symmetric, so its transpose is the same block; choose the one whose columns are contiguous, as the storage's are.
-    if (block.col_stride == 1) block = {block.data, block.cols, block.rows, block.col_stride, block.row_stride};
-    deliver(block, indices, indices, true);
+    if (block.col_stride == 1) block = transposed(block);
+    deliver(block, indices, indices, trapezoid::upper(), true);
+}
+
+template <class T>
+void convergent_matrix<T>::update_tiles(const tile_source& fill, std::span<const std::int64_t> rows,
+                                        std::span<const std::int64_t> cols, const trapezoid& taken) {
+    check_indices(rows, layout_.rows.extent, "update", "rows");
+    check_indices(cols, layout_.cols.extent, "update", "cols");
+    deliver_from(tile_source_columns<T, tile_source>(fill), rows, cols, taken, rows.data() == cols.data());
 }
 
 template <class T>
 void convergent_matrix<T>::deliver(base::matrix_view<const T> block, std::span<const std::int64_t> rows,
-                                   std::span<const std::int64_t> cols, bool upper_only) {
-    auto& s = this_thread_scratch();
-    ascending_order(rows, s.row_order);
-    ascending_order(cols, s.col_order);
-    bin_by_owner(rows, s.row_order, layout_.rows, s.row_bins);
-    bin_by_owner(cols, s.col_order, layout_.cols, s.col_bins);
-    s.row_runs.resize(s.row_bins.size());
-    for (std::size_t p = 0; p < s.row_bins.size(); ++p) find_runs(s.row_bins[p], s.row_runs[p]);
+                                   std::span<const std::int64_t> cols, const trapezoid& taken, bool same_indices) {
+    deliver_from(block_source<T>(block), rows, cols, taken, same_indices);
+}
 
-    // Random target order: ranks that update at the same pace must not all meet at the same target (French et al. 2015, III-C2).
-    s.targets.resize(static_cast<std::size_t>(layout_.ranks()));
-    std::iota(s.targets.begin(), s.targets.end(), 0);
-    std::shuffle(s.targets.begin(), s.targets.end(), s.random);
-
-    for (const int target : s.targets) {
-        const auto& target_rows = s.row_bins[static_cast<std::size_t>(layout_.process_row(target))];
-        const auto& target_cols = s.col_bins[static_cast<std::size_t>(layout_.process_col(target))];
-        const auto& runs = s.row_runs[static_cast<std::size_t>(layout_.process_row(target))];
-        if (target_rows.size() == 0 || target_cols.size() == 0) continue;
-        count_rows_taken(rows, target_rows, cols, target_cols, upper_only, s.prefix);
-        if (s.prefix.back() == 0) continue;
-        const auto columns = static_cast<std::int64_t>(target_cols.size());
-
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                                        const trapezoid& taken, bool same_indices) {
+    auto& plan = this_thread_plan();
+    plan.make(layout_, rows, cols, taken, same_indices);
+    for (const int target : plan.targets()) {
+        const target_part part = plan.part(target);
         if (T* const base = storage(target); base != nullptr) {
-            // Direct: the target's memory is mapped here; add in place, one stripe of columns at a time.
-            const std::int64_t lld = layout_.leading_dimension(target);
-            std::int64_t b = 0;
-            while (b < columns) {
-                auto& lock = stripe(target, target_cols.local[static_cast<std::size_t>(b)]);
-                const std::lock_guard guard(lock);
-                for (; b < columns; ++b) {
-                    const auto at = static_cast<std::size_t>(b);
-                    if (&stripe(target, target_cols.local[at]) != &lock) break;
-                    scatter_add_runs(base + target_cols.local[at] * lld, block.data + target_cols.position[at] * block.col_stride,
-                                     block.row_stride, std::span<const index_run>(runs), s.prefix[at]);
-                }
-            }
+            apply_here(part, base, fill);
             world_->count_direct_update();
-            continue;
+        } else {
+            send_columns(part, fill);
         }
+    }
+}
 
-        // Message: dense columns, one row list and one column list per message, no index per element.
-        std::int64_t first = 0;
-        while (first < columns) {
-            std::int64_t last = first;
-            std::int64_t elements = 0;
-            while (last < columns && (last == first || static_cast<std::size_t>(elements) * sizeof(T) < message_bytes_wanted)) {
-                elements += s.prefix[static_cast<std::size_t>(last++)];
+// Direct: the target's memory is mapped here; merge in place, one stripe of columns at a time.
+template <class T> template <class Fill> void convergent_matrix<T>::apply_here(const target_part& part, T* base, Fill fill) {
+    const std::int64_t lld = layout_.leading_dimension(part.target);
+    const std::int64_t columns = part.columns();
+    const std::int64_t widest = fill.widest(part);
+    const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
+    for (std::int64_t b = 0; b < columns;) {
+        auto& lock = stripe(part.target, part.cols->local[at(b)]);
+        std::int64_t end = b + 1;
+        while (end < columns && end - b < widest && &stripe(part.target, part.cols->local[at(end)]) == &lock) ++end;
+        if (part.last[at(end - 1)] > part.first[at(b)]) {
+            fill.prepare(part, b, end);
+            const std::lock_guard guard(lock);
+            for (std::int64_t c = b; c < end; ++c) {
+                const T* const next = storage_column(std::min(c + 1, columns - 1));
+                merge_column(operation_, storage_column(c), fill.column(c) + part.first[at(c)], part.places, part.first[at(c)],
+                             part.last[at(c)], next);
             }
-            if (elements > 0) {
-                using runtime::payload_writer;
-                const auto count = static_cast<std::size_t>(last - first);
-                const auto rows_sent = static_cast<std::size_t>(s.prefix[static_cast<std::size_t>(last - 1)]); // prefixes ascend
-                auto message =
-                    world_->prepare(target, update_handler_,
-                                    payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(rows_sent) +
-                                        2 * payload_writer::padded<std::int32_t>(count) +
-                                        payload_writer::padded<T>(static_cast<std::size_t>(elements)));
-                payload_writer out(message.payload());
-                out.value(wire_header{static_cast<std::int64_t>(rows_sent), last - first, elements});
-                out.array(std::span(target_rows.local).first(rows_sent));
-                out.array(std::span(target_cols.local).subspan(static_cast<std::size_t>(first), count));
-                out.array(std::span<const std::int32_t>(s.prefix).subspan(static_cast<std::size_t>(first), count));
-                T* to = out.claim<T>(static_cast<std::size_t>(elements));
-                for (std::int64_t b = first; b < last; ++b) {
-                    const auto at = static_cast<std::size_t>(b);
-                    const T* const column = block.data + target_cols.position[at] * block.col_stride;
-                    for (std::int32_t a = 0; a < s.prefix[at]; ++a) {
-                        *to++ = column[target_rows.position[static_cast<std::size_t>(a)] * block.row_stride];
-                    }
-                }
-                world_->send(std::move(message));
-            }
-            first = last;
         }
+        b = end;
+    }
+}
+
+// Message: dense columns, one row list and one column list per message, no index per element.
+template <class T> template <class Fill> void convergent_matrix<T>::send_columns(const target_part& part, Fill fill) {
+    using runtime::payload_writer;
+    const std::int64_t columns = part.columns();
+    const std::int64_t widest = fill.widest(part);
+    for (std::int64_t b = 0; b < columns;) {
+        std::int64_t end = b;
+        std::int64_t elements = 0;
+        bool ragged = false;
+        while (end < columns && (end == b || at(elements) * sizeof(T) < message_bytes_wanted)) {
+            elements += part.taken(end);
+            ragged = ragged || part.taken(end) != part.taken(b);
+            ++end;
+        }
+        if (elements > 0) {
+            // Bounds ascend, so these are all the rows that any column of the message takes.
+            const std::int64_t lowest = part.first[at(b)];
+            const std::int64_t rows = part.last[at(end - 1)] - lowest;
+            const auto cols = at(end - b);
+            auto message = world_->prepare(part.target, update_handler_,
+                                           payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(at(rows)) +
+                                               payload_writer::padded<std::int32_t>(cols) +
+                                               (ragged ? 2 * payload_writer::padded<std::int32_t>(cols) : 0) +
+                                               payload_writer::padded<T>(at(elements)));
+            payload_writer out(message.payload());
+            out.value(wire_header{static_cast<std::int32_t>(rows), static_cast<std::int32_t>(end - b), part.places.distinct ? 1 : 0,
+                                  ragged ? 1 : 0, elements});
+            out.array(part.places.local.subspan(at(lowest), at(rows)));
+            out.array(std::span<const std::int32_t>(part.cols->local).subspan(at(b), cols));
+            if (ragged) {
+                auto* const first = out.claim<std::int32_t>(cols);
+                auto* const last = out.claim<std::int32_t>(cols);
+                for (std::int64_t c = b; c < end; ++c) {
+                    first[c - b] = static_cast<std::int32_t>(part.first[at(c)] - lowest);
+                    last[c - b] = static_cast<std::int32_t>(part.last[at(c)] - lowest);
+                }
+            }
+            T* to = out.claim<T>(at(elements));
+            for (std::int64_t c = b; c < end; ++c) {
+                if ((c - b) % widest == 0) fill.prepare(part, c, std::min(end, c + std::min(widest, end - c)));
+                to = std::copy_n(fill.column(c) + part.first[at(c)], part.taken(c), to);
+            }
+            world_->send(std::move(message));
+        }
+        b = end;
     }
 }
 
 template <class T> void convergent_matrix<T>::apply_message(const runtime::incoming_message& message) {
     runtime::payload_reader in(message.payload);
     const auto header = in.value<wire_header>();
-    const auto local_rows = in.array<std::int32_t>(static_cast<std::size_t>(header.rows));
-    const auto local_cols = in.array<std::int32_t>(static_cast<std::size_t>(header.cols));
-    const auto prefix = in.array<std::int32_t>(static_cast<std::size_t>(header.cols));
-    const T* from = in.array<T>(static_cast<std::size_t>(header.elements)).data();
+    const auto local_rows = in.array<std::int32_t>(at(header.rows));
+    const auto local_cols = in.array<std::int32_t>(at(header.cols));
+    const auto first = in.array<std::int32_t>(header.ragged != 0 ? at(header.cols) : 0);
+    const auto last = in.array<std::int32_t>(header.ragged != 0 ? at(header.cols) : 0);
+    const T* from = in.array<T>(at(header.elements)).data();
+    thread_local std::vector<index_run> runs;
+    find_runs(local_rows, mean_run_worthwhile, runs);
+    const scatter_places places{local_rows, runs, header.distinct != 0};
+
     const int me = world_->rank();
     const std::int64_t lld = layout_.leading_dimension(me);
     T* const base = storage(me);
-    for (std::size_t b = 0; b < local_cols.size(); ++b) {
-        CRATON_ASSERT(local_cols[b] >= 0 && local_cols[b] < layout_.local_cols(me));
-        // Neighbours on the node may be adding in place at the same time: the handler takes the same locks.
-        const std::lock_guard guard(stripe(me, local_cols[b]));
-        scatter_add_packed(base + local_cols[b] * lld, from, local_rows, prefix[b]);
-        from += prefix[b];
+    const auto columns = static_cast<std::int64_t>(local_cols.size());
+    for (std::int64_t b = 0; b < columns;) {
+        // Neighbours on the node may be merging in place at the same time: the handler takes the same locks.
+        auto& lock = stripe(me, local_cols[at(b)]);
+        const std::lock_guard guard(lock);
+        for (; b < columns && &stripe(me, local_cols[at(b)]) == &lock; ++b) {
+            CRATON_ASSERT(local_cols[at(b)] >= 0 && local_cols[at(b)] < layout_.local_cols(me));
+            const std::int64_t begin = first.empty() ? 0 : first[at(b)];
+            const std::int64_t end = last.empty() ? header.rows : last[at(b)];
+            const T* const next = base + local_cols[at(std::min(b + 1, columns - 1))] * lld;
+            merge_column(operation_, base + local_cols[at(b)] * lld, from, places, begin, end, next);
+            from += end - begin;
+        }
     }
 }
 
@@ -284,8 +323,44 @@ template <class T> void convergent_matrix<T>::commit() { world_->quiesce(); }
 
 template <class T> void convergent_matrix<T>::reset() {
     commit();
-    std::ranges::fill(local(), T{});
+    std::ranges::fill(local(), operation_.identity());
     world_->barrier();
+}
+
+template <class T> void convergent_matrix<T>::scale(T factor) {
+    commit();
+    for (auto& element : local()) element *= factor;
+    world_->barrier();
+}
+
+template <class T> void convergent_matrix<T>::fill_lower() {
+    require_square("fill_lower");
+    commit();
+    const int me = world_->rank();
+    const std::int64_t lld = layout_.leading_dimension(me);
+    const std::int64_t local_rows = layout_.local_rows(me);
+    const std::int64_t local_cols = layout_.local_cols(me);
+    T* const base = storage(me);
+    std::vector<std::int64_t> row_indices(at(local_rows));
+    for (std::int64_t i = 0; i < local_rows; ++i) row_indices[at(i)] = layout_.rows.global(layout_.process_row(me), i);
+    std::vector<std::int64_t> col_indices(at(local_cols));
+    for (std::int64_t j = 0; j < local_cols; ++j) col_indices[at(j)] = layout_.cols.global(layout_.process_col(me), j);
+    // What lies below the diagonal becomes the identity, into which every merge puts a value as it is.
+    for (std::int64_t j = 0; j < local_cols; ++j) {
+        const auto below = std::upper_bound(row_indices.begin(), row_indices.end(), col_indices[at(j)]) - row_indices.begin();
+        std::fill(base + below + j * lld, base + local_rows + j * lld, operation_.identity());
+    }
+    world_->barrier();
+    constexpr std::int64_t columns_at_a_time = 64;
+    for (std::int64_t j = 0; j < local_cols; j += columns_at_a_time) {
+        const std::int64_t count = std::min(columns_at_a_time, local_cols - j);
+        const auto upper =
+            std::upper_bound(row_indices.begin(), row_indices.end(), col_indices[at(j + count - 1)]) - row_indices.begin();
+        update_trapezoid(transposed(base::matrix_view<const T>{base + j * lld, upper, count, 1, lld}),
+                         std::span(col_indices).subspan(at(j), at(count)), std::span(row_indices).first(at(upper)),
+                         trapezoid::lower(1));
+    }
+    commit();
 }
 
 template <class T> std::span<T> convergent_matrix<T>::local() {
@@ -307,14 +382,10 @@ std::vector<T> convergent_matrix<T>::read_slice(std::span<const std::int64_t> ro
     check_indices(rows, layout_.rows.extent, "read", "rows");
     check_indices(cols, layout_.cols.extent, "read", "cols");
     std::vector<T> result(rows.size() * cols.size());
-    std::vector<std::int32_t> row_order(rows.size());
-    std::vector<std::int32_t> col_order(cols.size());
-    std::iota(row_order.begin(), row_order.end(), 0);
-    std::iota(col_order.begin(), col_order.end(), 0);
     std::vector<owned_indices> row_bins;
     std::vector<owned_indices> col_bins;
-    bin_by_owner(rows, row_order, layout_.rows, row_bins);
-    bin_by_owner(cols, col_order, layout_.cols, col_bins);
+    bin_by_owner(rows, {}, layout_.rows, row_bins);
+    bin_by_owner(cols, {}, layout_.cols, col_bins);
     for (int owner = 0; owner < layout_.ranks(); ++owner) {
         const auto& own_rows = row_bins[static_cast<std::size_t>(layout_.process_row(owner))];
         const auto& own_cols = col_bins[static_cast<std::size_t>(layout_.process_col(owner))];
@@ -348,11 +419,11 @@ template <class T>
 std::vector<T> convergent_matrix<T>::ask(int owner, std::span<const std::int32_t> local_rows,
                                          std::span<const std::int32_t> local_cols) const {
     using runtime::payload_writer;
-    std::vector<std::byte> question(payload_writer::padded<wire_header>(1) +
+    std::vector<std::byte> question(payload_writer::padded<read_header>(1) +
                                     payload_writer::padded<std::int32_t>(local_rows.size()) +
                                     payload_writer::padded<std::int32_t>(local_cols.size()));
     payload_writer out(question);
-    out.value(wire_header{static_cast<std::int64_t>(local_rows.size()), static_cast<std::int64_t>(local_cols.size()), 0});
+    out.value(read_header{static_cast<std::int64_t>(local_rows.size()), static_cast<std::int64_t>(local_cols.size())});
     out.array(local_rows);
     out.array(local_cols);
     const auto answer = world_->call(owner, read_handler_, question);
@@ -363,7 +434,7 @@ std::vector<T> convergent_matrix<T>::ask(int owner, std::span<const std::int32_t
 
 template <class T> void convergent_matrix<T>::answer_read(const runtime::incoming_message& message) const {
     runtime::payload_reader in(message.payload);
-    const auto header = in.value<wire_header>();
+    const auto header = in.value<read_header>();
     const auto rows = in.array<std::int32_t>(static_cast<std::size_t>(header.rows));
     const auto cols = in.array<std::int32_t>(static_cast<std::size_t>(header.cols));
     const std::int64_t lld = layout_.leading_dimension(world_->rank());
@@ -376,19 +447,25 @@ template <class T> void convergent_matrix<T>::answer_read(const runtime::incomin
     world_->reply(message, std::as_bytes(std::span<const T>(block)));
 }
 
-template <class T> std::vector<double> convergent_matrix<T>::diagonal() const {
-    if (layout_.rows.extent != layout_.cols.extent) {
-        throw user_error(fmt::format("diagonal: the matrix is {} x {}; allowed: square matrices only", layout_.rows.extent,
-                                     layout_.cols.extent));
-    }
-    std::vector<double> result(static_cast<std::size_t>(layout_.rows.extent), 0.0);
+template <class T>
+std::vector<T> convergent_matrix<T>::read_block(std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const {
+    const auto from = [](std::int64_t first, std::int64_t count) {
+        std::vector<std::int64_t> indices(at(std::max<std::int64_t>(count, 0)));
+        std::iota(indices.begin(), indices.end(), first);
+        return indices;
+    };
+    return read_slice(from(row, rows), from(col, cols));
+}
+
+template <class T> std::vector<T> convergent_matrix<T>::diagonal() const {
+    require_square("diagonal");
+    std::vector<T> result(at(layout_.rows.extent), T{});
     const int me = world_->rank();
     const auto values = local();
     for (std::int64_t j = 0; j < layout_.local_cols(me); ++j) {
         const std::int64_t j_global = layout_.cols.global(layout_.process_col(me), j);
         if (layout_.rows.owner(j_global) != layout_.process_row(me)) continue;
-        result[static_cast<std::size_t>(j_global)] =
-            static_cast<double>(values[static_cast<std::size_t>(layout_.rows.local(j_global) + j * layout_.leading_dimension(me))]);
+        result[at(j_global)] = values[at(layout_.rows.local(j_global) + j * layout_.leading_dimension(me))];
     }
     world_->barrier(); // polls, before a reduction that does not
     world_->communicator().sum_in_place(std::span(result));
@@ -397,5 +474,8 @@ template <class T> std::vector<double> convergent_matrix<T>::diagonal() const {
 
 template class convergent_matrix<float>;
 template class convergent_matrix<double>;
+template class convergent_matrix<std::complex<float>>;
+template class convergent_matrix<std::complex<double>>;
+template class convergent_matrix<std::int64_t>;
 
 } // namespace craton::array

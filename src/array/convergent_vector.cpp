@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <numeric>
 
 namespace craton::array {
 
@@ -65,12 +64,9 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
                                          layout_.extent - 1));
         }
     }
-    thread_local std::vector<std::int32_t> order;
     thread_local std::vector<owned_indices> bins;
     thread_local std::vector<T> part;
-    order.resize(indices.size());
-    std::iota(order.begin(), order.end(), 0);
-    bin_by_owner(indices, order, layout_, bins);
+    bin_by_owner(indices, {}, layout_, bins);
     for (int target = 0; target < world_->size(); ++target) {
         const auto& bin = bins[static_cast<std::size_t>(target)];
         if (bin.size() == 0) continue;
@@ -121,5 +117,8 @@ template <class T> std::vector<T> convergent_vector<T>::gather() {
 
 template class convergent_vector<float>;
 template class convergent_vector<double>;
+template class convergent_vector<std::complex<float>>;
+template class convergent_vector<std::complex<double>>;
+template class convergent_vector<std::int64_t>;
 
 } // namespace craton::array

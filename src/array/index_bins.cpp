@@ -1,6 +1,19 @@
 #include "index_bins.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 namespace craton::array {
+
+void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int32_t>& order) {
+    order.clear();
+    if (std::is_sorted(indices.begin(), indices.end())) return;
+    order.resize(indices.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+        return indices[static_cast<std::size_t>(a)] < indices[static_cast<std::size_t>(b)];
+    });
+}
 
 void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::int32_t> order, const cyclic_dimension& dimension,
                   std::vector<owned_indices>& bins) {
@@ -8,27 +21,44 @@ void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::in
     for (auto& bin : bins) {
         bin.local.clear();
         bin.position.clear();
+        bin.distinct = bin.contiguous = true;
     }
-    for (const std::int32_t position : order) {
+    // The block of the index before: its owner and how far its indices are from their places.
+    owned_indices* bin = nullptr;
+    std::int64_t block_first = 0;
+    std::int64_t block_end = 0;
+    std::int64_t place_of_first = 0;
+    for (std::size_t a = 0; a < indices.size(); ++a) {
+        const std::int32_t position = order.empty() ? static_cast<std::int32_t>(a) : order[a];
         const std::int64_t i_global = indices[static_cast<std::size_t>(position)];
-        auto& bin = bins[static_cast<std::size_t>(dimension.owner(i_global))];
-        bin.local.push_back(static_cast<std::int32_t>(dimension.local(i_global)));
-        bin.position.push_back(position);
+        if (i_global < block_first || i_global >= block_end) {
+            bin = &bins[static_cast<std::size_t>(dimension.owner(i_global))];
+            block_first = i_global / dimension.block * dimension.block;
+            block_end = block_first + dimension.block;
+            place_of_first = dimension.local(block_first);
+        }
+        const auto place = static_cast<std::int32_t>(place_of_first + (i_global - block_first));
+        if (!bin->local.empty()) {
+            bin->distinct = bin->distinct && bin->local.back() != place;
+            bin->contiguous = bin->contiguous && bin->position.back() + 1 == position;
+        }
+        bin->local.push_back(place);
+        bin->position.push_back(position);
     }
 }
 
-void find_runs(const owned_indices& list, std::vector<index_run>& runs) {
+void find_runs(std::span<const std::int32_t> local, double worthwhile, std::vector<index_run>& runs) {
     runs.clear();
-    for (std::size_t a = 0; a < list.size(); ++a) {
-        if (!runs.empty()) {
-            auto& last = runs.back();
-            if (list.local[a] == last.local + last.length && list.position[a] == last.position + last.length) {
-                ++last.length;
-                continue;
-            }
+    const auto most = static_cast<std::size_t>(static_cast<double>(local.size()) / worthwhile);
+    for (std::size_t a = 0; a < local.size(); ++a) {
+        if (!runs.empty() && local[a] == runs.back().local + runs.back().length) {
+            ++runs.back().length;
+            continue;
         }
-        runs.push_back({list.local[a], list.position[a], 1});
+        if (runs.size() > most) break;
+        runs.push_back({local[a], static_cast<std::int32_t>(a), 1});
     }
+    if (runs.size() > most) runs.clear();
 }
 
 } // namespace craton::array

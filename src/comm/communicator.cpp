@@ -85,6 +85,9 @@ std::int64_t communicator::minimum(std::int64_t value) const { return reduce(val
 
 void communicator::sum_in_place(std::span<double> values) const { sum_slices(values, MPI_DOUBLE, comm_); }
 void communicator::sum_in_place(std::span<float> values) const { sum_slices(values, MPI_FLOAT, comm_); }
+void communicator::sum_in_place(std::span<std::complex<double>> values) const { sum_slices(values, MPI_C_DOUBLE_COMPLEX, comm_); }
+void communicator::sum_in_place(std::span<std::complex<float>> values) const { sum_slices(values, MPI_C_FLOAT_COMPLEX, comm_); }
+void communicator::sum_in_place(std::span<std::int64_t> values) const { sum_slices(values, MPI_INT64_T, comm_); }
 
 std::vector<std::int64_t> communicator::all_gather(std::int64_t value) const {
     std::vector<std::int64_t> all(static_cast<std::size_t>(size_));

@@ -1,30 +1,39 @@
 #pragma once
 
 #include <craton/array/block_cyclic.hpp>
+#include <craton/array/merge.hpp>
+#include <craton/array/trapezoid.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/stripe_lock.hpp>
 #include <craton/runtime/world.hpp>
 
+#include <complex>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 namespace craton::array {
 
+struct target_part;
+
 /// A dense matrix, block-cyclic over all ranks of a world, to which any thread of any rank adds blocks at any time
-/// (the ConvergentMatrix of French et al. 2015, III-B). Instantiated for float and double.
+/// (the ConvergentMatrix of French et al. 2015, III-B). Instantiated for float, double, std::complex<float>, std::complex<double>
+/// and std::int64_t. Any number of matrices may live in one world; none sees another's updates.
 ///
 /// Contract. An update is applied exactly once at some time between its call and the return of the next commit(). Each element is
-/// changed under a lock, so concurrent updates from any number of threads and ranks never lose a contribution; two updates to the
-/// same elements may be applied in either order. Elements may be read (local(), read()) after a commit() and before the next update().
+/// changed under a lock, and merges are associative and commutative, so concurrent updates from any number of threads and ranks leave
+/// the elements that some serial order of them would (floating-point sums up to rounding; see reproducible_matrix for sums that do not
+/// depend on the order). Elements may be read (local(), read()) after a commit() and before the next update().
 template <class T> class convergent_matrix {
   public:
     using value_type = T;
 
-    /// Collective. All elements zero. Throws user_error (on every rank) for sizes, blocks or grids that make_block_cyclic refuses.
+    /// Collective. All elements are the merge's identity (zero for sums). Throws user_error (on every rank) for sizes, blocks or grids that
+    /// make_block_cyclic refuses.
     convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows = 64,
-                      std::int64_t block_cols = 64, process_grid grid = {});
+                      std::int64_t block_cols = 64, process_grid grid = {}, merge<T> operation = {});
     convergent_matrix(const convergent_matrix&) = delete;
     convergent_matrix& operator=(const convergent_matrix&) = delete;
     /// Not collective; no update or read of any rank may be under way (commit, then world::barrier, first).
@@ -32,22 +41,46 @@ template <class T> class convergent_matrix {
 
     [[nodiscard]] const block_cyclic& layout() const noexcept { return layout_; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
+    [[nodiscard]] const merge<T>& operation() const noexcept { return operation_; }
 
-    /// Adds block(a, b) to element (rows[a], cols[b]) for all a, b; repeated indices add repeatedly. Any thread; not collective;
+    /// Merges block(a, b) into element (rows[a], cols[b]) for all a, b; repeated indices merge repeatedly. Any thread; not collective;
     /// `block` may be reused when it returns (complete locally, remotely after commit()). Blocks only while the bound on bytes in flight is
     /// reached, and then makes progress. Throws user_error, with nothing applied, when an index is out of range or a length does not match.
     void update(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols);
 
-    /// Adds the upper triangle of GtG[ix, ix] += block for a symmetric block: element (i, j) only where i <= j. Otherwise as update().
-    /// The matrix must be square.
+    /// The same for one element.
+    void update(T value, std::int64_t row, std::int64_t col);
+
+    /// As update(), but takes only the elements of a trapezoid of the matrix.
+    void update_trapezoid(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                          const trapezoid& taken);
+
+    /// Merges the upper triangle of a symmetric block into M[ix, ix]: element (i, j) only where i <= j. Otherwise as update().
+    /// Elements (a, b) with a <= b of the block are read where the indices ascend. The matrix must be square.
     void update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices);
+
+    /// Where elements of a block come from that is never formed as a whole: fill(rows, cols, to, stride) writes element
+    /// (rows[a], cols[b]), positions in the index lists, to to[a + b * stride].
+    using tile_source =
+        std::function<void(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride)>;
+    /// As update_trapezoid() with rows and columns from a source that is asked for one tile after the other, so that a product is
+    /// merged where it lies in the cache. The lists must be the same when `taken` is a triangle of a symmetric update.
+    void update_tiles(const tile_source& fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                      const trapezoid& taken);
 
     /// Collective, blocking: every update made before it by any rank has been applied when it returns. The threads of this rank
     /// must have returned from their updates.
     void commit();
 
-    /// Collective: commits, then makes all elements zero.
+    /// Collective: commits, then makes all elements the merge's identity.
     void reset();
+
+    /// Collective: commits, then multiplies every element by `factor`.
+    void scale(T factor);
+
+    /// Collective: commits, then makes the strict lower triangle of a square matrix the transpose of its upper one (not conjugated). Messages stay
+    /// within the bound on bytes in flight.
+    void fill_lower();
 
     /// This rank's storage, column major, 64-byte aligned, leading dimension layout().leading_dimension(rank). Valid between commit() and update().
     [[nodiscard]] std::span<T> local();
@@ -57,23 +90,32 @@ template <class T> class convergent_matrix {
     [[nodiscard]] T read(std::int64_t row, std::int64_t col) const;
     /// The elements (rows[a], cols[b]), row major. As read().
     [[nodiscard]] std::vector<T> read_slice(std::span<const std::int64_t> rows, std::span<const std::int64_t> cols) const;
+    /// The elements of the rectangle that begins at (row, col), row major. As read().
+    [[nodiscard]] std::vector<T> read_block(std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) const;
 
     /// Collective: the diagonal of a square matrix on every rank.
-    [[nodiscard]] std::vector<double> diagonal() const;
+    [[nodiscard]] std::vector<T> diagonal() const;
 
   private:
     void deliver(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                 bool upper_only);
+                 const trapezoid& taken, bool same_indices);
+    template <class Fill>
+    void deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols, const trapezoid& taken,
+                      bool same_indices);
+    template <class Fill> void apply_here(const target_part& part, T* base, Fill fill);
+    template <class Fill> void send_columns(const target_part& part, Fill fill);
     void apply_message(const runtime::incoming_message& message);
     void answer_read(const runtime::incoming_message& message) const;
     [[nodiscard]] std::vector<T> ask(int owner, std::span<const std::int32_t> local_rows,
                                      std::span<const std::int32_t> local_cols) const;
     void check_indices(std::span<const std::int64_t> indices, std::int64_t extent, const char* call, const char* name) const;
+    void require_square(const char* call) const;
     [[nodiscard]] runtime::stripe_lock& stripe(int rank, std::int64_t j_local) const;
     [[nodiscard]] T* storage(int rank) const;
 
     runtime::world* world_;
     block_cyclic layout_;
+    merge<T> operation_;
     runtime::segment memory_;
     runtime::handler_id update_handler_;
     runtime::handler_id read_handler_;
@@ -81,5 +123,8 @@ template <class T> class convergent_matrix {
 
 extern template class convergent_matrix<float>;
 extern template class convergent_matrix<double>;
+extern template class convergent_matrix<std::complex<float>>;
+extern template class convergent_matrix<std::complex<double>>;
+extern template class convergent_matrix<std::int64_t>;
 
 } // namespace craton::array

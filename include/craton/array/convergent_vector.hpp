@@ -4,6 +4,7 @@
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
 
+#include <complex>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,7 +12,8 @@
 namespace craton::array {
 
 /// A vector, block-cyclic over all ranks, to which any thread of any rank adds at any time: the gradient beside the Hessian.
-/// The contract is convergent_matrix's. Instantiated for float and double.
+/// The contract is convergent_matrix's. Instantiated for the
+/// same element types; sums only.
 template <class T> class convergent_vector {
   public:
     /// Collective. All elements zero. Throws user_error for a size or block below 1.
@@ -45,5 +47,8 @@ template <class T> class convergent_vector {
 
 extern template class convergent_vector<float>;
 extern template class convergent_vector<double>;
+extern template class convergent_vector<std::complex<float>>;
+extern template class convergent_vector<std::complex<double>>;
+extern template class convergent_vector<std::int64_t>;
 
 } // namespace craton::array

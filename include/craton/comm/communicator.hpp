@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -50,6 +51,9 @@ class communicator {
     /// Element-wise sum over the ranks, in place; any length.
     void sum_in_place(std::span<double> values) const;
     void sum_in_place(std::span<float> values) const;
+    void sum_in_place(std::span<std::complex<double>> values) const;
+    void sum_in_place(std::span<std::complex<float>> values) const;
+    void sum_in_place(std::span<std::int64_t> values) const;
     /// One value of each rank, in rank order.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
     /// The root's string on every rank.

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace craton::array {
+
+enum class merge_kind : std::uint8_t { add, minimum, maximum, custom };
+
+/// How an arriving element joins the one that is there. The operation must be associative and commutative: updates are merged in any
+/// order (French et al. 2015, III-A). The identity is what every element starts as and what reset() makes it again: merging a value
+/// into the identity gives the value.
+template <class T> class merge {
+  public:
+    /// Merges arriving[a] into into[a] for all a; both have the same length. Called under a lock, from any thread, for distinct elements.
+    using function = std::function<void(std::span<T> into, std::span<const T> arriving)>;
+
+    [[nodiscard]] static merge add() { return {merge_kind::add, T{}, {}}; }
+    /// The smaller of the two; not for complex elements.
+    [[nodiscard]] static merge minimum()
+        requires std::is_arithmetic_v<T>
+    {
+        return {merge_kind::minimum, greatest(), {}};
+    }
+    /// The larger of the two; not for complex elements.
+    [[nodiscard]] static merge maximum()
+        requires std::is_arithmetic_v<T>
+    {
+        return {merge_kind::maximum, least(), {}};
+    }
+    /// A function of the user's own with its identity.
+    [[nodiscard]] static merge custom(T identity, function combine) { return {merge_kind::custom, identity, std::move(combine)}; }
+
+    merge() : merge(add()) {}
+    [[nodiscard]] merge_kind kind() const noexcept { return kind_; }
+    [[nodiscard]] const T& identity() const noexcept { return identity_; }
+    [[nodiscard]] const function& combine() const noexcept { return combine_; }
+
+  private:
+    merge(merge_kind kind, T identity, function combine) : kind_(kind), identity_(identity), combine_(std::move(combine)) {}
+    static constexpr T greatest() {
+        if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
+        return std::numeric_limits<T>::max();
+    }
+    static constexpr T least() {
+        if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+        return std::numeric_limits<T>::lowest();
+    }
+
+    merge_kind kind_;
+    T identity_;
+    function combine_;
+};
+
+} // namespace craton::array

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "update_plan.hpp"
+
+#include <craton/base/matrix_view.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace craton::array {
+
+/// The columns of an update for one target, from a block in the caller's memory. prepare(part, b, e) makes columns b ... e - 1 ready;
+/// column(b) then points to what would be place 0 of the target's row list (only the places taken are there).
+template <class T> class block_source {
+  public:
+    explicit block_source(base::matrix_view<const T> block) : block_(block) {}
+
+    /// The most columns that one prepare() should be asked for.
+    [[nodiscard]] std::int64_t widest(const target_part& part) const {
+        return as_it_lies(part) ? std::numeric_limits<std::int64_t>::max() : packed_columns;
+    }
+
+    void prepare(const target_part& part, std::int64_t b, std::int64_t e) {
+        first_column_ = b;
+        if (as_it_lies(part)) {
+            base_ = block_.data + part.rows->position.front();
+            col_position_ = part.cols->position.data();
+            return;
+        }
+        base_ = nullptr;
+        const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+        stride_ = static_cast<std::int64_t>(part.rows->size());
+        const std::int64_t lowest = part.first[at(b)];
+        const std::int64_t highest = part.last[at(e - 1)];
+        auto& tile = this_thread_tile();
+        if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
+        // Rows outside, columns inside: in a row-major block the columns of a tile share their cache lines.
+        for (std::int64_t a = lowest; a < highest; ++a) {
+            const T* const row = block_.data + part.rows->position[at(a)] * block_.row_stride;
+            for (std::int64_t c = b; c < e; ++c) {
+                tile[at(a + (c - b) * stride_)] = row[part.cols->position[at(c)] * block_.col_stride];
+            }
+        }
+        tile_ = tile.data();
+    }
+
+    [[nodiscard]] const T* column(std::int64_t b) const {
+        if (base_ != nullptr) return base_ + col_position_[b] * block_.col_stride;
+        return tile_ + (b - first_column_) * stride_;
+    }
+
+  private:
+    static constexpr std::int64_t packed_columns = 16;
+    static std::vector<T>& this_thread_tile() {
+        thread_local std::vector<T> tile;
+        return tile;
+    }
+    [[nodiscard]] bool as_it_lies(const target_part& part) const { return block_.row_stride == 1 && part.rows->contiguous; }
+
+    base::matrix_view<const T> block_;
+    const T* base_ = nullptr; // where columns are read as they lie
+    const std::int32_t* col_position_ = nullptr;
+    const T* tile_ = nullptr; // where they were packed
+    std::int64_t first_column_ = 0;
+    std::int64_t stride_ = 0;
+};
+
+/// The same from a function that computes tiles.
+template <class T, class Fill> class tile_source_columns {
+  public:
+    explicit tile_source_columns(const Fill& fill) : fill_(fill) {}
+
+    // A tile of this size stays in a second-level cache between its making and its merging.
+    [[nodiscard]] std::int64_t widest(const target_part& part) const {
+        constexpr std::int64_t elements = std::int64_t{768} * 1024 / static_cast<std::int64_t>(sizeof(T));
+        return std::clamp<std::int64_t>(elements / static_cast<std::int64_t>(part.rows->size()), 16, 64);
+    }
+
+    void prepare(const target_part& part, std::int64_t b, std::int64_t e) {
+        const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+        first_column_ = b;
+        lowest_ = part.first[at(b)];
+        stride_ = part.last[at(e - 1)] - lowest_;
+        thread_local std::vector<T> tile;
+        if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
+        tile_ = tile.data();
+        fill_(std::span(part.rows->position).subspan(at(lowest_), at(stride_)),
+              std::span(part.cols->position).subspan(at(b), at(e - b)), tile.data(), stride_);
+    }
+
+    [[nodiscard]] const T* column(std::int64_t b) const { return tile_ + (b - first_column_) * stride_ - lowest_; }
+
+  private:
+    const Fill& fill_;
+    const T* tile_ = nullptr;
+    std::int64_t first_column_ = 0, lowest_ = 0, stride_ = 0;
+};
+
+} // namespace craton::array

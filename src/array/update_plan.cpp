@@ -1,0 +1,61 @@
+#include "update_plan.hpp"
+
+#include <algorithm>
+
+namespace craton::array {
+
+void update_plan::make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                       const trapezoid& taken, bool same_indices) {
+    layout_ = layout;
+    row_indices_ = rows;
+    col_indices_ = cols;
+    taken_ = taken;
+    ascending_order(rows, row_order_);
+    if (same_indices) {
+        col_order_ = row_order_;
+    } else {
+        ascending_order(cols, col_order_);
+    }
+    bin_by_owner(rows, row_order_, layout.rows, row_bins_);
+    bin_by_owner(cols, col_order_, layout.cols, col_bins_);
+    row_runs_.resize(row_bins_.size());
+    for (std::size_t p = 0; p < row_bins_.size(); ++p) find_runs(row_bins_[p].local, mean_run_worthwhile, row_runs_[p]);
+    targets_.clear();
+    for (std::size_t p = 0; p < row_bins_.size(); ++p) {
+        if (row_bins_[p].size() == 0) continue;
+        for (std::size_t q = 0; q < col_bins_.size(); ++q) {
+            if (col_bins_[q].size() == 0) continue;
+            targets_.push_back(layout.rank_of(static_cast<std::int64_t>(p), static_cast<std::int64_t>(q)));
+        }
+    }
+    std::shuffle(targets_.begin(), targets_.end(), random_);
+}
+
+// Both lists ascend, so the bounds do too: one pass over rows and columns together.
+void update_plan::count_rows_taken(const owned_indices& rows, const owned_indices& cols) {
+    const auto all = static_cast<std::int32_t>(rows.size());
+    first_.assign(cols.size(), 0);
+    last_.assign(cols.size(), all);
+    if (taken_.which == trapezoid::side::all) return;
+    const bool upper = taken_.which == trapezoid::side::upper;
+    std::int32_t bound = 0;
+    for (std::size_t b = 0; b < cols.size(); ++b) {
+        const std::int64_t edge = col_indices_[static_cast<std::size_t>(cols.position[b])] + taken_.offset;
+        // upper: the first row that is not taken (i > edge); lower: the first that is (i >= edge)
+        while (bound < all) {
+            const std::int64_t i = row_indices_[static_cast<std::size_t>(rows.position[static_cast<std::size_t>(bound)])];
+            if (upper ? i > edge : i >= edge) break;
+            ++bound;
+        }
+        (upper ? last_ : first_)[b] = bound;
+    }
+}
+
+target_part update_plan::part(int target) {
+    const auto p = static_cast<std::size_t>(layout_.process_row(target));
+    const auto q = static_cast<std::size_t>(layout_.process_col(target));
+    count_rows_taken(row_bins_[p], col_bins_[q]);
+    return {target, &row_bins_[p], &col_bins_[q], {row_bins_[p].local, row_runs_[p], row_bins_[p].distinct}, first_, last_};
+}
+
+} // namespace craton::array

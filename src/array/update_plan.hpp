@@ -1,0 +1,57 @@
+#pragma once
+
+#include "index_bins.hpp"
+#include "scatter_kernels.hpp"
+
+#include <craton/array/block_cyclic.hpp>
+#include <craton/array/trapezoid.hpp>
+
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace craton::array {
+
+/// What one update gives one target: the target's rows and columns, and for each column the part of the rows that is taken.
+struct target_part {
+    int target = -1;
+    const owned_indices* rows = nullptr;
+    const owned_indices* cols = nullptr;
+    scatter_places places;                     ///< of the rows
+    std::span<const std::int32_t> first, last; ///< per column: rows first ... last - 1 of the list
+
+    [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(cols->size()); }
+    [[nodiscard]] std::int64_t taken(std::int64_t b) const {
+        return last[static_cast<std::size_t>(b)] - first[static_cast<std::size_t>(b)];
+    }
+};
+
+/// How one update is cut among its targets. Reused by a thread from update to update, so that nothing is allocated on the way.
+class update_plan {
+  public:
+    /// Deals rows and columns out. The spans must live as long as the plan is used.
+    void make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+              const trapezoid& taken, bool same_indices);
+
+    /// The targets that get anything, in random order: ranks that update at the same pace must not all meet at the same target
+    /// (French et al. 2015, III-C2).
+    [[nodiscard]] std::span<const int> targets() const { return targets_; }
+    /// Valid until the next call.
+    [[nodiscard]] target_part part(int target);
+
+  private:
+    void count_rows_taken(const owned_indices& rows, const owned_indices& cols);
+
+    block_cyclic layout_;
+    std::span<const std::int64_t> row_indices_, col_indices_;
+    trapezoid taken_;
+    std::vector<std::int32_t> row_order_, col_order_;
+    std::vector<owned_indices> row_bins_, col_bins_;
+    std::vector<std::vector<index_run>> row_runs_;
+    std::vector<std::int32_t> first_, last_;
+    std::vector<int> targets_;
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+} // namespace craton::array
