@@ -1,0 +1,46 @@
+#include "machine.hpp"
+
+#include <craton/base/timer.hpp>
+
+#include <algorithm>
+#include <barrier>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace craton::bench {
+
+memory_rates measure_memory(int threads) {
+    constexpr std::size_t count = std::size_t{16} << 20;
+    constexpr int passes = 5;
+    memory_rates best;
+    base::timer watch;
+    std::barrier<> gate(threads);
+    const auto run = [&](int thread) {
+        std::vector<float> a(count, 1.0F), b(count, 2.0F), c(count, 3.0F);
+        const double elements = static_cast<double>(count) * threads;
+        for (int pass = 0; pass < passes; ++pass) {
+            gate.arrive_and_wait();
+            if (thread == 0) watch.restart();
+            gate.arrive_and_wait();
+            std::memcpy(a.data(), b.data(), count * sizeof(float));
+            gate.arrive_and_wait();
+            if (thread == 0) {
+                best.memcpy_gb_s = std::max(best.memcpy_gb_s, 4e-9 * elements / watch.seconds());
+                watch.restart();
+            }
+            gate.arrive_and_wait();
+            for (std::size_t i = 0; i < count; ++i) a[i] = b[i] + 0.5F * c[i];
+            gate.arrive_and_wait();
+            if (thread == 0) best.triad_gb_s = std::max(best.triad_gb_s, 12e-9 * elements / watch.seconds());
+            b[static_cast<std::size_t>(pass)] = a[static_cast<std::size_t>(pass) + 1]; // the sums are used
+        }
+    };
+    std::vector<std::jthread> others;
+    for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
+    run(0);
+    return best;
+}
+
+} // namespace craton::bench

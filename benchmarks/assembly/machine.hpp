@@ -1,0 +1,12 @@
+#pragma once
+
+namespace craton::bench {
+
+/// What the memory of this machine can do, GB/s, on so many threads of this process; best of five passes over 64 MiB arrays per thread.
+struct memory_rates {
+    double memcpy_gb_s = 0.0; ///< bytes copied (each is read once and written once)
+    double triad_gb_s = 0.0;  ///< STREAM triad a = b + s c: 12 bytes per float element, as McCalpin counts
+};
+[[nodiscard]] memory_rates measure_memory(int threads);
+
+} // namespace craton::bench
