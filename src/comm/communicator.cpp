@@ -123,18 +123,24 @@ request communicator::start_send(std::span<const std::byte> bytes, int target, i
     return request(handle);
 }
 
-received_message communicator::try_receive(int tag, std::vector<std::byte>& buffer) const {
+matched_message communicator::match(int tag) const {
     int there = 0;
-    MPI_Message message = MPI_MESSAGE_NULL;
+    matched_message message;
     MPI_Status status;
-    MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message, &status);
+    MPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &there, &message.handle, &status);
     if (there == 0) return {};
     int bytes = 0;
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    const auto size = static_cast<std::size_t>(bytes);
-    if (buffer.size() < size) buffer.resize(size);
-    MPI_Mrecv(buffer.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-    return {status.MPI_SOURCE, size};
+    message.source = status.MPI_SOURCE;
+    message.bytes = static_cast<std::size_t>(bytes);
+    return message;
+}
+
+request communicator::start_receive(matched_message& message, std::span<std::byte> buffer) const {
+    CRATON_ASSERT(message.source >= 0 && buffer.size() >= message.bytes);
+    MPI_Request handle = MPI_REQUEST_NULL;
+    MPI_Imrecv(buffer.data(), static_cast<int>(message.bytes), MPI_BYTE, &message.handle, &handle);
+    return request(handle);
 }
 
 bool request::test() {

@@ -1,5 +1,9 @@
 #include <craton/runtime/world.hpp>
 
+#include "buffer_pool.hpp"
+#include "receive_queue.hpp"
+#include "send_queue.hpp"
+
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
@@ -22,12 +26,22 @@ namespace {
 
 constexpr int message_tag = 1;
 constexpr handler_id reply_handler = 0;
-constexpr std::size_t free_buffers_kept = 64;
 // A rank that is busy receiving must still return to its own work.
-constexpr int messages_per_poll = 64;
-constexpr std::size_t sends_looked_at_per_poll = 64;
+constexpr int transfers_per_poll = 64;
 
+// How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
+constexpr int most_looks_at_the_end = 1000;
+
+// Of all worlds: a handler of one must not run those of another, nor wait for them.
 thread_local bool inside_handler = false;
+
+// Records follow each other at 16-byte boundaries.
+constexpr std::size_t padded_record(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
+std::size_t checked_bound(std::size_t bytes) {
+    if (bytes == 0) throw user_error("max_bytes_in_flight is 0; allowed: 1 byte or more");
+    return bytes;
+}
 
 int ranks_per_node_setting(int option) {
     if (option > 0) return option;
@@ -50,13 +64,6 @@ const comm::communicator& require_thread_multiple(const comm::communicator& comm
     return communicator;
 }
 
-void keep_until_the_end(std::vector<std::byte> bytes) {
-    static std::mutex mutex;
-    static auto* const kept = new std::list<std::vector<std::byte>>; // NOLINT: never destroyed, MPI may outlive every static
-    const std::lock_guard lock(mutex);
-    kept->push_back(std::move(bytes));
-}
-
 void require_running_mpi(const char* call) {
     if (!comm::environment::running()) {
         throw user_error(fmt::format("{}: MPI has been finalised; allowed: calls before MPI_Finalize", call));
@@ -67,80 +74,83 @@ void require_running_mpi(const char* call) {
 
 world::world(const comm::communicator& communicator, const world_options& options)
     : comm_(comm::communicator::duplicate(require_thread_multiple(communicator).native())),
-      node_(make_node(comm_, ranks_per_node_setting(options.ranks_per_node))), max_bytes_in_flight_(options.max_bytes_in_flight) {
+      node_(make_node(comm_, ranks_per_node_setting(options.ranks_per_node))),
+      pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))),
+      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, options.max_bytes_in_flight)),
+      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_)) {
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
-    handlers_[reply_handler] = [this](const incoming_message& message) {
+    const handler_id id = register_handler([this](const incoming_message& message) {
         const std::lock_guard lock(replies_mutex_);
         replies_[message.token].assign(message.payload.begin(), message.payload.end());
-    };
+    });
+    CRATON_ASSERT(id == reply_handler);
+    static_cast<void>(id);
 }
 
 world::~world() {
     // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for receivers
     // that may never come would hang it, so the buffers are kept for MPI to the end of the process.
-    for (auto& pending : sends_) {
-        if (comm::environment::running() && pending.request.test()) continue;
-        keep_until_the_end(std::move(pending.bytes));
-    }
+    sends_->abandon();
+    receives_->abandon();
 }
 
 handler_id world::register_handler(handler function) {
     const std::lock_guard lock(handlers_mutex_);
-    const handler_id id = next_handler_++;
-    handlers_.emplace(id, std::move(function));
-    return id;
+    handlers_.push_back(std::move(function));
+    return next_handler_.fetch_add(1, std::memory_order_release);
 }
 
 void world::unregister_handler(handler_id id) {
     const std::lock_guard progress(progress_);
     const std::lock_guard lock(handlers_mutex_);
-    handlers_.erase(id);
+    handlers_[id] = nullptr;
 }
 
-std::vector<std::byte> world::take_buffer(std::size_t bytes) {
-    std::vector<std::byte> buffer;
-    if (!free_buffers_.empty()) {
-        buffer = std::move(free_buffers_.back());
-        free_buffers_.pop_back();
-    }
-    buffer.resize(bytes);
-    return buffer;
+outgoing_message world::write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
+    outgoing_message message;
+    message.target_ = target;
+    message.bytes_ = sizeof(message_header) + payload_bytes;
+    // Small ones are copied into what they travel in, and those to this rank are kept as they are: the pool holds what MPI sends.
+    const bool of_its_own = message.bytes_ > send_queue::small_record_bytes;
+    message.buffer_ = of_its_own ? pool_->take(message.bytes_) : byte_buffer(padded_record(message.bytes_));
+    const message_header header{id, static_cast<std::uint32_t>(payload_bytes), token};
+    std::memcpy(message.buffer_.data(), &header, sizeof(header));
+    return message;
 }
 
-outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
+std::optional<outgoing_message> world::try_prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     CRATON_ASSERT(target >= 0 && target < size());
     require_running_mpi("update or message");
     const std::size_t bytes = sizeof(message_header) + payload_bytes;
-    static_cast<void>(
-        base::narrow<int>(bytes, "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
-    outgoing_message message;
-    message.target_ = target;
+    static_cast<void>(base::narrow<int>(padded_record(bytes),
+                                        "bytes of one message")); // MPI counts in 32 bits; refuse before anything is reserved
+    if (!sends_->reserve(padded_record(bytes), inside_handler)) return std::nullopt;
+    return write_header(target, id, payload_bytes, token);
+}
+
+outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
     for (;;) {
-        {
-            const std::lock_guard lock(sends_mutex_);
-            const bool room = bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= max_bytes_in_flight_;
-            if (room || inside_handler) {
-                bytes_in_flight_ += bytes;
-                peak_bytes_in_flight_ = std::max(peak_bytes_in_flight_, bytes_in_flight_);
-                message.bytes_ = take_buffer(bytes);
-                break;
-            }
-        }
+        if (auto message = try_prepare(target, id, payload_bytes, token)) return std::move(*message);
         if (poll() == 0) std::this_thread::yield();
     }
-    const message_header header{id, 0, token};
-    std::memcpy(message.bytes_.data(), &header, sizeof(header));
-    return message;
 }
 
 void world::send(outgoing_message message) {
     // Counted before it starts: a quiesce() that sees it executed must see it sent.
     messages_sent_.fetch_add(1, std::memory_order_relaxed);
-    bytes_sent_.fetch_add(static_cast<std::int64_t>(message.bytes_.size()), std::memory_order_relaxed);
-    auto request = comm_.start_send(message.bytes_, message.target_, message_tag);
-    const std::lock_guard lock(sends_mutex_);
-    sends_.push_back({std::move(request), std::move(message.bytes_)});
+    bytes_sent_.fetch_add(static_cast<std::int64_t>(message.bytes_), std::memory_order_relaxed);
+    if (message.target_ == rank()) {
+        const std::lock_guard lock(own_mutex_);
+        own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
+        any_own_.store(true, std::memory_order_release);
+    } else if (message.bytes_ <= send_queue::small_record_bytes) {
+        sends_->append(message.target_, message.buffer_.first(padded_record(message.bytes_)));
+    } else {
+        sends_->start(message.target_, std::move(message.buffer_), padded_record(message.bytes_));
+    }
 }
+
+void world::flush() { sends_->flush(); }
 
 std::vector<std::byte> world::call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!inside_handler);
@@ -148,6 +158,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
     auto message = prepare(target, id, payload.size(), token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
+    sends_->flush(target);
     for (;;) {
         {
             const std::lock_guard lock(replies_mutex_);
@@ -167,41 +178,23 @@ void world::reply(const incoming_message& request, std::span<const std::byte> pa
     send(std::move(message));
 }
 
-void world::complete_sends() {
-    const std::lock_guard lock(sends_mutex_);
-    // A look at a few per call keeps poll() cheap however many are under way; what is not complete goes to the back of the queue.
-    const std::size_t looks = std::min(sends_.size(), sends_looked_at_per_poll);
-    for (std::size_t look = 0; look < looks; ++look) {
-        const auto front = sends_.begin();
-        if (!front->request.test()) {
-            sends_.splice(sends_.end(), sends_, front);
-            continue;
-        }
-        bytes_in_flight_ -= front->bytes.size();
-        if (free_buffers_.size() < free_buffers_kept) free_buffers_.push_back(std::move(front->bytes));
-        sends_.erase(front);
+world::handler* world::find_handler(int source, handler_id id) {
+    const std::lock_guard lock(handlers_mutex_);
+    if (id >= handlers_.size()) return nullptr;
+    if (!handlers_[id]) {
+        abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, id), exit_bug);
     }
+    return &handlers_[id];
 }
 
-bool world::run_handler(int source, std::span<const std::byte> bytes) {
+bool world::run_handler(int source, std::span<const std::byte> record) {
     message_header header;
-    std::memcpy(&header, bytes.data(), sizeof(header));
-    handler* function = nullptr;
-    {
-        const std::lock_guard lock(handlers_mutex_);
-        if (const auto found = handlers_.find(header.handler); found != handlers_.end()) function = &found->second;
-        if (function == nullptr && header.handler < next_handler_) {
-            abort(fmt::format("bug: a message from rank {} arrived for handler {}, which no longer exists", source, header.handler),
-                  exit_bug);
-        }
-    }
-    if (function == nullptr) {
-        deferred_.push_back({source, {bytes.begin(), bytes.end()}});
-        return false;
-    }
+    std::memcpy(&header, record.data(), sizeof(header));
+    handler* const function = find_handler(source, header.handler);
+    if (function == nullptr) return false;
     inside_handler = true;
     try {
-        (*function)({source, header.token, bytes.subspan(sizeof(header))});
+        (*function)({source, header.token, record.subspan(sizeof(header), header.payload_bytes)});
     } catch (const std::exception& error) {
         abort(fmt::format("handler {} failed on a message from rank {}: {}", header.handler, source, error.what()), exit_bug);
     }
@@ -210,24 +203,69 @@ bool world::run_handler(int source, std::span<const std::byte> bytes) {
     return true;
 }
 
-void world::run_deferred() {
-    auto waiting = std::exchange(deferred_, {});
-    for (auto& message : waiting) static_cast<void>(run_handler(message.source, message.bytes));
+int world::run_records(int source, std::span<const std::byte> records) {
+    int executed = 0;
+    while (!records.empty()) {
+        message_header header;
+        std::memcpy(&header, records.data(), sizeof(header));
+        const std::size_t bytes = padded_record(sizeof(header) + header.payload_bytes);
+        const auto record = records.first(bytes);
+        if (run_handler(source, record)) {
+            ++executed;
+        } else {
+            kept_message kept{source, bytes, byte_buffer(bytes)};
+            std::memcpy(kept.buffer.data(), record.data(), bytes);
+            deferred_.push_back(std::move(kept));
+        }
+        records = records.subspan(bytes);
+    }
+    return executed;
+}
+
+int world::run_deferred() {
+    const handler_id registered = next_handler_.load(std::memory_order_acquire);
+    if (deferred_.empty() || deferred_seen_ == registered) return 0;
+    deferred_seen_ = registered;
+    return static_cast<int>(
+        std::erase_if(deferred_, [&](const kept_message& one) { return run_handler(one.source, one.buffer.first(one.bytes)); }));
+}
+
+int world::run_own() {
+    if (!any_own_.load(std::memory_order_acquire)) return 0;
+    std::deque<kept_message> mine;
+    {
+        const std::lock_guard lock(own_mutex_);
+        mine.swap(own_);
+        any_own_.store(false, std::memory_order_release);
+    }
+    int executed = 0;
+    for (auto& one : mine) {
+        executed += run_records(rank(), one.buffer.first(padded_record(one.bytes)));
+        sends_->release(padded_record(one.bytes));
+        if (one.bytes > send_queue::small_record_bytes) pool_->give_back(std::move(one.buffer));
+    }
+    return executed;
 }
 
 int world::poll() {
     if (inside_handler) return 0; // this thread already makes progress
+    sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return 0;
-    complete_sends();
-    if (!deferred_.empty()) run_deferred();
-    int executed = 0;
-    for (int received = 0; received < messages_per_poll; ++received) {
-        const auto message = comm_.try_receive(message_tag, receive_buffer_);
-        if (message.source < 0) break;
-        if (run_handler(message.source, std::span(receive_buffer_).first(message.bytes))) ++executed;
+    sends_->complete();
+    int executed = run_deferred() + run_own();
+    for (int received = 0; received < transfers_per_poll; ++received) {
+        auto arrival = receives_->take();
+        if (!arrival) break;
+        executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
+        pool_->give_back(std::move(arrival->buffer));
     }
+    if (executed > 0) sends_->flush_idle(); // what handlers have sent
     return executed;
+}
+
+bool world::busy() const noexcept {
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed);
 }
 
 void world::wait_polling(comm::request& request) {
@@ -239,6 +277,7 @@ void world::wait_polling(comm::request& request) {
 void world::quiesce() {
     require_running_mpi("commit or quiesce");
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    flush();
     std::array<std::int64_t, 2> previous{-1, -2};
     for (;;) {
         poll(); // a sum over one rank completes at once: progress must not depend on having to wait for it
@@ -251,12 +290,15 @@ void world::quiesce() {
         if (total[0] == total[1] && total == previous) break;
         previous = total;
     }
-    complete_sends();
+    // All have been executed, so all have been received: what is left is to hear of it. No handler runs meanwhile.
+    const std::lock_guard progress(progress_);
+    for (int looks = 0; looks < most_looks_at_the_end && sends_->bytes_in_flight() > 0; ++looks) sends_->complete();
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 void world::barrier() {
     require_running_mpi("barrier");
+    flush();
     auto request = comm_.start_barrier();
     wait_polling(request);
 }
@@ -265,10 +307,22 @@ void world::abort(const std::string& message, int exit_code) {
     comm::environment::abort(fmt::format("craton: rank {}: {}", rank(), message), exit_code);
 }
 
+void world::set_max_bytes_in_flight(std::size_t bytes) {
+    sends_->set_limit(checked_bound(bytes));
+    pool_->set_limit(bytes);
+}
+
+std::size_t world::max_bytes_in_flight() const noexcept { return sends_->limit(); }
+
+std::size_t world::bytes_in_flight() const noexcept { return sends_->bytes_in_flight(); }
+
 world_statistics world::statistics() const {
-    const std::lock_guard lock(sends_mutex_);
-    return {messages_sent_.load(), messages_executed_.load(), bytes_sent_.load(), direct_updates_.load(),
-            static_cast<std::int64_t>(peak_bytes_in_flight_)};
+    return {messages_sent_.load(),
+            messages_executed_.load(),
+            bytes_sent_.load(),
+            direct_updates_.load(),
+            static_cast<std::int64_t>(sends_->peak_bytes_in_flight()),
+            sends_->transfers()};
 }
 
 } // namespace craton::runtime

@@ -13,10 +13,11 @@
 
 namespace craton::comm {
 
-/// A received message and who sent it.
-struct received_message {
-    int source = -1;
+/// A message that has arrived and that nobody else can receive any more: hand it to start_receive.
+struct matched_message {
+    int source = -1; ///< -1: nothing was there
     std::size_t bytes = 0;
+    MPI_Message handle = MPI_MESSAGE_NULL;
 };
 
 /// An owned MPI communicator: a duplicate of the caller's, so that Craton's messages never meet the host program's.
@@ -68,9 +69,11 @@ class communicator {
     /// receiver has not begun to receive, so a bound on it is a bound on memory everywhere. Not collective, does not block, any thread.
     [[nodiscard]] request start_send(std::span<const std::byte> bytes, int target, int tag) const;
 
-    /// Receives one message with this tag if one has arrived; `buffer` is grown to hold it. Not collective, does not
-    /// block (but for the transfer itself), any thread. Returns source -1 when nothing was there.
-    [[nodiscard]] received_message try_receive(int tag, std::vector<std::byte>& buffer) const;
+    /// Looks for a message with this tag. Not collective, does not block, any thread; makes MPI's progress when nothing is there.
+    [[nodiscard]] matched_message match(int tag) const;
+    /// Starts to receive it; `buffer` holds its bytes and must live until the request completes. Not collective, does not block: a long
+    /// message may wait for its sender to look after it. Any thread.
+    [[nodiscard]] request start_receive(matched_message& message, std::span<std::byte> buffer) const;
 
   private:
     explicit communicator(MPI_Comm owned);

@@ -20,6 +20,12 @@ class request {
 
     /// True once complete; gives MPI a chance to make progress. Any thread, one at a time per request.
     [[nodiscard]] bool test();
+    /// Gives the handle away.
+    [[nodiscard]] MPI_Request release() noexcept {
+        const MPI_Request handle = handle_;
+        handle_ = MPI_REQUEST_NULL;
+        return handle;
+    }
 
   private:
     MPI_Request handle_ = MPI_REQUEST_NULL;

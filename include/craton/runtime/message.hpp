@@ -1,20 +1,21 @@
 #pragma once
 
+#include <craton/runtime/byte_buffer.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 namespace craton::runtime {
 
 /// Names a registered handler; the same on every rank because handlers are registered in the same order everywhere.
 using handler_id = std::uint32_t;
 
-/// What travels in front of every message's payload.
+/// What travels in front of every message's payload; several such records travel as one transfer, each 16-byte aligned.
 struct message_header {
     handler_id handler = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t payload_bytes = 0;
     std::uint64_t token = 0; ///< which call a reply answers; 0 when none is awaited
 };
 static_assert(sizeof(message_header) == 16);
@@ -22,11 +23,13 @@ static_assert(sizeof(message_header) == 16);
 /// A message being written at its origin. Fill payload(), then hand it to world::send.
 class outgoing_message {
   public:
-    [[nodiscard]] std::span<std::byte> payload() { return std::span(bytes_).subspan(sizeof(message_header)); }
+    /// Not initialised.
+    [[nodiscard]] std::span<std::byte> payload() const { return buffer_.first(bytes_).subspan(sizeof(message_header)); }
 
   private:
     friend class world;
-    std::vector<std::byte> bytes_;
+    byte_buffer buffer_;
+    std::size_t bytes_ = 0; // header and payload
     int target_ = -1;
 };
 

@@ -6,19 +6,25 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <list>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace craton::runtime {
 
+class buffer_pool;
+class send_queue;
+class receive_queue;
+
 struct world_options {
     /// k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's nodes (or CRATON_RANKS_PER_NODE where set).
     int ranks_per_node = 0;
-    /// Bytes of messages this rank may have under way before send() waits for room.
+    /// Bytes of messages this rank may have under way before prepare() waits for room; 1 or more.
     std::size_t max_bytes_in_flight = std::size_t{64} << 20;
 };
 
@@ -28,20 +34,29 @@ struct world_statistics {
     std::int64_t messages_executed = 0;
     std::int64_t bytes_sent = 0;
     std::int64_t direct_updates = 0;
-    std::int64_t peak_bytes_in_flight = 0;
+    std::int64_t peak_bytes_in_flight =
+        0;                           ///< replies and other messages from inside handlers, which do not wait for room, included
+    std::int64_t transfers_sent = 0; ///< MPI messages: fewer than messages, since small ones travel together
 };
 
 /// Ranks that share one address space. Made explicitly from a communicator; several may live side by side.
 ///
 /// Messages (active messages: von Eicken et al. 1992; French et al. 2015, III-B) run a registered handler at the target, one at a
 /// time per rank, inside poll(). A handler may send messages and reply, must not block, and must not throw: an exception in a handler ends the job.
+/// No order is promised between messages, not even between two from one rank to the same target: small ones travel together
+/// and wait for company while their target is busy, long ones do not. Inside a handler no world makes progress: what the handler of one
+/// world sends in another leaves at that world's next poll().
+///
+/// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a single message
+/// larger than that and for what handlers send; besides, up to 32 KiB per target that small messages wait for, and up to 16 MiB (or one message) being received.
+///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {
   public:
     using handler = std::function<void(const incoming_message&)>;
 
-    /// Collective over `communicator`, which is duplicated. Throws user_error when MPI does not grant MPI_THREAD_MULTIPLE or
-    /// CRATON_RANKS_PER_NODE is not a positive integer.
+    /// Collective over `communicator`, which is duplicated. Throws user_error when MPI does not grant MPI_THREAD_MULTIPLE,
+    /// CRATON_RANKS_PER_NODE is not a positive integer, or max_bytes_in_flight is 0.
     explicit world(const comm::communicator& communicator, const world_options& options = {});
     world(const world&) = delete;
     world& operator=(const world&) = delete;
@@ -61,24 +76,38 @@ class world {
     /// No message for it may be under way (quiesce first).
     void unregister_handler(handler_id id);
 
-    /// A message of `payload_bytes` for a handler at `target`; throws user_error for 2 GiB or more; polls while the bytes in flight leave no room for it, except inside a handler.
+    /// A message of `payload_bytes` for a handler at `target`; throws user_error for 2 GiB or more; polls while the bytes in flight leave
+    /// no room for it, except inside a handler. Must be sent: its bytes count as in flight from here on.
     [[nodiscard]] outgoing_message prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token = 0);
-    /// Starts it. Returns at once; complete at the target after a quiesce().
+    /// As prepare(), but gives nothing instead of waiting when there is no room.
+    [[nodiscard]] std::optional<outgoing_message> try_prepare(int target, handler_id id, std::size_t payload_bytes,
+                                                              std::uint64_t token = 0);
+    /// Starts it, or puts a small one (4 KiB at most) with others for the same target, which leave together: when there are 32 KiB of
+    /// them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at the target after a quiesce().
     void send(outgoing_message message);
+    /// Starts every message that waits for others. Not blocking.
+    void flush();
 
     /// Sends a request and waits (polling) for the reply's payload. Not inside a handler.
     [[nodiscard]] std::vector<std::byte> call(int target, handler_id id, std::span<const std::byte> payload);
-    /// Answers a call from inside its handler.
+    /// Answers a call from inside its handler. Never waits for room: replies are bounded by the calls that ask for them.
     void reply(const incoming_message& request, std::span<const std::byte> payload);
 
     /// Makes progress: completes sends, runs handlers of messages that have arrived. Returns how many ran. Never blocks; when another
     /// thread is at it, returns 0 at once.
     int poll();
+    /// True while something of this rank is on its way out or in: a reason to keep polling.
+    [[nodiscard]] bool busy() const noexcept;
     /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it returns.
     /// Threads of this rank that send must have finished sending.
     void quiesce();
     /// Collective, blocking; polls meanwhile.
     void barrier();
+
+    /// The bound on bytes in flight of this rank; may differ per rank and change at any time. Throws user_error for 0.
+    void set_max_bytes_in_flight(std::size_t bytes);
+    [[nodiscard]] std::size_t max_bytes_in_flight() const noexcept;
+    [[nodiscard]] std::size_t bytes_in_flight() const noexcept;
 
     /// Prints "craton: rank r: message" and ends the job with the exit code. Does not return.
     [[noreturn]] void abort(const std::string& message, int exit_code);
@@ -88,39 +117,38 @@ class world {
     void count_direct_update() noexcept { direct_updates_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
-    struct pending_send {
-        comm::request request;
-        std::vector<std::byte> bytes;
+    struct kept_message {
+        int source = -1;
+        std::size_t bytes = 0;
+        byte_buffer buffer;
     };
 
-    void complete_sends();
-    /// False when the handler does not exist yet and the message waits for it.
-    bool run_handler(int source, std::span<const std::byte> bytes);
-    void run_deferred();
-    [[nodiscard]] std::vector<std::byte> take_buffer(std::size_t bytes);
+    [[nodiscard]] outgoing_message write_header(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token);
+    int run_records(int source, std::span<const std::byte> records);
+    bool run_handler(int source, std::span<const std::byte> record);
+    int run_deferred();
+    int run_own();
+    [[nodiscard]] handler* find_handler(int source, handler_id id);
     void wait_polling(comm::request& request);
 
     comm::communicator comm_;
     runtime::node node_;
-    std::size_t max_bytes_in_flight_;
 
-    std::mutex progress_; // held by the one thread that makes progress: handlers run in isolation
-    std::vector<std::byte> receive_buffer_;
+    // Held by the one thread that makes progress: handlers run in isolation.
+    std::mutex progress_;
+    std::unique_ptr<buffer_pool> pool_;
+    std::unique_ptr<send_queue> sends_;
+    std::unique_ptr<receive_queue> receives_;
 
-    mutable std::mutex sends_mutex_;
-    std::list<pending_send> sends_;
-    std::vector<std::vector<std::byte>> free_buffers_;
-    std::size_t bytes_in_flight_ = 0;
-    std::size_t peak_bytes_in_flight_ = 0;
+    std::mutex own_mutex_;
+    std::deque<kept_message> own_; // from this rank to itself
+    std::atomic<bool> any_own_{false};
 
     std::mutex handlers_mutex_;
-    std::unordered_map<handler_id, handler> handlers_;
-    handler_id next_handler_ = 1;
-    struct deferred_message {
-        int source;
-        std::vector<std::byte> bytes;
-    };
-    std::vector<deferred_message> deferred_; // arrived before their handler was registered; guarded by progress_
+    std::deque<handler> handlers_; // by id; empty where none is any more
+    std::atomic<handler_id> next_handler_{0};
+    std::vector<kept_message> deferred_; // arrived before their handler was registered; guarded by progress_
+    handler_id deferred_seen_ = 0;       // next_handler_ when they were last tried
 
     std::mutex replies_mutex_;
     std::unordered_map<std::uint64_t, std::vector<std::byte>> replies_;

@@ -1,4 +1,5 @@
 #include <craton/comm/communicator.hpp>
+#include <craton/comm/request_set.hpp>
 
 #include <gtest/gtest.h>
 
@@ -52,16 +53,46 @@ TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
         world.barrier();
         for (int i = 0; i < 100; ++i) EXPECT_FALSE(request.test()); // nobody has received yet, not even a short one
         world.barrier();
-        std::vector<std::byte> buffer;
-        craton::comm::received_message message;
-        while (message.source < 0) message = world.try_receive(tag, buffer);
+        craton::comm::matched_message message;
+        while (message.source < 0) message = world.match(tag);
         EXPECT_EQ(message.source, (world.rank() + world.size() - 1) % world.size());
         ASSERT_EQ(message.bytes, size);
+        std::vector<std::byte> buffer(size);
+        auto receive = world.start_receive(message, buffer);
+        while (!receive.test()) static_cast<void>(request.test()); // a long message needs its sender
         for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(buffer[i], std::byte{static_cast<unsigned char>(message.source + 1)});
         while (!request.test()) {
         }
         world.barrier();
     }
+}
+
+TEST(request_set, finds_what_has_completed_among_many) {
+    const auto world = communicator::world();
+    const int target = (world.rank() + 1) % world.size();
+    constexpr int messages = 20;
+    std::vector<std::vector<std::byte>> sent;
+    craton::comm::request_set requests;
+    for (int tag = 0; tag < messages; ++tag) sent.emplace_back(100, std::byte{static_cast<unsigned char>(tag)});
+    for (int tag = 0; tag < messages; ++tag) requests.add(world.start_send(sent[static_cast<std::size_t>(tag)], target, tag));
+    // In the opposite order; a send completes only when it has been received, so the set empties one by one.
+    std::vector<std::byte> buffer(100);
+    for (int tag = messages - 1; tag >= 0; --tag) {
+        craton::comm::matched_message message;
+        while (message.source < 0) message = world.match(tag);
+        auto receive = world.start_receive(message, buffer);
+        while (!receive.test()) {
+        }
+        EXPECT_EQ(buffer.front(), std::byte{static_cast<unsigned char>(tag)});
+    }
+    std::size_t completed = 0;
+    while (requests.size() > 0) {
+        const auto places = requests.test_some(0, requests.size());
+        completed += places.size();
+        for (auto place = places.rbegin(); place != places.rend(); ++place) requests.remove(static_cast<std::size_t>(*place));
+    }
+    EXPECT_EQ(completed, std::size_t{messages});
+    world.barrier();
 }
 
 } // namespace

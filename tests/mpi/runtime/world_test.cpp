@@ -1,3 +1,4 @@
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/base/error.hpp>
@@ -176,6 +177,166 @@ TEST_P(world_test, too_large_a_message_is_refused_and_leaves_no_trace) {
     EXPECT_EQ(world().statistics().peak_bytes_in_flight, 0);
     world().quiesce();
     world().unregister_handler(id);
+}
+
+TEST_P(world_test, quiesce_waits_for_chains_that_fan_out_over_all_ranks) {
+    // Each message of generation g makes two of generation g - 1, at targets that no rank knows before: 2^(g+1) - 1 in all per start.
+    std::int64_t executed = 0;
+    runtime::handler_id id = 0;
+    std::uint32_t state = static_cast<std::uint32_t>(world().rank()) * 7919U + 1U;
+    id = world().register_handler([&](const incoming_message& m) {
+        ++executed;
+        const auto left = received<std::int64_t>(m);
+        for (int child = 0; child < 2 && left > 0; ++child) {
+            state = state * 1664525U + 1013904223U;
+            send_value(world(), static_cast<int>((state >> 8U) % static_cast<std::uint32_t>(world().size())), id, left - 1);
+        }
+    });
+    world().barrier();
+    constexpr std::int64_t generations = 9;
+    for (int round = 1; round <= 3; ++round) {
+        for (int target = 0; target < world().size(); ++target) send_value(world(), target, id, generations);
+        world().quiesce();
+        const std::int64_t starts = std::int64_t{world().size()} * world().size() * round;
+        EXPECT_EQ(world().communicator().sum(executed), starts * ((std::int64_t{2} << generations) - 1));
+        EXPECT_EQ(world().bytes_in_flight(), 0U);
+        world().barrier();
+    }
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, small_messages_travel_together_and_each_is_executed_once) {
+    std::vector<int> times(5000, 0);
+    const auto id =
+        world().register_handler([&](const incoming_message& m) { ++times[static_cast<std::size_t>(received<int>(m))]; });
+    world().barrier();
+    const auto before = world().statistics();
+    for (int i = 0; i < 5000; ++i) send_value(world(), (world().rank() + 1) % world().size(), id, i);
+    const auto after = world().statistics();
+    EXPECT_EQ(after.messages_sent - before.messages_sent, 5000);
+    // 32 bytes each: a thousand to a transfer.
+    EXPECT_LE(after.transfers_sent - before.transfers_sent, 10);
+    world().quiesce();
+    for (const int n : times) ASSERT_EQ(n, 1);
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, flush_starts_what_waits_for_company) {
+    std::atomic<int> executed{0};
+    const auto id = world().register_handler([&](const incoming_message&) { ++executed; });
+    world().barrier();
+    const auto before = world().statistics().transfers_sent;
+    send_value(world(), (world().rank() + 1) % world().size(), id, 1);
+    EXPECT_EQ(world().statistics().transfers_sent, before);
+    world().flush();
+    EXPECT_EQ(world().statistics().transfers_sent, before + (world().size() > 1 ? 1 : 0)); // to itself a rank needs no transfer
+    world().quiesce();
+    EXPECT_EQ(executed, 1);
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, bytes_in_flight_stay_within_a_bound_that_can_be_changed) {
+    EXPECT_EQ(world().max_bytes_in_flight(), std::size_t{1} << 20);
+    constexpr std::size_t bound = std::size_t{256} << 10;
+    world().set_max_bytes_in_flight(bound);
+    EXPECT_EQ(world().max_bytes_in_flight(), bound);
+    std::int64_t bytes = 0;
+    const auto id =
+        world().register_handler([&](const incoming_message& m) { bytes += static_cast<std::int64_t>(m.payload.size()); });
+    world().barrier();
+    // All at rank 0, as fast as they can, from several threads, long and short.
+    {
+        std::vector<std::jthread> team;
+        for (int t = 0; t < 3; ++t) {
+            team.emplace_back([&] {
+                for (const std::size_t size : {100000, 50, 4000, 30000}) {
+                    for (int i = 0; i < 40; ++i) world().send(world().prepare(0, id, size));
+                }
+            });
+        }
+    }
+    EXPECT_LE(world().bytes_in_flight(), bound);
+    world().quiesce();
+    EXPECT_GT(world().statistics().peak_bytes_in_flight, 100000);
+    EXPECT_LE(world().statistics().peak_bytes_in_flight, static_cast<std::int64_t>(bound));
+    EXPECT_EQ(bytes, world().rank() == 0 ? std::int64_t{world().size()} * 3 * 40 * (100000 + 50 + 4000 + 30000) : 0);
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, try_prepare_gives_nothing_when_there_is_no_room) {
+    const auto id = world().register_handler([](const incoming_message&) {});
+    auto first = world().prepare(0, id, std::size_t{900} << 10);
+    EXPECT_FALSE(world().try_prepare(0, id, std::size_t{200} << 10).has_value());
+    auto second = world().try_prepare(0, id, 1000);
+    ASSERT_TRUE(second.has_value());
+    world().send(std::move(first));
+    world().send(std::move(*second));
+    world().quiesce();
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, replies_count_as_in_flight) {
+    constexpr std::size_t bytes = std::size_t{3} << 20; // three times the bound: a handler does not wait
+    const auto id = world().register_handler([&](const incoming_message& m) {
+        const std::vector<std::byte> answer(bytes, std::byte{5});
+        world().reply(m, answer);
+    });
+    world().barrier();
+    const auto answer = world().call((world().rank() + 1) % world().size(), id, {});
+    ASSERT_EQ(answer.size(), bytes);
+    EXPECT_EQ(answer.back(), std::byte{5});
+    world().quiesce();
+    EXPECT_GE(world().statistics().peak_bytes_in_flight, static_cast<std::int64_t>(bytes));
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, a_bound_of_nothing_is_refused) {
+    tests::expect_user_error([&] { world().set_max_bytes_in_flight(0); }, {"max_bytes_in_flight", "0", "allowed: 1"});
+    tests::expect_user_error([&] { const runtime::world other(world().communicator(), {0, 0}); }, {"max_bytes_in_flight", "0"});
+    world().barrier();
+}
+
+TEST_P(world_test, a_sender_does_not_wait_for_a_target_that_computes) {
+    std::int64_t executed = 0;
+    const auto id = world().register_handler([&](const incoming_message&) { ++executed; });
+    world().barrier();
+    const int target = world().size() - 1;
+    const auto start = std::chrono::steady_clock::now();
+    if (world().rank() == target) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500)); // does not poll
+    } else {
+        // Half the bound: long ones, which wait for the target to be received, and short ones.
+        for (int i = 0; i < 4; ++i) world().send(world().prepare(target, id, std::size_t{100} << 10));
+        for (int i = 0; i < 1000; ++i) send_value(world(), target, id, i);
+        world().poll();
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        EXPECT_LT(took.count(), 0.45);
+    }
+    world().quiesce();
+    EXPECT_EQ(executed, world().rank() == target ? 1004 * (world().size() - 1) : 0);
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, handlers_of_one_world_send_in_another) {
+    runtime::world other(world().communicator(), {GetParam(), std::size_t{1} << 16});
+    std::int64_t there = 0;
+    const auto arrive = other.register_handler([&](const incoming_message& m) { there += received<std::int64_t>(m); });
+    const auto pass_on = world().register_handler([&](const incoming_message& m) {
+        EXPECT_EQ(other.poll(), 0); // no progress inside a handler, in no world
+        send_value(other, (other.rank() + 1) % other.size(), arrive, received<std::int64_t>(m));
+    });
+    world().barrier();
+    for (std::int64_t i = 0; i < 3000; ++i) {
+        send_value(world(), static_cast<int>(i) % world().size(), pass_on, i);
+        world().poll();
+        other.poll();
+    }
+    world().quiesce();
+    other.quiesce();
+    EXPECT_EQ(world().communicator().sum(there), std::int64_t{world().size()} * 3000 * 2999 / 2);
+    world().unregister_handler(pass_on);
+    other.unregister_handler(arrive);
+    world().barrier();
 }
 
 TEST(world_teardown_test, does_not_wait_for_a_receiver_that_never_comes) {

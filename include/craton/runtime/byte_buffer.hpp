@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace craton::runtime {
+
+/// Bytes that nobody has set, aligned to a cache line: a std::vector would write zeros over every payload before its owner does.
+class byte_buffer {
+  public:
+    byte_buffer() = default;
+    explicit byte_buffer(std::size_t capacity) : bytes_(allocate(capacity)), capacity_(capacity) {}
+
+    [[nodiscard]] std::byte* data() const noexcept { return bytes_.get(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] std::span<std::byte> first(std::size_t bytes) const noexcept { return {bytes_.get(), bytes}; }
+
+  private:
+    static constexpr std::size_t alignment = 64;
+    struct release {
+        void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // NOLINT: from aligned_alloc
+    };
+    static std::byte* allocate(std::size_t capacity) {
+        void* const bytes = std::aligned_alloc(alignment, (capacity + alignment - 1) / alignment * alignment);
+        if (bytes == nullptr && capacity > 0) throw std::bad_alloc();
+        return static_cast<std::byte*>(bytes);
+    }
+    std::unique_ptr<std::byte, release> bytes_;
+    std::size_t capacity_ = 0;
+};
+
+} // namespace craton::runtime

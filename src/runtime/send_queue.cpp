@@ -1,0 +1,140 @@
+#include "send_queue.hpp"
+
+#include <craton/comm/environment.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace craton::runtime {
+
+namespace {
+
+// Looking at a few at a time keeps it cheap however many are under way.
+constexpr std::size_t looked_at_together = 128;
+// Two aggregates on their way keep a target busy: while it works on one, the other arrives.
+constexpr int under_way_at_once = 2;
+
+} // namespace
+
+send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, std::size_t most_bytes)
+    : ranks_(&ranks), tag_(tag), pool_(&pool), most_bytes_(most_bytes), outboxes_(static_cast<std::size_t>(ranks.size())) {}
+
+bool send_queue::reserve(std::size_t bytes, bool forced) {
+    std::size_t now = bytes_in_flight_.load(std::memory_order_relaxed);
+    do {
+        if (!forced && now != 0 && now + bytes > limit()) return false;
+    } while (!bytes_in_flight_.compare_exchange_weak(now, now + bytes, std::memory_order_acq_rel, std::memory_order_relaxed));
+    std::size_t peak = peak_.load(std::memory_order_relaxed);
+    while (peak < now + bytes && !peak_.compare_exchange_weak(peak, now + bytes, std::memory_order_relaxed)) {
+    }
+    return true;
+}
+
+void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint) {
+    transfers_.fetch_add(1, std::memory_order_relaxed);
+    auto request = ranks_->start_send(buffer.first(bytes), target, tag_);
+    const std::lock_guard lock(started_mutex_);
+    started_.push_back({std::move(request), {std::move(buffer), bytes, joint, target}});
+    any_started_.store(true, std::memory_order_release);
+}
+
+void send_queue::start(int target, byte_buffer buffer, std::size_t bytes) { hand_over(target, std::move(buffer), bytes, false); }
+
+void send_queue::append(int target, std::span<const std::byte> record) {
+    auto& box = outboxes_[static_cast<std::size_t>(target)];
+    const std::lock_guard lock(box.mutex);
+    if (box.used + record.size() > aggregate_bytes) start_locked(target, box);
+    if (box.used == 0) box.buffer = pool_->take(aggregate_bytes);
+    if (!box.listed) {
+        box.listed = true;
+        const std::lock_guard waiting_lock(waiting_mutex_);
+        waiting_.push_back(target);
+        waiting_count_.fetch_add(1, std::memory_order_release);
+    }
+    std::memcpy(box.buffer.data() + box.used, record.data(), record.size());
+    box.used += record.size();
+}
+
+void send_queue::start_locked(int target, outbox& box) {
+    if (box.used == 0) return;
+    box.under_way.fetch_add(1, std::memory_order_relaxed);
+    hand_over(target, std::move(box.buffer), std::exchange(box.used, 0), true);
+}
+
+template <class Ready> void send_queue::flush_where(Ready ready) {
+    if (waiting_count_.load(std::memory_order_acquire) == 0) return;
+    std::vector<int> targets;
+    {
+        const std::lock_guard lock(waiting_mutex_);
+        targets.swap(waiting_);
+    }
+    std::vector<int> held;
+    for (const int target : targets) {
+        auto& box = outboxes_[static_cast<std::size_t>(target)];
+        const std::lock_guard lock(box.mutex);
+        if (box.used > 0 && !ready(box)) {
+            held.push_back(target);
+            continue;
+        }
+        start_locked(target, box);
+        box.listed = false;
+        waiting_count_.fetch_sub(1, std::memory_order_release);
+    }
+    if (held.empty()) return;
+    const std::lock_guard lock(waiting_mutex_);
+    waiting_.insert(waiting_.end(), held.begin(), held.end());
+}
+
+void send_queue::flush_idle() {
+    flush_where([](const outbox& box) { return box.under_way.load(std::memory_order_relaxed) < under_way_at_once; });
+}
+
+void send_queue::flush() {
+    flush_where([](const outbox&) { return true; });
+}
+
+void send_queue::flush(int target) {
+    auto& box = outboxes_[static_cast<std::size_t>(target)];
+    const std::lock_guard lock(box.mutex);
+    start_locked(target, box);
+}
+
+int send_queue::complete() {
+    if (any_started_.load(std::memory_order_acquire)) {
+        const std::lock_guard lock(started_mutex_);
+        for (auto& one : started_) {
+            requests_.add(std::move(one.request));
+            departures_.push_back(std::move(one.what));
+        }
+        started_.clear();
+        any_started_.store(false, std::memory_order_release);
+    }
+    if (departures_.empty()) return 0;
+    if (next_look_ >= departures_.size()) next_look_ = 0;
+    const std::size_t looks = std::min(looked_at_together, departures_.size() - next_look_);
+    const auto places = requests_.test_some(next_look_, looks);
+    next_look_ += looks - places.size();
+    // Downwards: whatever takes the place of one removed has been looked at or lies beyond this look.
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+        const auto at = static_cast<std::size_t>(*place);
+        auto& gone = departures_[at];
+        release(gone.bytes);
+        if (gone.joint) outboxes_[static_cast<std::size_t>(gone.target)].under_way.fetch_sub(1, std::memory_order_relaxed);
+        pool_->give_back(std::move(gone.buffer));
+        if (at + 1 != departures_.size()) gone = std::move(departures_.back());
+        departures_.pop_back();
+        requests_.remove(at);
+    }
+    return static_cast<int>(places.size());
+}
+
+void send_queue::abandon() {
+    if (comm::environment::running()) complete();
+    for (auto& one : departures_) keep_until_the_end(std::move(one.buffer));
+    for (auto& one : started_) keep_until_the_end(std::move(one.what.buffer));
+    departures_.clear();
+    started_.clear();
+}
+
+} // namespace craton::runtime

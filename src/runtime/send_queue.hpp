@@ -1,0 +1,100 @@
+#pragma once
+
+#include "buffer_pool.hpp"
+
+#include <craton/comm/communicator.hpp>
+#include <craton/comm/request_set.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace craton::runtime {
+
+/// What a rank has to send: bounds its bytes, puts small records to one target together, keeps buffers alive until they have left.
+/// Any thread, but complete(): one at a time.
+class send_queue {
+  public:
+    send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, std::size_t most_bytes);
+
+    /// Records up to this size travel together.
+    static constexpr std::size_t small_record_bytes = std::size_t{4} << 10;
+    static constexpr std::size_t aggregate_bytes = std::size_t{32} << 10;
+
+    /// Counts bytes as in flight if there is room for them (alone, anything has room), or always when `forced`.
+    [[nodiscard]] bool reserve(std::size_t bytes, bool forced);
+    void release(std::size_t bytes) noexcept { bytes_in_flight_.fetch_sub(bytes, std::memory_order_acq_rel); }
+
+    /// Starts a message of its own; its bytes are released when the target has begun to receive it.
+    void start(int target, byte_buffer buffer, std::size_t bytes);
+    /// Adds a small record to what the target is to get next; starts that when it is full.
+    void append(int target, std::span<const std::byte> record);
+    /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss then, and
+    /// what comes meanwhile travels along (Nagle 1984, RFC 896).
+    void flush_idle();
+    /// Starts everything that waits for company, or what waits for one target.
+    void flush();
+    void flush(int target);
+
+    /// Hands back the buffers of sends that have completed; returns how many did.
+    int complete();
+    /// For teardown: gives what has not completed to the end of the process.
+    void abandon();
+
+    [[nodiscard]] std::size_t bytes_in_flight() const noexcept { return bytes_in_flight_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::size_t peak_bytes_in_flight() const noexcept { return peak_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t limit() const noexcept { return most_bytes_.load(std::memory_order_relaxed); }
+    void set_limit(std::size_t most_bytes) noexcept { most_bytes_.store(most_bytes, std::memory_order_relaxed); }
+    [[nodiscard]] std::int64_t transfers() const noexcept { return transfers_.load(std::memory_order_relaxed); }
+
+  private:
+    struct outbox {
+        std::mutex mutex;
+        byte_buffer buffer;
+        std::size_t used = 0;
+        bool listed = false; // in waiting_
+        std::atomic<int> under_way{0};
+    };
+    struct departure {
+        byte_buffer buffer;
+        std::size_t bytes = 0;
+        bool joint = false; // an aggregate
+        int target = -1;
+    };
+    struct started_send {
+        comm::request request;
+        departure what;
+    };
+
+    void start_locked(int target, outbox& box);
+    void hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint);
+    template <class Ready> void flush_where(Ready ready);
+
+    const comm::communicator* ranks_;
+    int tag_;
+    buffer_pool* pool_;
+
+    std::atomic<std::size_t> most_bytes_;
+    std::atomic<std::size_t> bytes_in_flight_{0};
+    std::atomic<std::size_t> peak_{0};
+    std::atomic<std::int64_t> transfers_{0};
+
+    std::vector<outbox> outboxes_; // one per rank
+    std::mutex waiting_mutex_;
+    std::vector<int> waiting_; // ranks whose outbox may hold something
+    std::atomic<int> waiting_count_{0};
+
+    std::mutex started_mutex_;
+    std::vector<started_send> started_;
+    std::atomic<bool> any_started_{false};
+
+    // Seen only by complete().
+    comm::request_set requests_;
+    std::vector<departure> departures_; // at the same place as its request
+    std::size_t next_look_ = 0;
+};
+
+} // namespace craton::runtime
