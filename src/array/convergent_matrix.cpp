@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -45,10 +46,26 @@ struct read_header {
     std::int64_t cols = 0;
 };
 
-update_plan& this_thread_plan() {
-    thread_local update_plan plan;
-    return plan;
-}
+// A plan for the time of one update. A thread may need several: while it waits for room to send, it runs handlers, and they may update.
+class plan_lease {
+  public:
+    plan_lease() {
+        if (spare().empty()) spare().push_back(std::make_unique<update_plan>());
+        plan_ = std::move(spare().back());
+        spare().pop_back();
+    }
+    plan_lease(const plan_lease&) = delete;
+    plan_lease& operator=(const plan_lease&) = delete;
+    ~plan_lease() { spare().push_back(std::move(plan_)); }
+    [[nodiscard]] update_plan* operator->() const { return plan_.get(); }
+
+  private:
+    static std::vector<std::unique_ptr<update_plan>>& spare() {
+        thread_local std::vector<std::unique_ptr<update_plan>> plans;
+        return plans;
+    }
+    std::unique_ptr<update_plan> plan_;
+};
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -204,10 +221,10 @@ template <class T>
 template <class Fill>
 void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
                                         const trapezoid& taken, bool same_indices) {
-    auto& plan = this_thread_plan();
-    plan.make(layout_, rows, cols, taken, same_indices);
-    for (const int target : plan.targets()) {
-        const target_part part = plan.part(target);
+    const plan_lease plan;
+    plan->make(layout_, rows, cols, taken, same_indices);
+    for (const int target : plan->targets()) {
+        const target_part part = plan->part(target);
         if (T* const base = storage(target); base != nullptr) {
             apply_here(part, base, fill);
             world_->count_direct_update();

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <craton/array/convergent_matrix.hpp>
+#include <craton/base/matrix_view.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace craton::linalg {
+
+/// Where the product of an update for a rank on another node is computed.
+enum class gram_method : std::uint8_t {
+    automatic, ///< what the cost model expects to be faster, target by target
+    at_origin, ///< multiplied by the caller, the product travels
+    at_owner,  ///< the panel travels, multiplied by the owner's handler
+};
+
+struct gram_options {
+    /// Above zero, the panel may first be compressed: the trace norm of what G^T W G loses is at most tolerance * trace(G^T W G).
+    double tolerance = 0;
+    gram_method method = gram_method::automatic;
+    bool always_compress = false; ///< also where the cost model expects no gain
+};
+
+/// k x n rows of a Jacobian with the weights of its rows (empty: all one).
+template <class T> struct weighted_panel {
+    base::matrix_view<const T> panel;
+    std::span<const T> weights;
+};
+
+/// What one update did.
+struct gram_report {
+    std::int64_t samples = 0; ///< k, of all panels together
+    std::int64_t rank = 0;    ///< rows that were multiplied: k, or fewer after compression
+    std::int64_t targets_at_origin = 0, targets_at_owner = 0;
+};
+
+/// Seconds that the ways of one update are expected to take. The machine's rates are measured once, when first needed.
+struct gram_cost_model {
+    double multiply_flops_per_s = 0; ///< by one call of BLAS as these updates make it
+    double merge_elements_per_s = 500e6;
+    double wire_bytes_per_s = 1e9; ///< between nodes; set it to what benchmarks/runtime measures on your network
+
+    /// n columns for a target that has `rows` x `cols` of them, k samples; half of the elements where they form a triangle.
+    [[nodiscard]] double at_origin(double k, double rows, double cols, double bytes, bool triangle) const;
+    [[nodiscard]] double at_owner(double k, double rows, double cols, double bytes, bool triangle) const;
+    /// To compress k samples to `rank`, and what that saves in the products of an update of n columns.
+    [[nodiscard]] double compression(double n, double k, double rank) const;
+    [[nodiscard]] double compression_saves(double n, double k, double rank) const;
+};
+
+/// Adds G^T W G to the upper triangle of a square convergent matrix without the caller forming it (French et al. 2015, II-B2: a datum's panel
+/// G_(i) of k samples x n touched parameters). The product is computed tile by tile and merged while it lies in the cache.
+/// T is float or double.
+template <class T> class gram_updater {
+  public:
+    /// Collective over the matrix's world; the matrix must outlive it. Throws user_error unless the matrix is square and its merge a sum.
+    explicit gram_updater(array::convergent_matrix<T>& matrix);
+    gram_updater(const gram_updater&) = delete;
+    gram_updater& operator=(const gram_updater&) = delete;
+    /// Not collective; no update may be under way (commit first).
+    ~gram_updater();
+
+    /// G is k x n, column b belongs to parameter indices[b]. Any thread, not collective, blocks and completes as
+    /// convergent_matrix::update. Throws user_error, with nothing applied, for shapes that do not match, indices out of range or
+    /// negative weights.
+    gram_report update(base::matrix_view<const T> panel, std::span<const std::int64_t> indices, std::span<const T> weights = {},
+                       const gram_options& options = {});
+
+    /// Panels with the same index set, one under the other.
+    gram_report update(std::span<const weighted_panel<T>> panels, std::span<const std::int64_t> indices,
+                       const gram_options& options = {});
+
+    /// A panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] = lateral[a] * radial(t, i), so that
+    /// G^T W G = (lateral lateral^T) (x) (radial^T W radial): one multiplication per element, whatever k is. `indices` has
+    /// lateral.size() * radial.cols entries in that order. Throws as update().
+    void update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial, std::span<const std::int64_t> indices,
+                          std::span<const T> weights = {});
+
+    [[nodiscard]] gram_cost_model& model() noexcept { return model_; }
+    /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be chosen.
+    [[nodiscard]] std::string explain(std::int64_t n, std::int64_t k, const gram_options& options = {}) const;
+
+  private:
+    struct stacked_panel;
+    [[nodiscard]] bool compression_pays(double n, double k) const;
+    void add_product(const stacked_panel& g, std::span<const std::int64_t> indices, const gram_options& options,
+                     gram_report& report);
+    void multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                       std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
+    void ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+              std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
+    void multiply_shipped(const runtime::incoming_message& message);
+
+    array::convergent_matrix<T>* matrix_;
+    gram_cost_model model_;
+    std::atomic<double> rank_per_sample_{0.5}; // of the panels compressed so far, smoothed
+    runtime::handler_id handler_;
+};
+
+extern template class gram_updater<float>;
+extern template class gram_updater<double>;
+
+} // namespace craton::linalg

@@ -1,0 +1,133 @@
+#include "gram_kernels.hpp"
+
+#include <craton/base/narrow.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+extern "C" {
+void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const float* alpha, const float* a,
+            const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
+void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
+            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
+void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
+            const float* beta, float* c, const int* ldc);
+void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
+            const double* beta, double* c, const int* ldc);
+void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* pivots, int* rank, const double* tol, double* work,
+             int* info);
+void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
+void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work, const int* lwork,
+             int* info);
+}
+
+namespace craton::linalg {
+
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+void gemm(const char* transpose_b, int m, int n, int k, const float* a, int lda, const float* b, int ldb, float* c, int ldc) {
+    const float one = 1;
+    const float zero = 0;
+    sgemm_("N", transpose_b, &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
+}
+void gemm(const char* transpose_b, int m, int n, int k, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
+    const double one = 1;
+    const double zero = 0;
+    dgemm_("N", transpose_b, &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
+}
+
+void upper_of_gram(int k, int n, const float* g, float* c) {
+    const float one = 1;
+    const float zero = 0;
+    ssyrk_("U", "T", &k, &n, &one, g, &n, &zero, c, &k);
+}
+void upper_of_gram(int k, int n, const double* g, double* c) {
+    const double one = 1;
+    const double zero = 0;
+    dsyrk_("U", "T", &k, &n, &one, g, &n, &zero, c, &k);
+}
+
+// g^T g in double. Its products are summed in T where the tolerance is far above T's rounding, else in double.
+template <class T> std::vector<double> gram_of_samples(int n, int k, double tolerance, const std::vector<T>& g) {
+    const std::size_t elements = at(k) * at(k);
+    constexpr double far_above_rounding = 1e-4;
+    if (std::is_same_v<T, float> && tolerance < far_above_rounding) {
+        const std::vector<double> wide(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(at(n) * at(k)));
+        std::vector<double> product(elements);
+        upper_of_gram(k, n, wide.data(), product.data());
+        return product;
+    }
+    std::vector<T> product(elements);
+    upper_of_gram(k, n, g.data(), product.data());
+    return {product.begin(), product.end()};
+}
+
+// Orthonormal columns that span those of the pivoted Cholesky factor, in the samples' own order: k x rank, column major.
+std::vector<double> orthonormal_range(int k, double tolerance, std::vector<double>& gram, int& rank) {
+    double trace = 0;
+    for (std::int64_t t = 0; t < k; ++t) trace += gram[at(t * k + t)];
+    // Factoring ends when no pivot is larger than this: the k - r diagonal elements left sum to no more than the tolerance allows.
+    const double largest_pivot_left = tolerance * trace / k;
+    std::vector<int> pivots(at(k));
+    std::vector<double> work(at(2 * k));
+    int info = 0;
+    dpstrf_("U", &k, gram.data(), &k, pivots.data(), &rank, &largest_pivot_left, work.data(), &info);
+    // P^T K P = U^T U: row p of the factor (column p of U, first `rank` elements) belongs to sample pivots[p].
+    std::vector<double> range(at(k) * at(rank), 0.0);
+    for (std::int64_t p = 0; p < k; ++p) {
+        for (std::int64_t r = 0; r <= std::min<std::int64_t>(p, rank - 1); ++r) {
+            range[at(pivots[at(p)] - 1 + r * k)] = gram[at(r + p * k)];
+        }
+    }
+    std::vector<double> tau(at(rank));
+    const int lwork = std::max(1, 64 * rank);
+    work.resize(at(lwork));
+    dgeqrf_(&k, &rank, range.data(), &k, tau.data(), work.data(), &lwork, &info);
+    dorgqr_(&k, &rank, &rank, range.data(), &k, tau.data(), work.data(), &lwork, &info);
+    return range;
+}
+
+template <class T> std::int64_t compress_panel(std::int64_t n_columns, std::int64_t samples, double tolerance, std::vector<T>& g) {
+    const int n = base::narrow<int>(n_columns, "columns of a panel");
+    const int k = base::narrow<int>(samples, "samples of a panel");
+    auto gram = gram_of_samples(n, k, tolerance, g);
+    int rank = 0;
+    const auto range = orthonormal_range(k, tolerance, gram, rank);
+    if (rank >= k || rank == 0) return rank == 0 ? 0 : samples;
+    const std::vector<T> q(range.begin(), range.end());
+    thread_local std::vector<T> compressed;
+    compressed.resize(at(n_columns) * at(rank));
+    gemm("N", n, rank, k, g.data(), n, q.data(), k, compressed.data(), n);
+    std::swap(g, compressed);
+    return rank;
+}
+
+template <class T>
+void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
+              std::int64_t ldc) {
+    const auto narrow = [](std::int64_t value) { return base::narrow<int>(value, "extent of a product"); };
+    gemm("T", narrow(m), narrow(n), narrow(k), a, narrow(lda), b, narrow(ldb), c, narrow(ldc));
+}
+
+} // namespace
+
+void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
+                         std::int64_t ldb, float* c, std::int64_t ldc) {
+    multiply(m, n, k, a, lda, b, ldb, c, ldc);
+}
+void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
+                         std::int64_t ldb, double* c, std::int64_t ldc) {
+    multiply(m, n, k, a, lda, b, ldb, c, ldc);
+}
+
+std::int64_t compress(std::int64_t n, std::int64_t k, double tolerance, std::vector<float>& g) {
+    return compress_panel(n, k, tolerance, g);
+}
+std::int64_t compress(std::int64_t n, std::int64_t k, double tolerance, std::vector<double>& g) {
+    return compress_panel(n, k, tolerance, g);
+}
+
+} // namespace craton::linalg

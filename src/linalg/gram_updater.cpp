@@ -1,0 +1,407 @@
+#include <craton/linalg/gram_updater.hpp>
+
+#include "gram_kernels.hpp"
+
+#include <craton/base/error.hpp>
+#include <craton/base/timer.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+namespace craton::linalg {
+
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// A shipped panel is cut into messages of about this size by columns of the product.
+constexpr std::int64_t shipped_columns = 512;
+
+struct shipped_header {
+    std::int64_t samples = 0, rows = 0, cols = 0;
+};
+
+// The rate of the products that updates make: tall, 64 wide, k deep.
+template <class T> double measured_multiply_rate() {
+    static const double rate = [] {
+        constexpr std::int64_t m = 2048, n = 64, k = 96;
+        const std::vector<T> a(at(m * k), T{1});
+        std::vector<T> c(at(m * n));
+        double best = 0;
+        for (int repeat = 0; repeat < 4; ++repeat) {
+            const base::timer clock;
+            multiply_transposed(m, n, k, a.data(), m, a.data(), m, c.data(), m);
+            best = std::max(best, 2.0 * m * n * k / clock.seconds());
+        }
+        return best;
+    }();
+    return rate;
+}
+
+// Elements that lie in the upper triangle of a square or, on the average, in its part at one target.
+double elements(double rows, double cols, bool triangle) { return rows * cols * (triangle ? 0.5 : 1.0); }
+
+} // namespace
+
+double gram_cost_model::at_origin(double k, double rows, double cols, double bytes, bool triangle) const {
+    const double e = elements(rows, cols, triangle);
+    return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + e * bytes / wire_bytes_per_s;
+}
+
+double gram_cost_model::at_owner(double k, double rows, double cols, double bytes, bool triangle) const {
+    const double e = elements(rows, cols, triangle);
+    return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + (rows + cols) * k * bytes / wire_bytes_per_s;
+}
+
+double gram_cost_model::compression(double n, double k, double rank) const {
+    // The factor of a small k x k product and its orthonormal basis do not run at the rate of large products.
+    constexpr double small_problem_slowdown = 10;
+    return (n * k * k + 2 * n * k * rank + small_problem_slowdown * 4 * k * rank * rank) / multiply_flops_per_s;
+}
+
+double gram_cost_model::compression_saves(double n, double k, double rank) const {
+    return n * n * (k - rank) / multiply_flops_per_s;
+}
+
+// All panels of one update, weighted: n x k column major, column b of the panels contiguous over b (gram_kernels.hpp).
+template <class T> struct gram_updater<T>::stacked_panel {
+    std::int64_t n = 0, k = 0;
+    std::vector<T> values;
+};
+
+template <class T>
+gram_updater<T>::gram_updater(array::convergent_matrix<T>& matrix)
+    : matrix_(&matrix),
+      handler_(matrix.ranks().register_handler([this](const runtime::incoming_message& message) { multiply_shipped(message); })) {
+    const auto& layout = matrix.layout();
+    if (layout.rows.extent != layout.cols.extent || matrix.operation().kind() != array::merge_kind::add) {
+        matrix.ranks().unregister_handler(handler_);
+        throw user_error(fmt::format("update_gram: the matrix is {} x {}{}; allowed: square matrices of sums", layout.rows.extent,
+                                     layout.cols.extent,
+                                     matrix.operation().kind() == array::merge_kind::add ? "" : " and does not merge by adding"));
+    }
+    model_.multiply_flops_per_s = measured_multiply_rate<T>();
+    matrix.ranks().barrier();
+}
+
+template <class T> gram_updater<T>::~gram_updater() { matrix_->ranks().unregister_handler(handler_); }
+
+template <class T>
+gram_report gram_updater<T>::update(base::matrix_view<const T> panel, std::span<const std::int64_t> indices,
+                                    std::span<const T> weights, const gram_options& options) {
+    const weighted_panel<T> only{panel, weights};
+    return update(std::span(&only, 1), indices, options);
+}
+
+namespace {
+
+template <class T> void check_panel(const weighted_panel<T>& p, std::size_t columns) {
+    if (p.panel.cols != static_cast<std::int64_t>(columns) || (!p.weights.empty() && p.weights.size() != at(p.panel.rows))) {
+        throw user_error(
+            fmt::format("update_gram: the panel is {} x {} with {} weights and {} indices; allowed: one index per column and "
+                        "one weight per row, or no weights",
+                        p.panel.rows, p.panel.cols, p.weights.size(), columns));
+    }
+    for (std::size_t t = 0; t < p.weights.size(); ++t) {
+        if (!(p.weights[t] >= 0) || !std::isfinite(p.weights[t])) {
+            throw user_error(fmt::format("update_gram: weights[{}] = {}; allowed: finite, 0 or more", t, p.weights[t]));
+        }
+    }
+}
+
+void check_range(std::span<const std::int64_t> indices, std::int64_t extent) {
+    for (std::size_t a = 0; a < indices.size(); ++a) {
+        if (indices[a] < 0 || indices[a] >= extent) {
+            throw user_error(
+                fmt::format("update_gram: indices[{}] = {} is out of range; allowed: 0 to {}", a, indices[a], extent - 1));
+        }
+    }
+}
+
+} // namespace
+
+template <class T>
+gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, std::span<const std::int64_t> indices,
+                                    const gram_options& options) {
+    if (!(options.tolerance >= 0) || options.tolerance >= 1) {
+        throw user_error(fmt::format("update_gram: tolerance = {}; allowed: 0 (no compression) to below 1", options.tolerance));
+    }
+    check_range(indices, matrix_->layout().rows.extent);
+    stacked_panel g;
+    g.n = static_cast<std::int64_t>(indices.size());
+    for (const auto& p : panels) {
+        check_panel(p, indices.size());
+        g.k += p.panel.rows;
+    }
+    gram_report report;
+    report.samples = report.rank = g.k;
+    if (g.n == 0 || g.k == 0) return report;
+    g.values.resize(at(g.n * g.k));
+    T* to = g.values.data();
+    for (const auto& p : panels) {
+        for (std::int64_t t = 0; t < p.panel.rows; ++t, to += g.n) {
+            const T factor = p.weights.empty() ? T{1} : std::sqrt(p.weights[at(t)]);
+            const T* const row = p.panel.data + t * p.panel.row_stride;
+            for (std::int64_t b = 0; b < g.n; ++b) to[b] = factor * row[b * p.panel.col_stride];
+        }
+    }
+    if (options.tolerance > 0 &&
+        (options.always_compress || compression_pays(static_cast<double>(g.n), static_cast<double>(g.k)))) {
+        report.rank = compress(g.n, g.k, options.tolerance, g.values);
+        const double found = static_cast<double>(report.rank) / static_cast<double>(g.k);
+        rank_per_sample_.store(0.75 * rank_per_sample_.load() + 0.25 * found);
+        g.k = report.rank;
+        if (g.k == 0) return report; // a panel of zeros
+    }
+    add_product(g, indices, options, report);
+    return report;
+}
+
+template <class T> bool gram_updater<T>::compression_pays(double n, double k) const {
+    const double rank = k * rank_per_sample_.load();
+    return model_.compression_saves(n, k, rank) > model_.compression(n, k, rank);
+}
+
+namespace {
+
+// Which positions of a list one process owns, ascending in index, and those indices.
+struct owned_list {
+    std::vector<std::int64_t> indices;
+    std::vector<std::int32_t> positions;
+};
+
+std::vector<owned_list> deal_out(std::span<const std::int64_t> indices, const array::cyclic_dimension& dimension) {
+    std::vector<owned_list> lists(at(dimension.processes));
+    for (std::size_t b = 0; b < indices.size(); ++b) {
+        auto& list = lists[at(dimension.owner(indices[b]))];
+        list.indices.push_back(indices[b]);
+        list.positions.push_back(static_cast<std::int32_t>(b));
+    }
+    return lists;
+}
+
+} // namespace
+
+template <class T>
+void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::int64_t> indices, const gram_options& options,
+                                  gram_report& report) {
+    const auto& layout = matrix_->layout();
+    auto& world = matrix_->ranks();
+    bool all_here = true;
+    for (int target = 0; target < world.size(); ++target) all_here = all_here && world.shares_memory_with(target);
+    if (all_here || options.method == gram_method::at_origin) {
+        report.targets_at_origin = world.size();
+        return multiply_here(g, indices, indices, {}, {});
+    }
+    const auto rows = deal_out(indices, layout.rows);
+    const auto cols = deal_out(indices, layout.cols);
+    for (int target = 0; target < world.size(); ++target) {
+        const auto& r = rows[at(layout.process_row(target))];
+        const auto& c = cols[at(layout.process_col(target))];
+        if (r.indices.empty() || c.indices.empty()) continue;
+        const auto k = static_cast<double>(g.k);
+        const auto m = static_cast<double>(r.indices.size());
+        const auto n = static_cast<double>(c.indices.size());
+        const bool cheaper_there = model_.at_owner(k, m, n, sizeof(T), true) < model_.at_origin(k, m, n, sizeof(T), true);
+        if (!world.shares_memory_with(target) && (options.method == gram_method::at_owner || cheaper_there)) {
+            ship(target, g, r.indices, c.indices, r.positions, c.positions);
+            ++report.targets_at_owner;
+        } else {
+            multiply_here(g, r.indices, c.indices, r.positions, c.positions);
+            ++report.targets_at_origin;
+        }
+    }
+}
+
+namespace {
+
+// Columns of the panel that a tile asks for. Where they lie side by side they are used in place; else they are gathered, the rows of a tile once
+// for all the tiles of a target: their list begins where it began, or later.
+template <class T> class gathered_columns {
+  public:
+    gathered_columns(const T* values, std::int64_t leading_dimension, std::int64_t samples, std::span<const std::int32_t> through)
+        : values_(values), ld_(leading_dimension), k_(samples), through_(through) {}
+
+    struct columns {
+        const T* data;
+        std::int64_t ld;
+    };
+
+    [[nodiscard]] columns get(std::span<const std::int32_t> positions) {
+        if (side_by_side(positions)) return {values_ + place(positions.front()), ld_};
+        const std::int32_t* const begin = positions.data();
+        const std::int32_t* const end = begin + positions.size();
+        const bool known = list_ != nullptr && begin >= list_ && begin <= list_ + count_;
+        if (!known) {
+            list_ = begin;
+            count_ = 0;
+        }
+        if (gathered_.empty()) gathered_.resize(at(ld_ * k_));
+        const std::int64_t needed = end - list_;
+        for (std::int64_t t = 0; t < k_ && needed > count_; ++t) {
+            const T* const from = values_ + t * ld_;
+            T* const to = gathered_.data() + t * ld_;
+            for (std::int64_t a = count_; a < needed; ++a) to[a] = from[place(list_[a])];
+        }
+        count_ = std::max(count_, needed);
+        return {gathered_.data() + (begin - list_), ld_};
+    }
+
+  private:
+    [[nodiscard]] std::int64_t place(std::int32_t position) const { return through_.empty() ? position : through_[at(position)]; }
+    [[nodiscard]] bool side_by_side(std::span<const std::int32_t> positions) const {
+        for (std::size_t a = 1; a < positions.size(); ++a) {
+            if (place(positions[a]) != place(positions[a - 1]) + 1) return false;
+        }
+        return true;
+    }
+
+    const T* values_;
+    std::int64_t ld_, k_;
+    std::span<const std::int32_t> through_;
+    std::vector<T> gathered_;
+    const std::int32_t* list_ = nullptr; // what is gathered: list_[0 ... count_)
+    std::int64_t count_ = 0;
+};
+
+} // namespace
+
+template <class T>
+void gram_updater<T>::multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                                    std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions) {
+    gathered_columns<T> left(g.values.data(), g.n, g.k, row_positions);
+    gathered_columns<T> right(g.values.data(), g.n, g.k, col_positions);
+    const auto fill = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, T* to,
+                          std::int64_t stride) {
+        const auto a = left.get(tile_rows);
+        const auto b = right.get(tile_cols);
+        multiply_transposed(static_cast<std::int64_t>(tile_rows.size()), static_cast<std::int64_t>(tile_cols.size()), g.k, a.data,
+                            a.ld, b.data, b.ld, to, stride);
+    };
+    matrix_->update_tiles(fill, rows, cols, array::trapezoid::upper());
+}
+
+template <class T>
+void gram_updater<T>::ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows,
+                           std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
+                           std::span<const std::int32_t> col_positions) {
+    using runtime::payload_writer;
+    auto& world = matrix_->ranks();
+    const auto m = rows.size();
+    for (std::size_t first = 0; first < cols.size(); first += at(shipped_columns)) {
+        const std::size_t n = std::min(at(shipped_columns), cols.size() - first);
+        auto message = world.prepare(target, handler_,
+                                     payload_writer::padded<shipped_header>(1) + payload_writer::padded<std::int64_t>(m) +
+                                         payload_writer::padded<std::int64_t>(n) + payload_writer::padded<T>((m + n) * at(g.k)));
+        payload_writer out(message.payload());
+        out.value(shipped_header{g.k, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)});
+        out.array(rows);
+        out.array(cols.subspan(first, n));
+        T* to = out.claim<T>((m + n) * at(g.k));
+        const auto copy = [&](std::span<const std::int32_t> positions) {
+            for (std::int64_t t = 0; t < g.k; ++t) {
+                const T* const from = g.values.data() + t * g.n;
+                for (const auto p : positions) *to++ = from[p];
+            }
+        };
+        copy(row_positions);
+        copy(col_positions.subspan(first, n));
+        world.send(std::move(message));
+    }
+}
+
+template <class T> void gram_updater<T>::multiply_shipped(const runtime::incoming_message& message) {
+    runtime::payload_reader in(message.payload);
+    const auto header = in.value<shipped_header>();
+    const auto rows = in.array<std::int64_t>(at(header.rows));
+    const auto cols = in.array<std::int64_t>(at(header.cols));
+    const T* const left = in.array<T>(at((header.rows + header.cols) * header.samples)).data();
+    const T* const right = left + header.rows * header.samples;
+    gathered_columns<T> a(left, header.rows, header.samples, {});
+    gathered_columns<T> b(right, header.cols, header.samples, {});
+    const auto fill = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, T* to,
+                          std::int64_t stride) {
+        const auto x = a.get(tile_rows);
+        const auto y = b.get(tile_cols);
+        multiply_transposed(static_cast<std::int64_t>(tile_rows.size()), static_cast<std::int64_t>(tile_cols.size()),
+                            header.samples, x.data, x.ld, y.data, y.ld, to, stride);
+    };
+    matrix_->update_tiles(fill, rows, cols, array::trapezoid::upper()); // all of them are this rank's own
+}
+
+template <class T>
+void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial,
+                                       std::span<const std::int64_t> indices, std::span<const T> weights) {
+    const std::int64_t n_radial = radial.cols;
+    if (indices.size() != lateral.size() * at(n_radial)) {
+        throw user_error(
+            fmt::format("update_kronecker: {} lateral values, {} radial columns and {} indices; allowed: lateral * radial "
+                        "indices",
+                        lateral.size(), n_radial, indices.size()));
+    }
+    check_range(indices, matrix_->layout().rows.extent);
+    check_panel(weighted_panel<T>{radial, weights}, at(n_radial));
+    // radial^T W radial, small: n_radial x n_radial.
+    std::vector<T> scaled(at(n_radial * radial.rows));
+    for (std::int64_t t = 0; t < radial.rows; ++t) {
+        const T factor = weights.empty() ? T{1} : std::sqrt(weights[at(t)]);
+        for (std::int64_t i = 0; i < n_radial; ++i) {
+            scaled[at(i + t * n_radial)] = factor * radial.data[t * radial.row_stride + i * radial.col_stride];
+        }
+    }
+    std::vector<T> product(at(n_radial * n_radial));
+    multiply_transposed(n_radial, n_radial, radial.rows, scaled.data(), n_radial, scaled.data(), n_radial, product.data(),
+                        n_radial);
+
+    const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+        for (std::size_t b = 0; b < cols.size(); ++b, to += stride) {
+            const T* const column = product.data() + cols[b] % n_radial * n_radial;
+            const T factor = lateral[at(cols[b] / n_radial)];
+            // Positions come in stretches with the radial index fastest: one division per stretch.
+            for (std::size_t a = 0; a < rows.size();) {
+                const std::int64_t i = rows[a] % n_radial;
+                const T here = factor * lateral[at(rows[a] / n_radial)];
+                std::int64_t length = 1;
+                while (i + length < n_radial && a + at(length) < rows.size() && rows[a + at(length)] == rows[a] + length) ++length;
+                for (std::int64_t r = 0; r < length; ++r) to[a + at(r)] = here * column[i + r];
+                a += at(length);
+            }
+        }
+    };
+    matrix_->update_tiles(fill, indices, indices, array::trapezoid::upper());
+}
+
+template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int64_t k, const gram_options& options) const {
+    const auto& layout = matrix_->layout();
+    const auto columns = static_cast<double>(n);
+    const auto samples = static_cast<double>(k);
+    const double rank = options.tolerance > 0 ? samples * rank_per_sample_.load() : samples;
+    const bool compressed = options.tolerance > 0 && (options.always_compress || compression_pays(columns, samples));
+    const double m = columns / static_cast<double>(layout.rows.processes);
+    const double c = columns / static_cast<double>(layout.cols.processes);
+    const double multiplied = compressed ? rank : samples;
+    const double here = model_.at_origin(multiplied, m, c, sizeof(T), true);
+    const double there = model_.at_owner(multiplied, m, c, sizeof(T), true);
+    constexpr double ms = 1e3;
+    return fmt::format("update_gram of {} columns, {} samples, for one of {} targets ({:.0f} x {:.0f} of its columns):\n"
+                       "  rates: multiply {:.1f} GFLOP/s, merge {:.0f} million elements/s, wire {:.2f} GB/s\n"
+                       "  multiplied at the origin    {:8.2f} ms\n"
+                       "  multiplied at the owner     {:8.2f} ms\n"
+                       "  chosen: {} for ranks on other nodes (on this node always at the origin, merged in place)\n"
+                       "  compression to rank {:.0f} costs {:.2f} ms, saves {:.2f} ms: {}",
+                       n, k, layout.ranks(), m, c, model_.multiply_flops_per_s / 1e9, model_.merge_elements_per_s / 1e6,
+                       model_.wire_bytes_per_s / 1e9, ms * here, ms * there, there < here ? "at the owner" : "at the origin", rank,
+                       ms * model_.compression(columns, samples, rank), ms * model_.compression_saves(columns, samples, rank),
+                       options.tolerance == 0 ? "not asked for (tolerance 0)"
+                       : compressed           ? "done"
+                                              : "not worth it");
+}
+
+template class gram_updater<float>;
+template class gram_updater<double>;
+
+} // namespace craton::linalg

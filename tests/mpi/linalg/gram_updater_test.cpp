@@ -1,0 +1,262 @@
+// G^T W G added without being formed, against plain loops in double: every way of computing it, grid, delivery and index order.
+
+#include "../../expect_user_error.hpp"
+#include "../deliveries.hpp"
+
+#include <craton/linalg/gram_updater.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using array::convergent_matrix;
+using linalg::gram_method;
+using linalg::gram_updater;
+
+class gram_updater_test : public tests::every_delivery {};
+CRATON_FOR_EVERY_DELIVERY(gram_updater_test);
+
+constexpr std::int64_t extent = 150;
+
+std::vector<std::int64_t> all_indices() {
+    std::vector<std::int64_t> indices(extent);
+    std::iota(indices.begin(), indices.end(), 0);
+    return indices;
+}
+
+template <class T> struct datum {
+    std::int64_t k = 0;
+    std::vector<std::int64_t> indices;
+    std::vector<T> panel, weights; // row major
+    [[nodiscard]] base::matrix_view<const T> view() const {
+        return base::row_major(panel.data(), k, static_cast<std::int64_t>(indices.size()));
+    }
+};
+
+// Whole numbers, whose products are exact; weights are squares, whose roots are too.
+template <class T> datum<T> make_datum(int number) {
+    std::mt19937 random(static_cast<unsigned>(31 * number + 5));
+    datum<T> d;
+    d.k = std::uniform_int_distribution(1, 25)(random);
+    d.indices.resize(std::uniform_int_distribution<std::size_t>(1, 120)(random));
+    for (auto& i : d.indices) i = std::uniform_int_distribution<std::int64_t>(0, extent - 1)(random);
+    if (number % 3 != 0) {
+        const std::set<std::int64_t> sorted(d.indices.begin(), d.indices.end());
+        d.indices.assign(sorted.begin(), sorted.end());
+    }
+    d.panel.resize(static_cast<std::size_t>(d.k) * d.indices.size());
+    for (auto& v : d.panel) v = static_cast<T>(std::uniform_int_distribution(-3, 3)(random));
+    if (number % 2 == 0) {
+        for (std::int64_t t = 0; t < d.k; ++t) d.weights.push_back(static_cast<T>(t % 3 * (t % 3)));
+    }
+    return d;
+}
+
+template <class T> void add_reference(std::vector<T>& sum, const datum<T>& d) {
+    const std::size_t n = d.indices.size();
+    for (std::size_t a = 0; a < n; ++a) {
+        for (std::size_t b = 0; b < n; ++b) {
+            if (d.indices[a] > d.indices[b]) continue;
+            double product = 0;
+            for (std::int64_t t = 0; t < d.k; ++t) {
+                const auto row = static_cast<std::size_t>(t) * n;
+                const double weight = d.weights.empty() ? 1.0 : static_cast<double>(d.weights[static_cast<std::size_t>(t)]);
+                product += weight * static_cast<double>(d.panel[row + a]) * static_cast<double>(d.panel[row + b]);
+            }
+            sum[static_cast<std::size_t>(d.indices[a] * extent + d.indices[b])] += static_cast<T>(product);
+        }
+    }
+}
+
+constexpr int data_per_rank = 6;
+
+template <class T> void equals_plain_loops(runtime::world& world, gram_method method) {
+    for (int rows = 1; rows <= world.size(); ++rows) {
+        if (world.size() % rows != 0) continue;
+        for (const std::int64_t block : {7, 32}) {
+            convergent_matrix<T> matrix(world, extent, extent, block, block, {rows, world.size() / rows});
+            gram_updater<T> gram(matrix);
+            std::vector<T> expected(extent * extent, T{});
+            for (int number = 0; number < data_per_rank * world.size(); ++number) {
+                const auto d = make_datum<T>(number);
+                add_reference(expected, d);
+                if (number % world.size() != world.rank()) continue;
+                const auto report = gram.update(d.view(), d.indices, d.weights, {0, method});
+                EXPECT_EQ(report.rank, d.k);
+                if (method == gram_method::at_owner && report.targets_at_origin > 0 && report.targets_at_owner == 0) {
+                    // Only where every target that gets anything shares this rank's memory.
+                    for (const auto i : d.indices) {
+                        for (const auto j : d.indices) {
+                            ASSERT_TRUE(world.shares_memory_with(matrix.layout().owner(i, j)));
+                        }
+                    }
+                }
+            }
+            matrix.commit();
+            ASSERT_EQ(matrix.read_slice(all_indices(), all_indices()), expected) << rows << " process rows, block " << block;
+            world.quiesce();
+        }
+    }
+}
+
+TEST_P(gram_updater_test, float_automatic) { equals_plain_loops<float>(world(), gram_method::automatic); }
+TEST_P(gram_updater_test, float_at_origin) { equals_plain_loops<float>(world(), gram_method::at_origin); }
+TEST_P(gram_updater_test, float_at_owner) { equals_plain_loops<float>(world(), gram_method::at_owner); }
+TEST_P(gram_updater_test, double_automatic) { equals_plain_loops<double>(world(), gram_method::automatic); }
+TEST_P(gram_updater_test, double_at_owner) { equals_plain_loops<double>(world(), gram_method::at_owner); }
+
+TEST_P(gram_updater_test, stacked_panels_count_as_one) {
+    convergent_matrix<double> matrix(world(), extent, extent, 16, 16);
+    gram_updater<double> gram(matrix);
+    auto a = make_datum<double>(1);
+    auto b = a;
+    for (auto& v : b.panel) v = 2 - v;
+    b.weights.assign(static_cast<std::size_t>(b.k), 4.0);
+    const std::vector<linalg::weighted_panel<double>> panels{{a.view(), a.weights}, {b.view(), b.weights}};
+    const auto report = gram.update(panels, a.indices);
+    EXPECT_EQ(report.samples, a.k + b.k);
+    matrix.commit();
+    std::vector<double> expected(extent * extent, 0.0);
+    for (int rank = 0; rank < world().size(); ++rank) {
+        add_reference(expected, a);
+        add_reference(expected, b);
+    }
+    EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+    world().quiesce();
+}
+
+// A panel of rank 6 in 40 samples, with a little noise below the tolerance.
+TEST_P(gram_updater_test, compression_loses_no_more_than_it_may) {
+    constexpr std::int64_t k = 40, n = 120, rank = 6;
+    std::mt19937 random(12);
+    std::normal_distribution<double> normal;
+    std::vector<double> left(k * rank), right(rank * n), panel(k * n);
+    for (auto& v : left) v = normal(random);
+    for (auto& v : right) v = normal(random);
+    for (std::size_t t = 0; t < k; ++t) {
+        for (std::size_t b = 0; b < n; ++b) {
+            for (std::size_t r = 0; r < rank; ++r) panel[t * n + b] += left[t * rank + r] * right[r * n + b];
+            panel[t * n + b] += 1e-6 * normal(random);
+        }
+    }
+    std::vector<std::int64_t> indices(n);
+    std::iota(indices.begin(), indices.end(), 11);
+    convergent_matrix<double> exact(world(), extent, extent, 16, 16);
+    convergent_matrix<double> compressed(world(), extent, extent, 16, 16);
+    gram_updater<double> gram_exact(exact);
+    gram_updater<double> gram_compressed(compressed);
+    for (const double tolerance : {1e-10, 1e-4}) {
+        exact.reset();
+        compressed.reset();
+        if (world().rank() == 0) {
+            gram_exact.update(base::row_major<const double>(panel.data(), k, n), indices);
+            const auto report =
+                gram_compressed.update(base::row_major<const double>(panel.data(), k, n), indices, {}, {tolerance, {}, true});
+            EXPECT_EQ(report.samples, k);
+            EXPECT_GE(report.rank, rank);
+            EXPECT_LE(report.rank, rank + 2);
+        }
+        exact.commit();
+        compressed.commit();
+        const auto a = exact.diagonal();
+        const auto b = compressed.diagonal();
+        const double trace = std::accumulate(a.begin(), a.end(), 0.0);
+        EXPECT_LE(trace - std::accumulate(b.begin(), b.end(), 0.0), tolerance * trace);
+        EXPECT_GE(trace - std::accumulate(b.begin(), b.end(), 0.0), -1e-12 * trace);
+        const auto whole = exact.read_slice(all_indices(), all_indices());
+        const auto approximate = compressed.read_slice(all_indices(), all_indices());
+        double largest = 0;
+        for (std::size_t e = 0; e < whole.size(); ++e) largest = std::max(largest, std::abs(whole[e] - approximate[e]));
+        EXPECT_LE(largest, tolerance * trace); // an element is no larger than the trace norm
+        world().quiesce();
+    }
+}
+
+TEST_P(gram_updater_test, kronecker_panels_are_not_expanded) {
+    constexpr std::int64_t n_radial = 5, k = 7;
+    const std::vector<double> lateral{1, -2, 3, 4};
+    std::vector<double> radial(k * n_radial);
+    for (std::size_t e = 0; e < radial.size(); ++e) radial[e] = static_cast<double>(e * 7 % 11) - 5;
+    const std::vector<double> weights{1, 4, 0, 1, 9, 1, 4};
+    datum<double> d;
+    d.k = k;
+    d.weights = weights;
+    for (const std::int64_t lateral_knot : {2, 9, 10, 25}) {
+        for (std::int64_t i = 0; i < n_radial; ++i) d.indices.push_back(lateral_knot * n_radial + i);
+    }
+    for (std::size_t t = 0; t < k; ++t) {
+        for (const double h : lateral) {
+            for (std::size_t i = 0; i < n_radial; ++i) d.panel.push_back(h * radial[t * n_radial + i]);
+        }
+    }
+    for (int rows = 1; rows <= world().size(); ++rows) {
+        if (world().size() % rows != 0) continue;
+        convergent_matrix<double> matrix(world(), extent, extent, 7, 7, {rows, world().size() / rows});
+        gram_updater<double> gram(matrix);
+        gram.update_kronecker(lateral, base::row_major<const double>(radial.data(), k, n_radial), d.indices, weights);
+        matrix.commit();
+        std::vector<double> expected(extent * extent, 0.0);
+        for (int rank = 0; rank < world().size(); ++rank) add_reference(expected, d);
+        ASSERT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+        world().quiesce();
+    }
+}
+
+TEST_P(gram_updater_test, threads_may_update_at_once) {
+    convergent_matrix<double> matrix(world(), extent, extent, 16, 16);
+    gram_updater<double> gram(matrix);
+    {
+        std::vector<std::jthread> team;
+        for (int thread = 0; thread < 3; ++thread) {
+            team.emplace_back([&, thread] {
+                for (int number = 0; number < 5; ++number) {
+                    const auto d = make_datum<double>(thread * 5 + number);
+                    gram.update(d.view(), d.indices, d.weights,
+                                {0, number % 2 == 0 ? gram_method::at_owner : gram_method::at_origin});
+                }
+            });
+        }
+    }
+    matrix.commit();
+    std::vector<double> expected(extent * extent, 0.0);
+    for (int number = 0; number < 15; ++number) {
+        for (int rank = 0; rank < world().size(); ++rank) add_reference(expected, make_datum<double>(number));
+    }
+    EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+    world().quiesce();
+}
+
+TEST_P(gram_updater_test, explains_itself_and_refuses_what_does_not_fit) {
+    using tests::expect_user_error;
+    convergent_matrix<float> matrix(world(), extent, extent, 16, 16);
+    gram_updater<float> gram(matrix);
+    EXPECT_NE(gram.explain(100, 10).find("not asked for (tolerance 0)"), std::string::npos);
+    EXPECT_NE(gram.explain(4060, 150, {1e-4, {}}).find("compression to rank 75"), std::string::npos);
+    const std::vector<float> panel(6, 1.0F);
+    const auto view = base::row_major<const float>(panel.data(), 2, 3);
+    const std::vector<std::int64_t> good{1, 2, 3}, two{1, 2}, outside{1, 2, 150};
+    const std::vector<float> negative{1.0F, -1.0F}, one{1.0F};
+    expect_user_error([&] { gram.update(view, two); }, "the panel is 2 x 3 with 0 weights and 2 indices; allowed");
+    expect_user_error([&] { gram.update(view, good, one); }, "with 1 weights and 3 indices; allowed");
+    expect_user_error([&] { gram.update(view, good, negative); }, "weights[1] = -1; allowed: finite, 0 or more");
+    expect_user_error([&] { gram.update(view, outside); }, "indices[2] = 150 is out of range; allowed: 0 to 149");
+    expect_user_error([&] { gram.update(view, good, {}, {1.5, {}}); }, "tolerance = 1.5; allowed: 0 (no compression) to below 1");
+    expect_user_error([&] { gram.update_kronecker(one, view, two); }, "1 lateral values, 3 radial columns and 2 indices");
+    matrix.commit();
+    for (const float v : matrix.local()) ASSERT_EQ(v, 0.0F);
+    convergent_matrix<float> least(world(), extent, extent, 16, 16, {}, array::merge<float>::minimum());
+    expect_user_error([&] { gram_updater<float> refused(least); }, "does not merge by adding; allowed: square matrices of sums");
+    world().barrier();
+}
+
+} // namespace
