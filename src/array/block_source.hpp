@@ -72,10 +72,13 @@ template <class T, class Fill> class tile_source_columns {
   public:
     explicit tile_source_columns(const Fill& fill) : fill_(fill) {}
 
-    // A tile of this size stays in a second-level cache between its making and its merging.
+    // Wide enough that a product spends its time multiplying, small enough that a tile is still in a cache when it is merged.
     [[nodiscard]] std::int64_t widest(const target_part& part) const {
-        constexpr std::int64_t elements = std::int64_t{768} * 1024 / static_cast<std::int64_t>(sizeof(T));
-        return std::clamp<std::int64_t>(elements / static_cast<std::int64_t>(part.rows->size()), 16, 64);
+        constexpr std::int64_t elements = std::int64_t{512} * 1024 / static_cast<std::int64_t>(sizeof(T));
+        constexpr std::int64_t narrowest = 8;
+        constexpr std::int64_t widest_of_all = 32;
+        const std::int64_t fitting = elements / static_cast<std::int64_t>(part.rows->size());
+        return std::clamp(fitting / narrowest * narrowest, narrowest, widest_of_all);
     }
 
     void prepare(const target_part& part, std::int64_t b, std::int64_t e) {

@@ -240,20 +240,19 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
     const std::int64_t columns = part.columns();
     const std::int64_t widest = fill.widest(part);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
+    std::int64_t ready = 0; // columns before it have been made ready
     for (std::int64_t b = 0; b < columns;) {
-        auto& lock = stripe(part.target, part.cols->local[at(b)]);
-        std::int64_t end = b + 1;
-        while (end < columns && end - b < widest && &stripe(part.target, part.cols->local[at(end)]) == &lock) ++end;
-        if (part.last[at(end - 1)] > part.first[at(b)]) {
-            fill.prepare(part, b, end);
-            const std::lock_guard guard(lock);
-            for (std::int64_t c = b; c < end; ++c) {
-                const T* const next = storage_column(std::min(c + 1, columns - 1));
-                merge_column(operation_, storage_column(c), fill.column(c) + part.first[at(c)], part.places, part.first[at(c)],
-                             part.last[at(c)], next);
-            }
+        if (b == ready) {
+            ready = b + std::min(widest, columns - b);
+            fill.prepare(part, b, ready);
         }
-        b = end;
+        auto& lock = stripe(part.target, part.cols->local[at(b)]);
+        const std::lock_guard guard(lock);
+        for (; b < ready && &stripe(part.target, part.cols->local[at(b)]) == &lock; ++b) {
+            const T* const next = storage_column(std::min(b + 1, columns - 1));
+            merge_column(operation_, storage_column(b), fill.column(b) + part.first[at(b)], part.places, part.first[at(b)],
+                         part.last[at(b)], next);
+        }
     }
 }
 

@@ -28,15 +28,15 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-void gemm(const char* transpose_b, int m, int n, int k, const float* a, int lda, const float* b, int ldb, float* c, int ldc) {
+void gemm(int m, int n, int k, const float* a, int lda, const float* b, int ldb, float* c, int ldc) {
     const float one = 1;
     const float zero = 0;
-    sgemm_("N", transpose_b, &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
+    sgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
 }
-void gemm(const char* transpose_b, int m, int n, int k, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
+void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
     const double one = 1;
     const double zero = 0;
-    dgemm_("N", transpose_b, &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
+    dgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
 }
 
 void upper_of_gram(int k, int n, const float* g, float* c) {
@@ -100,28 +100,12 @@ template <class T> std::int64_t compress_panel(std::int64_t n_columns, std::int6
     const std::vector<T> q(range.begin(), range.end());
     thread_local std::vector<T> compressed;
     compressed.resize(at(n_columns) * at(rank));
-    gemm("N", n, rank, k, g.data(), n, q.data(), k, compressed.data(), n);
+    gemm(n, rank, k, g.data(), n, q.data(), k, compressed.data(), n);
     std::swap(g, compressed);
     return rank;
 }
 
-template <class T>
-void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb, T* c,
-              std::int64_t ldc) {
-    const auto narrow = [](std::int64_t value) { return base::narrow<int>(value, "extent of a product"); };
-    gemm("T", narrow(m), narrow(n), narrow(k), a, narrow(lda), b, narrow(ldb), c, narrow(ldc));
-}
-
 } // namespace
-
-void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-                         std::int64_t ldb, float* c, std::int64_t ldc) {
-    multiply(m, n, k, a, lda, b, ldb, c, ldc);
-}
-void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-                         std::int64_t ldb, double* c, std::int64_t ldc) {
-    multiply(m, n, k, a, lda, b, ldb, c, ldc);
-}
 
 std::int64_t compress(std::int64_t n, std::int64_t k, double tolerance, std::vector<float>& g) {
     return compress_panel(n, k, tolerance, g);

@@ -7,12 +7,6 @@ namespace craton::linalg {
 
 // Panels are kept with the n columns of G contiguous: an n x k column-major array g with leading dimension n, g(b, t) = G[t, b].
 
-/// C = A B^T: C is m x n with leading dimension ldc, A is m x k (lda), B is n x k (ldb). 2 m n k flops.
-void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-                         std::int64_t ldb, float* c, std::int64_t ldc);
-void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-                         std::int64_t ldb, double* c, std::int64_t ldc);
-
 /// Replaces the n x k panel g by g Q, n x r, with orthonormal Q (k x r), such that trace(g g^T) - trace(g Q Q^T g^T), which is the trace norm of the
 /// difference of the two products, is at most tolerance * trace(g g^T). Returns r; leaves g as it was and returns k where r would not be
 /// smaller than k. Q spans the columns of a pivoted Cholesky factor of the k x k product g^T g (Higham 2002, 10.3): what the factor leaves out

@@ -1,6 +1,7 @@
 #include <craton/linalg/gram_updater.hpp>
 
 #include "gram_kernels.hpp"
+#include "panel_product.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/base/timer.hpp>
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -28,13 +30,15 @@ struct shipped_header {
 // The rate of the products that updates make: tall, 64 wide, k deep.
 template <class T> double measured_multiply_rate() {
     static const double rate = [] {
-        constexpr std::int64_t m = 2048, n = 64, k = 96;
-        const std::vector<T> a(at(m * k), T{1});
-        std::vector<T> c(at(m * n));
+        constexpr std::int64_t m = 2016, n = 64, k = 96;
+        const packed_panel<T> panel(m, k);
+        std::vector<std::int32_t> cols(at(n));
+        std::iota(cols.begin(), cols.end(), 0);
+        std::vector<T> tile(at(m * n));
         double best = 0;
         for (int repeat = 0; repeat < 4; ++repeat) {
             const base::timer clock;
-            multiply_transposed(m, n, k, a.data(), m, a.data(), m, c.data(), m);
+            multiply_tile<T>(panel, 0, m, panel, cols, tile.data(), m);
             best = std::max(best, 2.0 * m * n * k / clock.seconds());
         }
         return best;
@@ -67,10 +71,11 @@ double gram_cost_model::compression_saves(double n, double k, double rank) const
     return n * n * (k - rank) / multiply_flops_per_s;
 }
 
-// All panels of one update, weighted: n x k column major, column b of the panels contiguous over b (gram_kernels.hpp).
+// All panels of one update, weighted.
 template <class T> struct gram_updater<T>::stacked_panel {
     std::int64_t n = 0, k = 0;
-    std::vector<T> values;
+    std::vector<T> values; ///< n x k, the columns of G contiguous (gram_kernels.hpp)
+    packed_panel<T> packed{0, 0};
 };
 
 template <class T>
@@ -113,6 +118,24 @@ template <class T> void check_panel(const weighted_panel<T>& p, std::size_t colu
     }
 }
 
+// Panels one under the other, each row times the root of its weight: n x k, the columns of G contiguous.
+template <class T> std::vector<T> stack(std::span<const weighted_panel<T>> panels, std::int64_t n, std::int64_t k) {
+    std::vector<T> values(at(n * k));
+    T* to = values.data();
+    for (const auto& p : panels) {
+        for (std::int64_t t = 0; t < p.panel.rows; ++t, to += n) {
+            const T factor = p.weights.empty() ? T{1} : std::sqrt(p.weights[at(t)]);
+            const T* const row = p.panel.data + t * p.panel.row_stride;
+            if (p.panel.col_stride == 1) {
+                for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b];
+            } else {
+                for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b * p.panel.col_stride];
+            }
+        }
+    }
+    return values;
+}
+
 void check_range(std::span<const std::int64_t> indices, std::int64_t extent) {
     for (std::size_t a = 0; a < indices.size(); ++a) {
         if (indices[a] < 0 || indices[a] >= extent) {
@@ -140,15 +163,7 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
     gram_report report;
     report.samples = report.rank = g.k;
     if (g.n == 0 || g.k == 0) return report;
-    g.values.resize(at(g.n * g.k));
-    T* to = g.values.data();
-    for (const auto& p : panels) {
-        for (std::int64_t t = 0; t < p.panel.rows; ++t, to += g.n) {
-            const T factor = p.weights.empty() ? T{1} : std::sqrt(p.weights[at(t)]);
-            const T* const row = p.panel.data + t * p.panel.row_stride;
-            for (std::int64_t b = 0; b < g.n; ++b) to[b] = factor * row[b * p.panel.col_stride];
-        }
-    }
+    g.values = stack(panels, g.n, g.k);
     if (options.tolerance > 0 &&
         (options.always_compress || compression_pays(static_cast<double>(g.n), static_cast<double>(g.k)))) {
         report.rank = compress(g.n, g.k, options.tolerance, g.values);
@@ -157,6 +172,8 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
         g.k = report.rank;
         if (g.k == 0) return report; // a panel of zeros
     }
+    g.packed = packed_panel<T>(g.n, g.k);
+    g.packed.pack(g.values.data(), g.n, 0, g.n, 0);
     add_product(g, indices, options, report);
     return report;
 }
@@ -219,51 +236,61 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
 
 namespace {
 
-// Columns of the panel that a tile asks for. Where they lie side by side they are used in place; else they are gathered, the rows of a tile once
-// for all the tiles of a target: their list begins where it began, or later.
-template <class T> class gathered_columns {
+// Computes the tiles of one update. Rows that lie side by side in the panel are used in place; others are gathered into strips, once for all the
+// tiles of a target: the row list of a tile begins where that of the target's first tile began, or later.
+template <class T> class tile_products {
   public:
-    gathered_columns(const T* values, std::int64_t leading_dimension, std::int64_t samples, std::span<const std::int32_t> through)
-        : values_(values), ld_(leading_dimension), k_(samples), through_(through) {}
+    /// `rows_through`, `cols_through`: columns of the panels that the positions in the update's lists stand for (empty: the positions).
+    tile_products(const packed_panel<T>& left, std::span<const std::int32_t> rows_through, const packed_panel<T>& right,
+                  std::span<const std::int32_t> cols_through, std::int64_t most_rows)
+        : left_(left), right_(right), rows_through_(rows_through), cols_through_(cols_through), most_rows_(most_rows) {}
 
-    struct columns {
-        const T* data;
-        std::int64_t ld;
-    };
-
-    [[nodiscard]] columns get(std::span<const std::int32_t> positions) {
-        if (side_by_side(positions)) return {values_ + place(positions.front()), ld_};
-        const std::int32_t* const begin = positions.data();
-        const std::int32_t* const end = begin + positions.size();
-        const bool known = list_ != nullptr && begin >= list_ && begin <= list_ + count_;
-        if (!known) {
-            list_ = begin;
-            count_ = 0;
+    void operator()(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+        columns_.resize(cols.size());
+        std::ranges::transform(cols, columns_.begin(), [&](std::int32_t p) { return through(cols_through_, p); });
+        const auto count = static_cast<std::int64_t>(rows.size());
+        if (side_by_side(rows)) {
+            multiply_tile<T>(left_, through(rows_through_, rows.front()), count, right_, columns_, to, stride);
+        } else {
+            const std::int64_t first = gather(rows);
+            multiply_tile<T>(*gathered_, first, count, right_, columns_, to, stride);
         }
-        if (gathered_.empty()) gathered_.resize(at(ld_ * k_));
-        const std::int64_t needed = end - list_;
-        for (std::int64_t t = 0; t < k_ && needed > count_; ++t) {
-            const T* const from = values_ + t * ld_;
-            T* const to = gathered_.data() + t * ld_;
-            for (std::int64_t a = count_; a < needed; ++a) to[a] = from[place(list_[a])];
-        }
-        count_ = std::max(count_, needed);
-        return {gathered_.data() + (begin - list_), ld_};
     }
 
   private:
-    [[nodiscard]] std::int64_t place(std::int32_t position) const { return through_.empty() ? position : through_[at(position)]; }
-    [[nodiscard]] bool side_by_side(std::span<const std::int32_t> positions) const {
-        for (std::size_t a = 1; a < positions.size(); ++a) {
-            if (place(positions[a]) != place(positions[a - 1]) + 1) return false;
+    static std::int32_t through(std::span<const std::int32_t> list, std::int32_t position) {
+        return list.empty() ? position : list[at(position)];
+    }
+    [[nodiscard]] bool side_by_side(std::span<const std::int32_t> rows) const {
+        for (std::size_t a = 1; a < rows.size(); ++a) {
+            if (through(rows_through_, rows[a]) != through(rows_through_, rows[a - 1]) + 1) return false;
         }
         return true;
     }
+    // Returns where the rows begin among those gathered.
+    std::int64_t gather(std::span<const std::int32_t> rows) {
+        const std::int32_t* const begin = rows.data();
+        if (!gathered_) gathered_ = std::make_unique<packed_panel<T>>(most_rows_, left_.samples());
+        if (list_ == nullptr || begin < list_ || begin > list_ + count_) {
+            list_ = begin;
+            count_ = 0;
+        }
+        const std::int64_t needed = begin + rows.size() - list_;
+        if (needed > count_) {
+            wanted_.clear();
+            for (std::int64_t a = count_; a < needed; ++a) wanted_.push_back(through(rows_through_, list_[a]));
+            gathered_->gather(left_, wanted_, count_);
+            count_ = needed;
+        }
+        return begin - list_;
+    }
 
-    const T* values_;
-    std::int64_t ld_, k_;
-    std::span<const std::int32_t> through_;
-    std::vector<T> gathered_;
+    const packed_panel<T>& left_;
+    const packed_panel<T>& right_;
+    std::span<const std::int32_t> rows_through_, cols_through_;
+    std::int64_t most_rows_;
+    std::vector<std::int32_t> columns_, wanted_;
+    std::unique_ptr<packed_panel<T>> gathered_;
     const std::int32_t* list_ = nullptr; // what is gathered: list_[0 ... count_)
     std::int64_t count_ = 0;
 };
@@ -273,16 +300,8 @@ template <class T> class gathered_columns {
 template <class T>
 void gram_updater<T>::multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
                                     std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions) {
-    gathered_columns<T> left(g.values.data(), g.n, g.k, row_positions);
-    gathered_columns<T> right(g.values.data(), g.n, g.k, col_positions);
-    const auto fill = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, T* to,
-                          std::int64_t stride) {
-        const auto a = left.get(tile_rows);
-        const auto b = right.get(tile_cols);
-        multiply_transposed(static_cast<std::int64_t>(tile_rows.size()), static_cast<std::int64_t>(tile_cols.size()), g.k, a.data,
-                            a.ld, b.data, b.ld, to, stride);
-    };
-    matrix_->update_tiles(fill, rows, cols, array::trapezoid::upper());
+    tile_products<T> products(g.packed, row_positions, g.packed, col_positions, g.n);
+    matrix_->update_tiles(std::ref(products), rows, cols, array::trapezoid::upper());
 }
 
 template <class T>
@@ -321,16 +340,12 @@ template <class T> void gram_updater<T>::multiply_shipped(const runtime::incomin
     const auto cols = in.array<std::int64_t>(at(header.cols));
     const T* const left = in.array<T>(at((header.rows + header.cols) * header.samples)).data();
     const T* const right = left + header.rows * header.samples;
-    gathered_columns<T> a(left, header.rows, header.samples, {});
-    gathered_columns<T> b(right, header.cols, header.samples, {});
-    const auto fill = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, T* to,
-                          std::int64_t stride) {
-        const auto x = a.get(tile_rows);
-        const auto y = b.get(tile_cols);
-        multiply_transposed(static_cast<std::int64_t>(tile_rows.size()), static_cast<std::int64_t>(tile_cols.size()),
-                            header.samples, x.data, x.ld, y.data, y.ld, to, stride);
-    };
-    matrix_->update_tiles(fill, rows, cols, array::trapezoid::upper()); // all of them are this rank's own
+    packed_panel<T> packed_left(header.rows, header.samples);
+    packed_left.pack(left, header.rows, 0, header.rows, 0);
+    packed_panel<T> packed_right(header.cols, header.samples);
+    packed_right.pack(right, header.cols, 0, header.cols, 0);
+    tile_products<T> products(packed_left, {}, packed_right, {}, header.rows);
+    matrix_->update_tiles(std::ref(products), rows, cols, array::trapezoid::upper()); // all of them are this rank's own
 }
 
 template <class T>
@@ -346,16 +361,14 @@ void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_
     check_range(indices, matrix_->layout().rows.extent);
     check_panel(weighted_panel<T>{radial, weights}, at(n_radial));
     // radial^T W radial, small: n_radial x n_radial.
-    std::vector<T> scaled(at(n_radial * radial.rows));
-    for (std::int64_t t = 0; t < radial.rows; ++t) {
-        const T factor = weights.empty() ? T{1} : std::sqrt(weights[at(t)]);
-        for (std::int64_t i = 0; i < n_radial; ++i) {
-            scaled[at(i + t * n_radial)] = factor * radial.data[t * radial.row_stride + i * radial.col_stride];
-        }
-    }
+    const weighted_panel<T> only{radial, weights};
+    const auto values = stack<T>(std::span(&only, 1), n_radial, radial.rows);
+    packed_panel<T> packed(n_radial, radial.rows);
+    packed.pack(values.data(), n_radial, 0, n_radial, 0);
+    std::vector<std::int32_t> columns(at(n_radial));
+    std::iota(columns.begin(), columns.end(), 0);
     std::vector<T> product(at(n_radial * n_radial));
-    multiply_transposed(n_radial, n_radial, radial.rows, scaled.data(), n_radial, scaled.data(), n_radial, product.data(),
-                        n_radial);
+    multiply_tile<T>(packed, 0, n_radial, packed, columns, product.data(), n_radial);
 
     const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
         for (std::size_t b = 0; b < cols.size(); ++b, to += stride) {
