@@ -7,6 +7,7 @@
 #include <craton/comm/environment.hpp>
 #include <craton/io/hdf5_version.hpp>
 #include <craton/linalg/blas.hpp>
+#include <craton/linalg/blas_check.hpp>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -31,6 +32,27 @@ std::map<std::string, std::string> build_info() {
             {"hdf5", io::hdf5_version()}};
 }
 
+nb::dict blas_check() {
+    linalg::blas_report report;
+    {
+        const nb::gil_scoped_release release;
+        report = linalg::blas_check();
+    }
+    nb::dict result;
+    result["core"] = report.core;
+    result["units"] = report.units.name;
+    result["flops_per_cycle"] = report.units.float_flops_per_cycle;
+    result["clock_ghz"] = report.clock_ghz;
+    result["sgemm_gflops"] = report.float_gflops;
+    result["dgemm_gflops"] = report.double_gflops;
+    result["sgemm_peak"] = report.float_peak();
+    result["dgemm_peak"] = report.double_peak();
+    result["mistaken"] = report.mistaken();
+    result["slow"] = report.slow();
+    result["remedy"] = report.remedy();
+    return result;
+}
+
 } // namespace
 
 } // namespace craton::bindings
@@ -46,6 +68,8 @@ NB_MODULE(_craton, m) {
     m.def("blas_core", &craton::linalg::blas_core, "The processor OpenBLAS believes it runs on; 'unknown' for another BLAS.");
     m.def("set_blas_threads", &craton::linalg::set_blas_threads, nb::arg("threads"),
           "Threads the extension's BLAS uses per call (OpenBLAS only).");
+    m.def("blas_check", &blas_check,
+          "How the linked BLAS fits this processor: rates measured on one thread beside what its units can do.");
     m.def(
         "gemm_gflops",
         [](int n, bool single, int threads) {

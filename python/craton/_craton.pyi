@@ -5,7 +5,7 @@ says km; times are seconds. "Collective" means that every rank of the world must
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from mpi4py import MPI
@@ -29,6 +29,26 @@ def blas_core() -> str:
 
 def set_blas_threads(threads: int) -> None:
     """Threads the extension's BLAS uses per call (OpenBLAS; without effect on others)."""
+
+class _BlasReport(TypedDict):
+    """Rates and peaks are GFLOP/s of one thread."""
+
+    core: str
+    units: str
+    flops_per_cycle: int
+    clock_ghz: float
+    sgemm_gflops: float
+    dgemm_gflops: float
+    sgemm_peak: float
+    dgemm_peak: float
+    mistaken: bool
+    slow: bool
+    remedy: str
+
+def blas_check() -> _BlasReport:
+    """How the linked BLAS fits this processor: products measured on one thread, best of five, beside the peak of its vector
+    units (flops_per_cycle in single precision, half in double, at the measured clock). `mistaken`: OpenBLAS chose
+    kernels for narrower registers; `slow`: far below the peak, and then `remedy` says what to do. Not collective."""
 
 def gemm_gflops(n: int, single: bool = True, threads: int = 1) -> float:
     """Measured GEMM rate of the linked BLAS, best of several, in GFLOP/s. Not collective."""

@@ -20,24 +20,10 @@ from craton import _craton
 from craton._launch import mpiexec_command, usable_cores
 from craton.errors import UserError
 
-__all__ = ["Finding", "examine", "peak_gflops", "processor_flags", "show"]
+__all__ = ["Finding", "examine", "show"]
 
 Status = Literal["ok", "warn", "fail"]
 
-# what OpenBLAS falls back to when it does not know an Intel or AMD processor: no AVX
-ANCIENT_CORES = {
-    "prescott",
-    "northwood",
-    "katmai",
-    "coppermine",
-    "banias",
-    "core2",
-    "dunnington",
-    "penryn",
-    "nehalem",
-    "generic",
-    "atom",
-}
 GIB = 2.0**30
 
 
@@ -81,23 +67,6 @@ def show(findings: list[Finding]) -> None:
         advice = f"\n[bold]{escape(finding.advice)}[/bold]" if finding.advice else ""
         table.add_row(marks[finding.status], finding.name, escape(finding.value) + advice)
     make_console().print(table)
-
-
-def processor_flags() -> set[str]:
-    """Instruction sets as Linux names them; empty elsewhere."""
-    return set(_cpuinfo("flags").split())
-
-
-def peak_gflops(single: bool = True) -> tuple[float, str]:
-    """An estimate of one core's peak, and how it comes about: two multiply-add units as wide as the instruction set.
-
-    The frequency is the one that the kernel reports now, not the one under a vector load: a guide, not a limit.
-    """
-    flags = processor_flags()
-    bits, what = (512, "AVX-512") if "avx512f" in flags else (256, "AVX2") if {"avx2", "fma"} <= flags else (128, "SSE")
-    per_cycle = bits // (32 if single else 64) * (4 if bits > 128 else 2)
-    gigahertz = float(_cpuinfo("cpu MHz") or 0) / 1e3
-    return per_cycle * gigahertz, f"{what}, {per_cycle} flop/cycle at {gigahertz:.2f} GHz"
 
 
 def _python() -> Iterator[Finding]:
@@ -161,10 +130,8 @@ def _mpiexec() -> Iterator[Finding]:
 
 
 def _blas() -> Iterator[Finding]:
-    core = _craton.blas_core()
-    flags = processor_flags()
+    check = _craton.blas_check()
     wanted = craton.openblas_core()
-    misdetected = core.lower() in ANCIENT_CORES and ("avx2" in flags)
     asked = os.environ.get("OPENBLAS_CORETYPE")
     how = (
         f"OPENBLAS_CORETYPE={asked} of the environment"
@@ -174,25 +141,27 @@ def _blas() -> Iterator[Finding]:
         else "its own choice"
     )
     cure = (
-        f"OpenBLAS does not know this processor and runs slow kernels: export OPENBLAS_CORETYPE={wanted or 'Haswell'}"
+        f"OpenBLAS runs kernels for narrower registers than this processor's {check['units']}: "
+        f"export OPENBLAS_CORETYPE={wanted or 'Haswell'}"
     )
     yield Finding(
         "BLAS kernels",
-        "warn" if misdetected else "ok",
-        f"{core} ({how}; {craton.build_info().get('blas', '?')})",
-        cure if misdetected else "",
+        "warn" if check["mistaken"] else "ok",
+        f"{check['core']} ({how}; {craton.build_info().get('blas', '?')})",
+        cure if check["mistaken"] else "",
     )
-    for name, single in (("sgemm", True), ("dgemm", False)):
-        rate = _craton.gemm_gflops(1024, single=single, threads=1)
-        peak, why = peak_gflops(single)
-        share = rate / peak if peak else 1.0
-        slow = share < 0.25
-        advice = "far from what the processor can do: is the machine busy, or the BLAS the wrong one?" if slow else ""
+    per_cycle, clock = check["flops_per_cycle"], check["clock_ghz"]
+    rates = (
+        ("sgemm", check["sgemm_gflops"], check["sgemm_peak"], per_cycle),
+        ("dgemm", check["dgemm_gflops"], check["dgemm_peak"], per_cycle // 2),
+    )
+    for name, rate, peak, flops in rates:
         yield Finding(
             f"{name}, 1 thread",
-            "warn" if slow else "ok",
-            f"{rate:.0f} GFLOP/s, {share:.0%} of about {peak:.0f} ({why})",
-            advice,
+            "warn" if check["slow"] else "ok",
+            f"{rate:.0f} GFLOP/s, {rate / peak:.0%} of the {peak:.0f} that one core's {check['units']} units can do "
+            f"({flops} flop/cycle, {clock:.2f} GHz measured)",
+            check["remedy"],
         )
 
 

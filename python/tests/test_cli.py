@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -154,6 +155,12 @@ def test_doctor_notices_kernels_for_an_ancient_processor() -> None:
         pytest.skip("not linked against OpenBLAS")
     assert kernels["status"] == "warn"
     assert "export OPENBLAS_CORETYPE=" in kernels["advice"]
+    [sgemm] = [finding for finding in json.loads(done.stdout) if finding["name"] == "sgemm, 1 thread"]
+    assert re.search(
+        r"^\d+ GFLOP/s, \d+% of the \d+ that one core's .* units can do \(\d+ flop/cycle, ", sgemm["value"]
+    )
+    assert sgemm["status"] == "warn"
+    assert "export OPENBLAS_CORETYPE=" in sgemm["advice"]
 
 
 def test_two_mpi_libraries_in_one_process_are_refused() -> None:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ctime>
 #include <type_traits>
 #include <vector>
 
@@ -42,7 +43,20 @@ std::string blas_core() { return openblas_get_corename == nullptr ? "unknown" : 
 
 std::string blas_configuration() { return openblas_get_config == nullptr ? "unknown" : openblas_get_config(); }
 
-template <class T> double measured_gemm_gflops(int n) {
+namespace {
+
+double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double wall_seconds() {
+    static const base::timer since_the_first;
+    return since_the_first.seconds();
+}
+
+template <class T> double best_gemm_gflops(int n, double (*now)()) {
     const auto elements = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
     const std::vector<T> a(elements, T{1});
     const std::vector<T> b(elements, T{1});
@@ -51,19 +65,30 @@ template <class T> double measured_gemm_gflops(int n) {
     const T zero{0};
     double best = 0;
     for (int repeat = 0; repeat < 5; ++repeat) {
-        const base::timer clock;
+        const double start = now();
         if constexpr (std::is_same_v<T, float>) {
             sgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
         } else {
             dgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
         }
-        best = std::max(best, 2.0 * n * n * static_cast<double>(n) / clock.seconds() / 1e9);
+        best = std::max(best, 2.0 * n * n * static_cast<double>(n) / (now() - start) / 1e9);
     }
     return best;
 }
 
+} // namespace
+
+template <class T> double measured_gemm_gflops(int n) { return best_gemm_gflops<T>(n, &wall_seconds); }
+
+template <class T> double gemm_gflops_of_one_thread(int n) {
+    const blas_threads_scope one_thread(1);
+    return best_gemm_gflops<T>(n, &thread_seconds);
+}
+
 template double measured_gemm_gflops<float>(int);
 template double measured_gemm_gflops<double>(int);
+template double gemm_gflops_of_one_thread<float>(int);
+template double gemm_gflops_of_one_thread<double>(int);
 
 void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c) {
     const int order = base::narrow<int>(n, "order of a product");

@@ -1,86 +1,172 @@
 #include <craton/linalg/cholesky.hpp>
 
-#include "scalapack.hpp"
+#include "part.hpp"
+#include "replicated_column.hpp"
+#include "symmetric_parts.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 namespace craton::linalg {
 
 namespace {
 
-constexpr int one = 1;
-
-void factorise(int n, float* a, const descriptor& d, int& info) { pspotrf_("U", &n, a, &one, &one, d.data(), &info); }
-void factorise(int n, double* a, const descriptor& d, int& info) { pdpotrf_("U", &n, a, &one, &one, d.data(), &info); }
-
-void substitute(int n, const float* a, const descriptor& da, float* b, const descriptor& db, int& info) {
-    pspotrs_("U", &n, &one, a, &one, &one, da.data(), b, &one, &one, db.data(), &info);
-}
-void substitute(int n, const double* a, const descriptor& da, double* b, const descriptor& db, int& info) {
-    pdpotrs_("U", &n, &one, a, &one, &one, da.data(), b, &one, &one, db.data(), &info);
-}
-
-template <class T> array::convergent_matrix<T>& require_square(array::convergent_matrix<T>& matrix) {
-    const auto& layout = matrix.layout();
-    if (layout.rows.extent != layout.cols.extent || layout.rows.block != layout.cols.block) {
-        throw user_error(
-            fmt::format("Cholesky: the matrix is {} x {} in blocks of {} x {}; allowed: square matrices in square blocks",
-                        layout.rows.extent, layout.cols.extent, layout.rows.block, layout.cols.block));
-    }
-    matrix.ranks().barrier(); // polls, before BLACS and ScaLAPACK, which do not
+// Before BLACS and ScaLAPACK, which do not poll.
+template <class T> array::convergent_matrix<T>& polled(array::convergent_matrix<T>& matrix) {
+    matrix.ranks().barrier();
     return matrix;
 }
 
 } // namespace
 
 template <class T>
+cholesky<T>::cholesky(array::convergent_matrix<T>& storage, std::int64_t order, std::int64_t first, std::int64_t first_row)
+    : storage_(&polled(storage)), order_(order), first_(first), first_row_(first_row), context_(context_of(storage)) {
+    factorise();
+}
+
+template <class T>
 cholesky<T>::cholesky(array::convergent_matrix<T>& matrix)
-    : matrix_(&require_square(matrix)), context_(matrix.ranks().communicator(), static_cast<int>(matrix.layout().rows.processes),
-                                                 static_cast<int>(matrix.layout().cols.processes)) {
-    const auto& layout = matrix.layout();
-    const auto description = context_.descriptor(layout, matrix.ranks().rank());
-    int info = 0;
-    factorise(description[2], matrix.local().data(), description, info);
-    if (info > 0) {
+    : cholesky(require_square_blocks(matrix, "Cholesky"), matrix.layout().rows.extent, 0, matrix.layout().rows.extent) {}
+
+template <class T>
+cholesky<T>::cholesky(array::symmetric_matrix<T>& matrix)
+    : cholesky(matrix.packed(), matrix.order(), matrix.packing().first(), matrix.packing().first_row()) {}
+
+template <class T> void cholesky<T>::factorise() {
+    const symmetric_storage s{order_, first_, first_row_};
+    comm::agree(storage_->ranks().communicator(), describe_not_finite(s, *storage_, "Cholesky"));
+    const symmetric_parts<T> a(s, whole(context_, *storage_));
+    int minor = 0;
+    if (a.divided()) {
+        minor = potrf('L', a.a11);
+        if (minor == 0) {
+            trsm('L', 'L', 'N', a.a11, a.a12);
+            syrk('U', 'T', T{-1}, a.a12, a.a22);
+        }
+    }
+    if (minor == 0) {
+        minor = potrf('U', a.a22);
+        if (minor > 0) minor += a.a11.rows;
+    }
+    if (minor > 0) {
         throw user_error(
             fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
                         "positive; a stronger prior or a larger nugget makes it so",
-                        layout.rows.extent, info));
+                        order_, minor));
     }
-    if (info < 0) throw user_error(fmt::format("Cholesky: ScaLAPACK refused argument {}", -info));
+    if (minor < 0) throw user_error(fmt::format("Cholesky: ScaLAPACK refused argument {}", -minor));
 }
 
-template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs) const {
-    const auto& layout = matrix_->layout();
-    if (static_cast<std::int64_t>(rhs.size()) != layout.rows.extent) {
-        throw user_error(
-            fmt::format("Cholesky solve: the right-hand side has {} elements; allowed: {}", rhs.size(), layout.rows.extent));
+template <class T> void cholesky<T>::require_factor(const char* call) const {
+    if (content_ != content::factor) {
+        throw user_error(fmt::format("{}: the factor was overwritten by {}; allowed: before invert() and inverse_diagonal()", call,
+                                     content_ == content::inverse ? "the inverse" : "its inverse"));
     }
-    // The right-hand side is one column on the grid's first process column, its rows dealt like the matrix's.
-    const int me = matrix_->ranks().rank();
-    const array::block_cyclic column{layout.rows, {1, layout.cols.block, layout.cols.processes}};
-    const std::int64_t process_row = column.process_row(me);
-    const bool holds_part = column.process_col(me) == 0;
-    std::vector<T> part(static_cast<std::size_t>(column.leading_dimension(me)));
-    for (std::int64_t i = 0; holds_part && i < column.local_rows(me); ++i) {
-        part[static_cast<std::size_t>(i)] = static_cast<T>(rhs[static_cast<std::size_t>(column.rows.global(process_row, i))]);
-    }
-    matrix_->ranks().barrier(); // polls, before ScaLAPACK, which does not
-    const auto matrix_description = context_.descriptor(layout, me);
-    const auto column_description = context_.descriptor(column, me);
-    int info = 0;
-    substitute(matrix_description[2], matrix_->local().data(), matrix_description, part.data(), column_description, info);
-    if (info != 0) throw user_error(fmt::format("Cholesky solve: ScaLAPACK refused argument {}", -info));
+}
 
-    std::vector<double> solution(rhs.size(), 0.0);
-    for (std::int64_t i = 0; holds_part && i < column.local_rows(me); ++i) {
-        solution[static_cast<std::size_t>(column.rows.global(process_row, i))] =
-            static_cast<double>(part[static_cast<std::size_t>(i)]);
+namespace {
+
+template <class T> void substitute(const symmetric_parts<T>& a, const part<T>& b) {
+    const auto b1 = first_rows_of(a, b);
+    const auto b2 = second_rows_of(a, b);
+    // U^T y = b, then U x = y.
+    if (a.divided()) {
+        trsm('L', 'L', 'N', a.a11, b1);
+        gemm('T', 'N', T{-1}, a.a12, b1, T{1}, b2);
     }
-    matrix_->ranks().communicator().sum_in_place(std::span(solution));
-    return solution;
+    trsm('L', 'U', 'T', a.a22, b2);
+    trsm('L', 'U', 'N', a.a22, b2);
+    if (a.divided()) {
+        gemm('N', 'N', T{-1}, a.a12, b2, T{1}, b1);
+        trsm('L', 'L', 'T', a.a11, b1);
+    }
+}
+
+} // namespace
+
+template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs) const {
+    require_factor("Cholesky solve");
+    if (static_cast<std::int64_t>(rhs.size()) != order_) {
+        throw user_error(fmt::format("Cholesky solve: the right-hand side has {} elements; allowed: {}", rhs.size(), order_));
+    }
+    storage_->ranks().barrier(); // polls, before ScaLAPACK, which does not
+    replicated_column<T> column(context_, *storage_, rhs);
+    substitute(symmetric_parts<T>({order_, first_, first_row_}, whole(context_, *storage_)), column.whole());
+    return column.gather();
+}
+
+template <class T> void cholesky<T>::solve(array::convergent_matrix<T>& rhs) const {
+    require_factor("Cholesky solve");
+    const auto& layout = rhs.layout();
+    if (layout.rows.extent != order_) {
+        throw user_error(fmt::format("Cholesky solve: the right-hand sides have {} rows; allowed: {}", layout.rows.extent, order_));
+    }
+    require_same_grid(*storage_, rhs, "Cholesky solve");
+    storage_->ranks().barrier(); // polls, before ScaLAPACK, which does not
+    substitute(symmetric_parts<T>({order_, first_, first_row_}, whole(context_, *storage_)), whole(context_, rhs));
+    storage_->ranks().barrier();
+}
+
+template <class T> double cholesky<T>::log_determinant() const {
+    require_factor("Cholesky log_determinant");
+    double sum = 0;
+    symmetric_storage{order_, first_, first_row_}.for_each_run(*storage_, [&](const auto& run) {
+        const std::size_t k = run.mirrored ? 0 : run.rows.size() - 1; // the end that touches the diagonal
+        if (run.rows.empty() || run.i(k) != run.j(k)) return;
+        sum += 2 * std::log(static_cast<double>(run.values[k]));
+    });
+    storage_->ranks().barrier(); // polls, before a reduction that does not
+    storage_->ranks().communicator().sum_in_place(std::span(&sum, 1));
+    return sum;
+}
+
+template <class T> void cholesky<T>::invert_factor() {
+    // U^-1 = [V11, W; 0, V22] with V11 = L11^-T, V22 = U22^-1, W = -V11 U12 V22. A factor has no zero on its diagonal.
+    const symmetric_parts<T> a({order_, first_, first_row_}, whole(context_, *storage_));
+    static_cast<void>(trtri('U', a.a22));
+    if (a.divided()) {
+        static_cast<void>(trtri('L', a.a11));
+        trmm('L', 'L', 'T', T{-1}, a.a11, a.a12);
+        trmm('R', 'U', 'N', T{1}, a.a22, a.a12);
+    }
+    content_ = content::inverse_factor;
+}
+
+template <class T> std::vector<double> cholesky<T>::inverse_diagonal() {
+    storage_->ranks().barrier(); // polls, before ScaLAPACK and reductions, which do not
+    if (content_ == content::factor) invert_factor();
+    std::vector<double> diagonal(static_cast<std::size_t>(order_), 0.0);
+    symmetric_storage{order_, first_, first_row_}.for_each_run(*storage_, [&](const auto& run) {
+        for (std::size_t k = 0; k < run.rows.size(); ++k) {
+            const auto value = static_cast<double>(run.values[k]);
+            double& sum = diagonal[static_cast<std::size_t>(run.i(k))];
+            if (content_ == content::inverse_factor) sum += value * value;
+            if (content_ == content::inverse && run.i(k) == run.j(k)) sum = value;
+        }
+    });
+    storage_->ranks().communicator().sum_in_place(std::span(diagonal));
+    return diagonal;
+}
+
+template <class T> void cholesky<T>::invert() {
+    storage_->ranks().barrier(); // polls, before ScaLAPACK, which does not
+    if (content_ == content::inverse) return;
+    if (content_ == content::factor) invert_factor();
+    // A^-1 = [V11 V11^T + W W^T, W V22^T; ., V22 V22^T].
+    const symmetric_parts<T> a({order_, first_, first_row_}, whole(context_, *storage_));
+    if (a.divided()) {
+        lauum('L', a.a11);
+        syrk('L', 'N', T{1}, a.a12, a.a11);
+        trmm('R', 'U', 'T', T{1}, a.a22, a.a12);
+    }
+    lauum('U', a.a22);
+    content_ = content::inverse;
+    storage_->ranks().barrier(); // whoever reads next finds every rank's part done
 }
 
 template class cholesky<float>;

@@ -33,6 +33,12 @@ template <class T> [[nodiscard]] double measured_gemm_gflops(int n);
 extern template double measured_gemm_gflops<float>(int);
 extern template double measured_gemm_gflops<double>(int);
 
+/// The same for one thread, by the processor time that it got: what others do on this core meanwhile does not count.
+template <class T> [[nodiscard]] double gemm_gflops_of_one_thread(int n);
+
+extern template double gemm_gflops_of_one_thread<float>(int);
+extern template double gemm_gflops_of_one_thread<double>(int);
+
 /// C = A A^T, upper triangle of the column-major n x n matrix C only, from the column-major n x k matrix A (a row-major k x n panel).
 /// n (n + 1) k flops. Any thread.
 void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c);

@@ -11,7 +11,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +30,7 @@ double element(std::int64_t i, std::int64_t j) {
     return std::exp(-std::abs(static_cast<double>(i - j)) / 5.0) + (i == j ? 0.5 : 0.0);
 }
 
-template <class T> void add_reference_matrix(convergent_matrix<T>& matrix) {
-    const std::int64_t n = matrix.layout().rows.extent;
+template <class T, class Matrix> void add_elements(Matrix& matrix, std::int64_t n) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(n));
     std::iota(all.begin(), all.end(), 0);
     std::vector<T> block(static_cast<std::size_t>(n * n));
@@ -39,6 +40,8 @@ template <class T> void add_reference_matrix(convergent_matrix<T>& matrix) {
     if (matrix.ranks().rank() == 0) matrix.update_symmetric(base::row_major<const T>(block.data(), n, n), all);
     matrix.commit();
 }
+
+template <class T> void add_reference_matrix(convergent_matrix<T>& matrix) { add_elements<T>(matrix, matrix.layout().rows.extent); }
 
 double largest_residual(const std::vector<double>& x, const std::vector<double>& b) {
     double largest = 0;
@@ -94,6 +97,252 @@ TEST_P(cholesky_test, says_which_minor_is_not_positive) {
     if (world().rank() == 0) matrix.update_symmetric(base::row_major<const double>(&minus, 1, 1), at);
     matrix.commit();
     tests::expect_user_error([&] { const linalg::cholesky<double> factor(matrix); }, "leading minor of order 41");
+    world().quiesce();
+}
+
+// ------------------------------------------------------------------------------------------- upper-only storage, inverses
+
+struct sizes {
+    std::int64_t order, block;
+};
+constexpr sizes many_sizes[] = {{1, 1},   {7, 3},    {12, 3},   {60, 16}, {64, 16}, {96, 16},
+                                {80, 16}, {157, 16}, {150, 16}, {40, 64}, {90, 64}};
+
+constexpr sizes some_sizes[] = {{1, 1}, {37, 8}, {48, 8}, {40, 64}};
+
+bool deals_to_all(const sizes& s, array::process_grid grid) {
+    const array::symmetric_packing packing{s.order, s.block};
+    const auto blocks = [&](std::int64_t extent) { return (extent + s.block - 1) / s.block; };
+    return grid.rows <= blocks(s.order) && grid.cols <= blocks(packing.packed_cols());
+}
+
+// Runs action(size, grid) for every size on every grid that deals something to each process.
+template <class Action> void for_every_grid(runtime::world& world, std::span<const sizes> all, Action action) {
+    for (const auto& s : all) {
+        for (int r = 1; r <= world.size(); ++r) {
+            const array::process_grid grid{r, world.size() / r};
+            if (r * grid.cols != world.size() || !deals_to_all(s, grid)) continue;
+            action(s, grid); // quiesces before its matrices go
+        }
+    }
+}
+
+// A^-1 by Gauss-Jordan elimination without pivoting (A is positive definite), row major, and A's determinant.
+struct plain_inverse {
+    std::vector<double> elements;
+    double log_determinant = 0;
+    std::size_t n;
+
+    explicit plain_inverse(std::int64_t order) : n(static_cast<std::size_t>(order)) {
+        std::vector<double> a(n * n);
+        elements.assign(n * n, 0.0);
+        for (std::size_t i = 0; i < n; ++i) {
+            elements[i * n + i] = 1;
+            for (std::size_t j = 0; j < n; ++j) a[i * n + j] = element(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+        }
+        for (std::size_t k = 0; k < n; ++k) {
+            const double pivot = a[k * n + k];
+            log_determinant += std::log(pivot);
+            for (std::size_t j = 0; j < n; ++j) a[k * n + j] /= pivot;
+            for (std::size_t j = 0; j < n; ++j) elements[k * n + j] /= pivot;
+            for (std::size_t i = 0; i < n; ++i) {
+                const double factor = a[i * n + k];
+                if (i == k || factor == 0) continue;
+                for (std::size_t j = 0; j < n; ++j) a[i * n + j] -= factor * a[k * n + j];
+                for (std::size_t j = 0; j < n; ++j) elements[i * n + j] -= factor * elements[k * n + j];
+            }
+        }
+    }
+    [[nodiscard]] double operator()(std::int64_t i, std::int64_t j) const {
+        return elements[static_cast<std::size_t>(i) * n + static_cast<std::size_t>(j)];
+    }
+};
+
+std::vector<double> right_hand_side(std::int64_t n, double phase) {
+    std::vector<double> b(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::sin(static_cast<double>(i) + phase);
+    return b;
+}
+
+TEST_P(cholesky_test, upper_only_storage_gives_the_solution_of_full_storage) {
+    for_every_grid(world(), many_sizes, [&](const sizes& s, array::process_grid grid) {
+        array::symmetric_matrix<double> half(world(), s.order, s.block, grid);
+        convergent_matrix<double> full(world(), s.order, s.order, s.block, s.block, grid);
+        add_elements<double>(half, s.order);
+        add_elements<double>(full, s.order);
+        const linalg::cholesky<double> half_factor(half);
+        const linalg::cholesky<double> full_factor(full);
+        const auto b = right_hand_side(s.order, 0.5);
+        const auto x = half_factor.solve(b);
+        const auto y = full_factor.solve(b);
+        EXPECT_LT(largest_residual(x, b), 1e-12) << s.order << " in blocks of " << s.block;
+        for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-12);
+        // The factors are the same one.
+        std::vector<std::int64_t> all(static_cast<std::size_t>(s.order));
+        std::iota(all.begin(), all.end(), 0);
+        world().quiesce();
+        const auto u = half.read_slice(all, all);
+        const auto v = full.read_slice(all, all);
+        for (std::int64_t i = 0; i < s.order; ++i) {
+            for (std::int64_t j = i; j < s.order; ++j) {
+                const auto at = static_cast<std::size_t>(i * s.order + j);
+                ASSERT_NEAR(u[at], v[at], 1e-13) << i << ", " << j;
+            }
+        }
+        world().quiesce();
+    });
+}
+
+TEST_P(cholesky_test, upper_only_storage_solves_in_float) {
+    array::symmetric_matrix<float> matrix(world(), 157, 16);
+    add_elements<float>(matrix, 157);
+    const linalg::cholesky<float> factor(matrix);
+    const auto b = right_hand_side(157, 0.0);
+    EXPECT_LT(largest_residual(factor.solve(b), b), 2e-5);
+    EXPECT_THROW(static_cast<void>(factor.solve(std::vector<double>(158))), user_error);
+    world().quiesce();
+}
+
+TEST_P(cholesky_test, solves_for_many_columns_in_place) {
+    constexpr std::int64_t n = 90;
+    constexpr std::int64_t columns = 21;
+    array::symmetric_matrix<double> half(world(), n, 8);
+    convergent_matrix<double> full(world(), n, n, 8, 8);
+    add_elements<double>(half, n);
+    add_elements<double>(full, n);
+    std::vector<std::int64_t> rows(n);
+    std::vector<std::int64_t> cols(columns);
+    std::iota(rows.begin(), rows.end(), 0);
+    std::iota(cols.begin(), cols.end(), 0);
+    for (const bool packed : {true, false}) {
+        convergent_matrix<double> b(world(), n, columns, 7, 4); // other blocks than the matrix's
+        for (std::int64_t j = 0; j < columns; ++j) {
+            const auto column = right_hand_side(n, static_cast<double>(j));
+            if (world().rank() == 0) {
+                b.update(base::column_major<const double>(column.data(), n, 1, n), rows,
+                         std::span(cols).subspan(static_cast<std::size_t>(j), 1));
+            }
+        }
+        b.commit();
+        if (packed) {
+            linalg::cholesky<double>(half).solve(b);
+        } else {
+            linalg::cholesky<double>(full).solve(b);
+        }
+        const auto x = b.read_slice(rows, cols);
+        for (std::int64_t j = 0; j < columns; ++j) {
+            std::vector<double> column(n);
+            for (std::int64_t i = 0; i < n; ++i) column[static_cast<std::size_t>(i)] = x[static_cast<std::size_t>(i * columns + j)];
+            ASSERT_LT(largest_residual(column, right_hand_side(n, static_cast<double>(j))), 1e-12);
+        }
+        world().quiesce();
+    }
+    convergent_matrix<double> wrong(world(), n + 1, columns, 8, 4);
+    array::symmetric_matrix<double> again(world(), n, 8);
+    add_elements<double>(again, n);
+    const linalg::cholesky<double> factor(again);
+    tests::expect_user_error([&] { factor.solve(wrong); }, {"91 rows", "allowed: 90"});
+    if (world().size() > 1) {
+        convergent_matrix<double> elsewhere(world(), n, columns, 8, 4, {world().size(), 1});
+        tests::expect_user_error([&] { factor.solve(elsewhere); }, "process grids");
+    }
+    world().quiesce();
+}
+
+template <class T> void expect_inverse(runtime::world& world, double tolerance) {
+    for_every_grid(world, some_sizes, [&](const sizes& s, array::process_grid grid) {
+        const plain_inverse expected(s.order);
+        array::symmetric_matrix<T> half(world, s.order, s.block, grid);
+        convergent_matrix<T> full(world, s.order, s.order, s.block, s.block, grid);
+        add_elements<T>(half, s.order);
+        add_elements<T>(full, s.order);
+        const auto check = [&](auto& matrix, bool by_way_of_the_diagonal) {
+            linalg::cholesky<T> factor(matrix);
+            EXPECT_NEAR(factor.log_determinant(), expected.log_determinant, tolerance * static_cast<double>(s.order));
+            const auto expect_diagonal = [&] {
+                const auto diagonal = factor.inverse_diagonal();
+                ASSERT_EQ(static_cast<std::int64_t>(diagonal.size()), s.order);
+                for (std::int64_t i = 0; i < s.order; ++i)
+                    ASSERT_NEAR(diagonal[static_cast<std::size_t>(i)], expected(i, i), tolerance);
+            };
+            if (by_way_of_the_diagonal) expect_diagonal();
+            factor.invert();
+            factor.invert(); // changes nothing
+            expect_diagonal();
+            tests::expect_user_error([&] { static_cast<void>(factor.solve(std::vector<double>(expected.n))); },
+                                     "overwritten by the inverse");
+            std::vector<std::int64_t> all(expected.n);
+            std::iota(all.begin(), all.end(), 0);
+            const auto values = matrix.read_slice(all, all);
+            for (std::int64_t i = 0; i < s.order; ++i) {
+                for (std::int64_t j = i; j < s.order; ++j) {
+                    ASSERT_NEAR(values[static_cast<std::size_t>(i * s.order + j)], expected(i, j), tolerance) << i << ", " << j;
+                }
+            }
+            world.quiesce();
+        };
+        check(half, s.order % 2 == 0);
+        check(full, s.order % 2 == 1);
+    });
+}
+
+TEST_P(cholesky_test, inverts_in_either_storage) { expect_inverse<double>(world(), 1e-12); }
+TEST_P(cholesky_test, inverts_in_float) { expect_inverse<float>(world(), 2e-5); }
+
+TEST_P(cholesky_test, refuses_what_needs_the_factor_when_it_is_overwritten) {
+    convergent_matrix<double> matrix(world(), 40, 40, 8, 8);
+    add_elements<double>(matrix, 40);
+    linalg::cholesky<double> factor(matrix);
+    static_cast<void>(factor.inverse_diagonal());
+    tests::expect_user_error([&] { static_cast<void>(factor.log_determinant()); },
+                             {"log_determinant", "overwritten by its inverse"});
+    tests::expect_user_error([&] { factor.solve(matrix); }, {"solve", "overwritten by its inverse"});
+    world().quiesce();
+}
+
+TEST_P(cholesky_test, says_which_minor_is_not_positive_in_upper_only_storage) {
+    for (const std::int64_t at : {40, 0, 90, 99}) { // in A11 and in A22
+        array::symmetric_matrix<double> matrix(world(), 100, 16);
+        add_elements<double>(matrix, 100);
+        const double minus = -100;
+        if (world().rank() == 0) matrix.update_symmetric(base::row_major<const double>(&minus, 1, 1), std::span(&at, 1));
+        matrix.commit();
+        tests::expect_user_error([&] { const linalg::cholesky<double> factor(matrix); },
+                                 {"100 x 100", "leading minor of order " + std::to_string(at + 1)});
+        world().quiesce();
+    }
+}
+
+TEST_P(cholesky_test, refuses_elements_that_are_not_finite) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double infinite = std::numeric_limits<double>::infinity();
+    for (const bool in_first : {true, false}) {
+        const std::vector<std::int64_t> row{in_first ? 7 : 60};
+        const std::vector<std::int64_t> col{in_first ? 30 : 93};
+        array::symmetric_matrix<double> half(world(), 100, 16);
+        convergent_matrix<double> full(world(), 100, 100, 16, 16);
+        add_elements<double>(half, 100);
+        add_elements<double>(full, 100);
+        if (world().rank() == world().size() - 1) {
+            half.update(base::row_major<const double>(in_first ? &nan : &infinite, 1, 1), row, col);
+            full.update(base::row_major<const double>(in_first ? &nan : &infinite, 1, 1), row, col);
+        }
+        half.commit();
+        full.commit();
+        const std::string where = in_first ? "element (7, 30) of the matrix is nan" : "element (60, 93) of the matrix is inf";
+        tests::expect_user_error([&] { const linalg::cholesky<double> factor(half); }, {where, "finite"});
+        tests::expect_user_error([&] { const linalg::cholesky<double> factor(full); }, {where, "finite"});
+        world().quiesce();
+    }
+    // What the lower triangle holds is no matter.
+    convergent_matrix<double> full(world(), 50, 50, 16, 16);
+    add_elements<double>(full, 50);
+    const std::vector<std::int64_t> row{49};
+    const std::vector<std::int64_t> col{3};
+    if (world().rank() == 0) full.update(base::row_major<const double>(&nan, 1, 1), row, col);
+    full.commit();
+    const auto b = right_hand_side(50, 0.0);
+    EXPECT_LT(largest_residual(linalg::cholesky<double>(full).solve(b), b), 1e-12);
     world().quiesce();
 }
 
