@@ -3,6 +3,7 @@
 #include "assembly/comparison.hpp"
 #include "memory/memory.hpp"
 #include "overlap/overlap.hpp"
+#include "scaling/scaling.hpp"
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
@@ -42,6 +43,31 @@ nb::dict to_dict(const bench::comparison& found) {
 } // namespace
 
 void bind_bench(nb::module_& m) {
+    m.def(
+        "bench_update",
+        [](std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t number) {
+            auto update =
+                bench::make_update({matrix_side, update_side, static_cast<bench::unknown_order>(order), number + 1}, number);
+            const auto side = update.indices.size();
+            return nb::make_tuple(to_numpy(std::move(update.indices)), to_numpy(std::move(update.block), {side, side}));
+        },
+        nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("number"),
+        "One update of the assembly workload: its indices and its symmetric block.");
+    m.def(
+        "bench_expected_sum",
+        [](std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates) {
+            bench::update_pool pool({matrix_side, update_side, static_cast<bench::unknown_order>(order), updates});
+            return bench::expected_sum(pool.share(0, 1));
+        },
+        nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"),
+        "The weighted sum that every contender's matrix must have.");
+    m.def(
+        "bench_sum_of_matrix",
+        [](const input_2d<float>& transposed) {
+            if (transposed.shape(0) != transposed.shape(1)) throw user_error("bench_sum_of_matrix: the matrix is not square");
+            return bench::sum_of_matrix(transposed.data(), static_cast<std::int64_t>(transposed.shape(0)));
+        },
+        nb::arg("transposed"), "The weighted sum of a whole matrix, given as the C-contiguous transpose.");
     m.def(
         "bench_assembly",
         [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates, int repeats,
@@ -90,6 +116,18 @@ void bind_bench(nb::module_& m) {
         },
         nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("updates"), nb::arg("max_bytes_in_flight"),
         nb::arg("ranks_per_node"), "Collective: resident sets while all ranks add to rank 0.");
+    m.def(
+        "bench_scaling",
+        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, std::int64_t updates, int ranks,
+           int producers, double making_s, int by) {
+            const MPI_Comm native = communicator_of(comm);
+            if (by < 0 || by > 2) throw user_error("by is " + std::to_string(by) + "; allowed: 0 direct, 1 messages, 2 MPI-3 RMA");
+            const nb::gil_scoped_release release;
+            return bench::measure_scaling(
+                native, {matrix_side, update_side, updates, ranks, producers, making_s, static_cast<bench::applied_by>(by)});
+        },
+        nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("updates"), nb::arg("ranks"), nb::arg("producers"),
+        nb::arg("making_s"), nb::arg("by"), "Collective: the paper's synthetic benchmark on the first `ranks` ranks.");
 }
 
 } // namespace craton::bindings

@@ -241,7 +241,9 @@ def bench(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change a setting of the benchmark. May be given several times."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting of the benchmark. May be given several times."
+        ),
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what the benchmark does and what --set may change; run nothing.")
@@ -257,8 +259,8 @@ def bench(
 
     Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 --json assembly.json[/bold]
 
-    Each line of the table is a figure: its median and best over the repeats, the limit, their ratios, and what the ratio
-    of the bests must reach, where the project has promised something. Every result is checked in the run that is timed.
+    Each line of a table is a figure: its median and best over the repeats, what it is compared with, the ratios of the
+    medians and of the bests, and what the ratio of the bests must reach where the project has promised something.
     """
     from craton.bench import registry
 

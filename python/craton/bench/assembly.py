@@ -30,7 +30,7 @@ LOOPS = ("loop, own updates", "loop, own columns")
 @benchmark(
     "assembly",
     "symmetric updates of float32 matrices by direct delivery and by messages, MPI-3 RMA, replication",
-    limit="plain loop, 2 threads",
+    limit="plain loop",
     ranks=4,
     options={
         "cases": Option("8192:1024,8192:256,16384:1024", "matrix side : update side, comma separated"),
@@ -68,7 +68,7 @@ def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Meas
         f"N={case[0]} n={case[1]} order {case[2]}, mean run {found['mean_run']:.1f}, memcpy {_pair(found['memcpy_gb_s'])}, "
         f"triad {_pair(found['triad_gb_s'])} GB/s on 1 / 2 threads"
     )
-    unit = "M elements/s"
+    unit = "M/s"
     rates = {(each["name"], each["ranks"]): each for each in found["contenders"]}
     loop = max((rates[name, 1]["rates"] for name in LOOPS), key=statistics.median)
     for (name, ranks), each in rates.items():
@@ -76,7 +76,7 @@ def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Meas
         label = name if name in LOOPS else f"{name}, {ranks} ranks"
         note = each["note"]
         if each["processor_rates"]:
-            note = f"{max(each['processor_rates']):.0f} per processor second"
+            note = f"{max(each['processor_rates']):.0f} M per processor second"
         limits = loop if each["rates"] else ()
         yield Measurement(label, each["rates"], unit, limits, target=target, ranks=ranks, note=note, group=group)
     for name in ("direct", "messages"):
@@ -87,7 +87,7 @@ def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Meas
             yield Measurement(label, values, unit, two, "the same, 2 ranks", target, ranks=ranks, group=group)
     # an element is read with its update and written: 12 bytes
     triad = found["triad_gb_s"][1] * 1e3 / 12
-    yield Measurement("triad, 2 threads", [triad], unit, loop, ranks=1, note="12 bytes per element", group=group)
+    yield Measurement("triad, 2 threads", [triad], unit, loop, ranks=1, note="at 12 bytes per element", group=group)
 
 
 def _pair(values: Sequence[float]) -> str:

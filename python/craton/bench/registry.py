@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import itertools
 import json
 import pkgutil
 import platform
@@ -288,49 +289,62 @@ def show_help(chosen: Benchmark) -> None:
 
 
 def show_records(records: Sequence[Record]) -> None:
-    """The table for people."""
+    """The tables for people, one for each group of figures."""
     from rich.markup import escape
-    from rich.table import Table
 
     from craton.progress import make_console
 
+    console = make_console()
     first = records[0]
     most = max(record.ranks for record in records)
     repeats = max(record.repeats for record in records)
-    title = f"{most} ranks x {first.threads} threads, up to {repeats} repeats, {first.host}, {first.commit}"
-    table = Table(title=title, title_justify="left")
+    console.print(f"{most} ranks x {first.threads} threads, up to {repeats} repeats, {first.host}, {first.commit}")
+    for group, members in itertools.groupby(records, key=lambda record: record.group):
+        if group:
+            console.print(f"\n[bold]{escape(group)}[/bold]")
+        console.print(_table(list(members)))
+
+
+def _table(records: Sequence[Record]) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("measured", no_wrap=True)
-    for heading in ("median", "best", "limit", "median/limit", "best/best", "target", "spread"):
-        table.add_column(heading, justify="right")
-    for heading in ("unit", "limit is", "note"):
-        table.add_column(heading)
-    group = ""
+    for heading in ("median", "best"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("unit", no_wrap=True)
+    for heading in ("limit", "medians", "bests", "target", "spread"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("limit is", no_wrap=True)
+    noted = any(record.note for record in records)
+    if noted:
+        table.add_column("note", min_width=24)
     for record in records:
-        if record.group != group:
-            group = record.group
-            table.add_section()
-            table.add_row(group, style="bold")
-        sign = "<=" if record.less_is_better else ">="
-        target = "" if record.target is None else f"{sign} {record.target:g}"
+        target = "" if record.target is None else f"{'<=' if record.less_is_better else '>='} {record.target:g}"
         if record.reached is not None:
             target += " yes" if record.reached else " NO"
-        style = None if record.reached is not False else "red"
-        numbers = (
+        cells = [
+            record.name.removeprefix(f"{record.group}: "),
             _text(record.value),
             _text(record.best),
+            record.unit,
             _text(record.limit_value),
-            "" if record.ratio is None else f"{record.ratio:.3g}",
-            "" if record.ratio_of_bests is None else f"{record.ratio_of_bests:.3g}",
+            _text(record.ratio, 3),
+            _text(record.ratio_of_bests, 3),
             target,
             "" if record.spread is None else f"{record.spread:.0%}",
-        )
-        name = record.name.removeprefix(f"{group}: ")
-        table.add_row(name, *numbers, record.unit, record.limit_name, escape(record.note), style=style)
-    make_console().print(table)
+            record.limit_name,
+        ]
+        if noted:
+            cells.append(escape(record.note))
+        table.add_row(*cells, style="red" if record.reached is False else None)
+    return table
 
 
-def _text(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _text(value: float | None, digits: int = 4) -> str:
+    return "" if value is None else f"{value:.{digits}g}"
 
 
 def write_json(records: Sequence[Record], path: Path) -> None:
