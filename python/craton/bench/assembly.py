@@ -64,10 +64,7 @@ def assembly(run: Run) -> Iterator[Measurement]:
 
 def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Measurement]:
     """Every contender beside the faster loop, and many ranks beside two."""
-    group = (
-        f"N={case[0]} n={case[1]} order {case[2]}, mean run {found['mean_run']:.1f}, memcpy {_pair(found['memcpy_gb_s'])}, "
-        f"triad {_pair(found['triad_gb_s'])} GB/s on 1 / 2 threads"
-    )
+    group = f"N={case[0]} n={case[1]} order {case[2]}"
     unit = "M/s"
     rates = {(each["name"], each["ranks"]): each for each in found["contenders"]}
     loop = max((rates[name, 1]["rates"] for name in LOOPS), key=statistics.median)
@@ -87,7 +84,11 @@ def compared(found: dict[str, Any], case: tuple[int, int, int]) -> Iterator[Meas
             yield Measurement(label, values, unit, two, "the same, 2 ranks", target, ranks=ranks, group=group)
     # an element is read with its update and written: 12 bytes
     triad = found["triad_gb_s"][1] * 1e3 / 12
-    yield Measurement("triad, 2 threads", [triad], unit, loop, ranks=1, note="at 12 bytes per element", group=group)
+    machine = (
+        f"at 12 bytes per element; memcpy {_pair(found['memcpy_gb_s'])}, triad {_pair(found['triad_gb_s'])} GB/s on 1 / 2 "
+        f"threads; mean run of indices {found['mean_run']:.1f}"
+    )
+    yield Measurement("triad, 2 threads", [triad], unit, loop, ranks=1, note=machine, group=group)
 
 
 def _pair(values: Sequence[float]) -> str:

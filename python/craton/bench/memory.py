@@ -37,17 +37,14 @@ def memory(run: Run) -> Iterator[Measurement]:
     for name, ranks_per_node in DELIVERIES.items():
         run.say(f"memory, {name} ...")
         found = _craton.bench_memory(run.comm, o["N"], o["n"], o["updates"], o["bound"] * MIB, ranks_per_node)
-        group = (
-            f"{name}: bound {o['bound']} MiB, {o['updates']} updates of {o['n']} x {o['n']} of each rank, "
-            f"{max(found['seconds']):.2f} s"
-        )
+        group = f"{name}: bound {o['bound']} MiB, {o['updates']} updates of {o['n']} x {o['n']} of each rank"
         for rank in range(run.comm.size):
             mib = {key: values[rank] / MIB for key, values in found.items()}
             storage = mib["node storage" if name == "direct" else "own storage"]
             limit = storage + o["bound"] + SLACK_MIB
             note = (
                 f"in all {mib['peak']:.0f}, anonymous {mib['peak anonymous']:.0f}, shared {mib['peak shared']:.0f}; "
-                f"storage {storage:.0f}; in flight {mib['in flight']:.1f}"
+                f"storage {storage:.0f}; in flight {mib['in flight']:.1f}; {found['seconds'][rank]:.2f} s"
             )
             grown = mib["peak"] - mib["before"]
             yield Measurement(
