@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 
 #include "assembly/comparison.hpp"
+#include "gram/gram.hpp"
 #include "memory/memory.hpp"
 #include "overlap/overlap.hpp"
 #include "scaling/scaling.hpp"
@@ -106,6 +107,18 @@ void bind_bench(nb::module_& m) {
         nb::arg("comm"), nb::arg("busy_s"), nb::arg("updates"), nb::arg("update_side"), nb::arg("repeats"),
         nb::arg("ranks_per_node"), nb::arg("max_bytes_in_flight"),
         "Collective: update() towards a rank that computes and does not poll.");
+    m.def(
+        "bench_gram",
+        [](const nb::object& comm, std::int64_t cells, std::int64_t cells_touched, std::int64_t radial_splines,
+           std::int64_t samples, std::int64_t rank, double noise, double tolerance, int updates, int repeats, int ranks_per_node) {
+            const MPI_Comm native = communicator_of(comm);
+            const nb::gil_scoped_release release;
+            return bench::measure_gram(
+                native, {cells, cells_touched, radial_splines, samples, rank, noise, tolerance, updates, repeats, ranks_per_node});
+        },
+        nb::arg("comm"), nb::arg("cells"), nb::arg("cells_touched"), nb::arg("radial_splines"), nb::arg("samples"), nb::arg("rank"),
+        nb::arg("noise"), nb::arg("tolerance"), nb::arg("updates"), nb::arg("repeats"), nb::arg("ranks_per_node"),
+        "Collective: update_gram beside BLAS and update().");
     m.def(
         "bench_memory",
         [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int updates, std::size_t max_bytes_in_flight,

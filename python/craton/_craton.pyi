@@ -106,6 +106,19 @@ def bench_busy_target(
     ranks_per_node: int,
     max_bytes_in_flight: int,
 ) -> dict[str, list[float]]: ...
+def bench_gram(
+    comm: MPI.Comm,
+    cells: int,
+    cells_touched: int,
+    radial_splines: int,
+    samples: int,
+    rank: int,
+    noise: float,
+    tolerance: float,
+    updates: int,
+    repeats: int,
+    ranks_per_node: int,
+) -> dict[str, list[float]]: ...
 def bench_memory(
     comm: MPI.Comm, matrix_side: int, update_side: int, updates: int, max_bytes_in_flight: int, ranks_per_node: int
 ) -> dict[str, list[float]]: ...

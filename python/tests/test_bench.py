@@ -206,7 +206,7 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
     assert len(errors) == 1 and words in errors[0]
 
 
-@pytest.mark.parametrize("name", ["assembly", "memory", "overlap", "scaling"])
+@pytest.mark.parametrize("name", ["assembly", "gram", "memory", "overlap", "scaling"])
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
@@ -252,6 +252,17 @@ def test_overlap_measures_total_time_and_a_busy_target(tmp_path: Path) -> None:
         assert longest["value"] > 0 and longest["limit_value"] == 5.0
         # commit waits for the busy rank; the updates did not
         assert with_name(records, delivery, "until commit returned")["value"] > 0.15
+
+
+def test_gram_adds_the_product_within_its_tolerance(tmp_path: Path) -> None:
+    sizes = ("cells=40", "touched=20", "splines=10", "k=60", "rank=12", "updates=2")
+    records = records_of(tmp_path, "gram", "--repeats", 2, *(f"--set={text}" for text in sizes))
+    for delivery in ("direct", "messages"):
+        error = with_name(records, delivery, "error of the compressed")
+        assert error["reached"] is True and error["value"] <= 1.0
+        compressed = with_name(records, delivery, "update_gram, compressed")
+        assert compressed["target"] == 1.8 and compressed["limit_name"] == "ssyrk + update_symmetric"
+        assert with_name(records, delivery, "sgemm + update")["value"] > 0
 
 
 def test_memory_stays_within_its_bound(tmp_path: Path) -> None:
