@@ -56,7 +56,8 @@ def gram(run: Run) -> Iterator[Measurement]:
         group = f"{name}: n={o['touched'] * o['splines']}, k={o['k']}, rank {o['rank']}, N={o['cells'] * o['splines']}"
         for way in (STRONGEST, "sgemm + update", "update_gram", "update_gram, compressed"):
             compressed = way.endswith("compressed")
-            note = f"to {found['rank'][0]:.0f} of {o['k']} rows" if compressed else ""
+            note = f"{max(found[f'processor {way}']):.1f} per processor second"
+            note += f", {found['rank'][0]:.0f} of {o['k']} rows" if compressed else ""
             target = FASTER if compressed else None
             yield Measurement(way, found[way], "updates/s", found[STRONGEST], target=target, note=note, group=group)
         yield Measurement(

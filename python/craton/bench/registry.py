@@ -295,6 +295,8 @@ def show_records(records: Sequence[Record]) -> None:
     from craton.progress import make_console
 
     console = make_console()
+    if not console.is_terminal:
+        console.width = max(console.width, 180)  # a file has no edge to wrap at
     first = records[0]
     most = max(record.ranks for record in records)
     repeats = max(record.repeats for record in records)
