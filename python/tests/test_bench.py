@@ -242,6 +242,19 @@ def test_assembly_measures_every_contender(tmp_path: Path) -> None:
     assert with_name(records, "triad")["value"] > 0
 
 
+@pytest.mark.skipif("Open MPI" not in _craton.mpi_library_version(), reason="switches off windows as Open MPI allows")
+def test_without_mpi_windows_the_rma_version_says_so_and_the_others_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_osc", "^sm,rdma,pt2pt,ucx,monitoring,portals4")
+    sizes = (f"cases={N}:{n}", "updates=4", "orders=0")
+    records = records_of(tmp_path, "assembly", "--ranks", 2, "--repeats", 1, *(f"--set={text}" for text in sizes))
+    rma = ending_with(records, ": MPI-3 RMA, 2 ranks")
+    assert rma["value"] is None and rma["note"].startswith("MPI windows do not work here: MPI_Win_allocate says ")
+    for name in ("direct", "messages", "replicated"):
+        assert ending_with(records, f": {name}, 2 ranks")["value"] > 0
+
+
 def test_overlap_measures_total_time_and_a_busy_target(tmp_path: Path) -> None:
     settings = [f"--set={text}" for text in ("N=1024", "n=128", "periods=3", "period=0.02", "busy=0.2")]
     records = records_of(tmp_path, "overlap", "--repeats", 2, *settings)
