@@ -14,9 +14,9 @@ CTEST_ARGS ?=
 
 BIN := .venv/bin
 # Everything that the extension module is made of, and the commit that it names.
-EXTENSION_SOURCES := $(shell find src include cmake python/bindings -type f) CMakeLists.txt pyproject.toml \
+EXTENSION_SOURCES := $(shell find src include cmake benchmarks python/bindings -type f) CMakeLists.txt pyproject.toml \
     $(wildcard .git/HEAD .git/logs/HEAD)
-FORMATTED := $(shell find include src tests python/bindings -name '*.hpp' -o -name '*.cpp')
+FORMATTED := $(shell find include src benchmarks tests python/bindings -name '*.hpp' -o -name '*.cpp')
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 

@@ -180,7 +180,8 @@ class stage {
         each.members->alone([&] { each.what.reset(); });
     }
 
-    // Ours and the loop in turn, since the machine's speed drifts; the first round warms up and is not kept.
+    // Ours and the loop in turn, since the machine's speed drifts; as many repeats of each, or the best of them would say nothing. The
+    // first round warms up and is not kept.
     void ours(comparison& found) {
         const std::int64_t side = options_.shape.matrix_side;
         std::vector<entry> entries;
@@ -199,7 +200,7 @@ class stage {
             const bool keep = round > 0;
             for (std::size_t at = 0; at < entries.size(); ++at) {
                 measure(entries[at], keep);
-                if (at % 2 == 0) loop_once(loop.get(), by_updates, by_columns, keep);
+                if (at == 0) loop_once(loop.get(), by_updates, by_columns, keep);
             }
         }
         for (auto& each : entries) {

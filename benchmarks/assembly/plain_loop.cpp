@@ -70,16 +70,6 @@ time_taken plain_loop::time(const update_list& updates, split how) {
     });
 }
 
-std::uint64_t plain_loop::sum() const {
-    std::uint64_t total = 0;
-    for (std::int64_t j = 0; j < side_; ++j) {
-        std::uint64_t column = 0;
-        for (std::int64_t i = 0; i < side_; ++i) {
-            column += weighted_sum::residue(elements_[static_cast<std::size_t>(i + j * side_)]) * weighted_sum::row_weight(i);
-        }
-        total += column * weighted_sum::column_weight(j);
-    }
-    return total;
-}
+std::uint64_t plain_loop::sum() const { return sum_of_matrix(elements_.get(), side_); }
 
 } // namespace craton::bench

@@ -141,6 +141,17 @@ double mean_run(const update_list& updates) {
     return runs == 0 ? 0.0 : static_cast<double>(indices) / static_cast<double>(runs);
 }
 
+std::uint64_t sum_of_matrix(const float* elements, std::int64_t side) {
+    std::uint64_t total = 0;
+    for (std::int64_t j = 0; j < side; ++j) {
+        std::uint64_t column = 0;
+        for (std::int64_t i = 0; i < side; ++i)
+            column += weighted_sum::residue(elements[i + j * side]) * weighted_sum::row_weight(i);
+        total += column * weighted_sum::column_weight(j);
+    }
+    return total;
+}
+
 std::uint64_t expected_sum(const update_list& updates) {
     std::uint64_t total = 0;
     for (const auto* update : updates) {

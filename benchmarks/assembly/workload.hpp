@@ -78,6 +78,9 @@ class weighted_sum {
     }
 };
 
+/// weighted_sum of a whole matrix in memory, side x side, column major.
+[[nodiscard]] std::uint64_t sum_of_matrix(const float* elements, std::int64_t side);
+
 /// What the updates contribute to weighted_sum: the upper triangles only, straight from the definition.
 [[nodiscard]] std::uint64_t expected_sum(const update_list& updates);
 

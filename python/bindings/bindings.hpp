@@ -18,6 +18,7 @@ void bind_runtime(nanobind::module_& m);
 void bind_array(nanobind::module_& m);
 void bind_tomography(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
+void bind_bench(nanobind::module_& m);
 
 /// Read-only C-contiguous input of one dimension.
 template <class T> using input_1d = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;

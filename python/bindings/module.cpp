@@ -84,4 +84,5 @@ NB_MODULE(_craton, m) {
     bind_array(m);
     bind_tomography(m);
     bind_assembly(m);
+    bind_bench(m);
 }

@@ -91,6 +91,68 @@ class Counter:
     def reset(self) -> None:
         """Collective."""
 
+# -------------------------------------------------------------------------------------------------------- benchmarks
+# What `craton bench` measures with; each is described in benchmarks/*/*.hpp. Collective over comm unless it has none.
+
+def bench_update(matrix_side: int, update_side: int, order: int, number: int) -> tuple[i64, f32]: ...
+def bench_expected_sum(matrix_side: int, update_side: int, order: int, updates: int) -> int: ...
+def bench_sum_of_matrix(transposed: f32) -> int: ...
+def bench_assembly(
+    comm: MPI.Comm,
+    matrix_side: int,
+    update_side: int,
+    order: int,
+    updates: int,
+    repeats: int,
+    ranks: list[int],
+    peers: bool,
+) -> dict[str, Any]: ...
+def bench_overlap(
+    comm: MPI.Comm,
+    matrix_side: int,
+    update_side: int,
+    periods: int,
+    period_s: float,
+    computing: float,
+    repeats: int,
+    ranks_per_node: int,
+) -> dict[str, list[float]]: ...
+def bench_busy_target(
+    comm: MPI.Comm,
+    busy_s: float,
+    updates: int,
+    update_side: int,
+    repeats: int,
+    ranks_per_node: int,
+    max_bytes_in_flight: int,
+) -> dict[str, list[float]]: ...
+def bench_gram(
+    comm: MPI.Comm,
+    cells: int,
+    cells_touched: int,
+    radial_splines: int,
+    samples: int,
+    rank: int,
+    noise: float,
+    tolerance: float,
+    updates: int,
+    repeats: int,
+    ranks_per_node: int,
+) -> dict[str, list[float]]: ...
+def bench_memory(
+    comm: MPI.Comm, matrix_side: int, update_side: int, updates: int, max_bytes_in_flight: int, ranks_per_node: int
+) -> dict[str, list[float]]: ...
+def bench_scaling(
+    comm: MPI.Comm,
+    matrix_side: int,
+    update_side: int,
+    updates: int,
+    ranks: int,
+    producers: int,
+    making_s: float,
+    by: int,
+) -> dict[str, list[float]]: ...
+
 # ------------------------------------------------------------------------------------------------------------ array
 
 class BlockCyclic:

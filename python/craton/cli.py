@@ -236,14 +236,31 @@ def bench(
         int, typer.Option(metavar="R", parser=_count, help="Measure so many times; the median counts.")
     ] = 5,
     json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the records there too.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the records there too; pictures go beside it."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting of the benchmark. May be given several times."
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what the benchmark does and what --set may change; run nothing.")
+    ] = False,
 ) -> None:
     """Measure, beside a limit of the machine that is measured in the same run.
 
     List them:    [bold]craton bench[/bold]
 
-    Run one:    [bold]craton bench assembly --ranks 2 --json assembly.json[/bold]
+    What one does and may be told:    [bold]craton bench assembly --explain[/bold]
+
+    Run one as it was meant, with its own number of ranks:    [bold]craton bench assembly[/bold]
+
+    Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 --json assembly.json[/bold]
+
+    Each line of a table is a figure: its median and best over the repeats, what it is compared with, the ratios of the
+    medians and of the bests, and what the ratio of the bests must reach where the project has promised something.
     """
     from craton.bench import registry
 
@@ -251,6 +268,10 @@ def bench(
         registry.show_list()
         return
     benchmark = registry.find(name)
+    if explain:
+        registry.show_help(benchmark)
+        return
+    benchmark.chosen(settings or [])
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise UserError(
             f"--json {json_file}: no such folder {json_file.absolute().parent}; allowed: a file in a folder that exists"
@@ -258,9 +279,11 @@ def bench(
     checked_ranks(ranks)
     if launched_size() is None:
         # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
-        _launch(ranks or 1, ranks_per_node, None, threads)
+        _launch(ranks or benchmark.ranks, ranks_per_node, None, threads)
     comm = _communicator()
-    records = registry.measure(benchmark, comm, threads=threads, repeats=repeats, ranks_per_node=ranks_per_node or 0)
+    records = registry.measure(
+        benchmark, comm, threads, repeats, ranks_per_node or 0, settings=settings or [], output=json_file
+    )
     if comm.rank == 0:
         registry.show_records(records)
         if json_file is not None:

@@ -17,16 +17,25 @@ import pytest
 RECORD_KEYS = {
     "name",
     "value",
+    "best",
     "unit",
     "limit_name",
     "limit_value",
+    "limit_best",
     "ratio",
+    "ratio_of_bests",
+    "target",
+    "reached",
+    "less_is_better",
     "ranks",
     "threads",
     "repeats",
     "spread",
     "host",
     "commit",
+    "flags",
+    "note",
+    "group",
 }
 
 

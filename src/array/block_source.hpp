@@ -89,6 +89,7 @@ template <class T, class Fill> class tile_source_columns {
         thread_local std::vector<T> tile;
         if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
         tile_ = tile.data();
+        if (stride_ == 0) return; // the triangle ends before these columns
         fill_(std::span(part.rows->position).subspan(at(lowest_), at(stride_)),
               std::span(part.cols->position).subspan(at(b), at(e - b)), tile.data(), stride_);
     }

@@ -4,6 +4,7 @@
 #include "scatter_kernels.hpp"
 #include "update_plan.hpp"
 
+#include <craton/array/update_times.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
@@ -222,7 +223,10 @@ template <class Fill>
 void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
                                         const trapezoid& taken, bool same_indices) {
     const plan_lease plan;
-    plan->make(layout_, rows, cols, taken, same_indices);
+    {
+        const timed_phase timed(update_phase::binning);
+        plan->make(layout_, rows, cols, taken, same_indices);
+    }
     for (const int target : plan->targets()) {
         const target_part part = plan->part(target);
         if (T* const base = storage(target); base != nullptr) {
@@ -247,7 +251,12 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
             fill.prepare(part, b, ready);
         }
         auto& lock = stripe(part.target, part.cols->local[at(b)]);
-        const std::lock_guard guard(lock);
+        {
+            const timed_phase timed(update_phase::waiting);
+            lock.lock();
+        }
+        const std::lock_guard guard(lock, std::adopt_lock);
+        const timed_phase timed(update_phase::copying);
         for (; b < ready && &stripe(part.target, part.cols->local[at(b)]) == &lock; ++b) {
             const T* const next = storage_column(std::min(b + 1, columns - 1));
             merge_column(operation_, storage_column(b), fill.column(b) + part.first[at(b)], part.places, part.first[at(b)],
@@ -275,11 +284,15 @@ template <class T> template <class Fill> void convergent_matrix<T>::send_columns
             const std::int64_t lowest = part.first[at(b)];
             const std::int64_t rows = part.last[at(end - 1)] - lowest;
             const auto cols = at(end - b);
-            auto message = world_->prepare(part.target, update_handler_,
-                                           payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(at(rows)) +
-                                               payload_writer::padded<std::int32_t>(cols) +
-                                               (ragged ? 2 * payload_writer::padded<std::int32_t>(cols) : 0) +
-                                               payload_writer::padded<T>(at(elements)));
+            const std::size_t bytes = payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(at(rows)) +
+                                      payload_writer::padded<std::int32_t>(cols) +
+                                      (ragged ? 2 * payload_writer::padded<std::int32_t>(cols) : 0) +
+                                      payload_writer::padded<T>(at(elements));
+            auto message = [&] {
+                const timed_phase timed(update_phase::waiting);
+                return world_->prepare(part.target, update_handler_, bytes);
+            }();
+            const timed_phase timed(update_phase::copying);
             payload_writer out(message.payload());
             out.value(wire_header{static_cast<std::int32_t>(rows), static_cast<std::int32_t>(end - b), part.places.distinct ? 1 : 0,
                                   ragged ? 1 : 0, elements});
