@@ -131,7 +131,7 @@ int send_queue::complete() {
 
 bool send_queue::abandon() {
     if (comm::environment::running()) complete();
-    const bool any = !started_.empty();
+    const bool any = !departures_.empty() || !started_.empty();
     for (auto& one : departures_) keep_until_the_end(std::move(one.buffer));
     for (auto& one : started_) keep_until_the_end(std::move(one.what.buffer));
     departures_.clear();
