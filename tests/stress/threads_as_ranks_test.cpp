@@ -131,7 +131,9 @@ TEST_F(threads_as_ranks_test, handlers_exclude_one_another_whoever_polls) {
     pass_on = world_.register_handler([&](const runtime::incoming_message& message) {
         std::int64_t value = 0;
         std::memcpy(&value, message.payload.data(), sizeof(value));
-        ++executed;
+        const std::int64_t before = executed;
+        if (value % 4 == 0) std::this_thread::yield(); // another handler, were there one, would come in between
+        executed = before + 1;
         sum += value;
         if (value <= 0 || value % 3 != 0) return;
         auto next = world_.prepare(0, pass_on, 1024); // a handler may send
@@ -144,7 +146,7 @@ TEST_F(threads_as_ranks_test, handlers_exclude_one_another_whoever_polls) {
             auto message = world_.prepare(0, pass_on, 512 << (i % 5)); // waits for room, and polls
             std::memcpy(message.payload().data(), &i, sizeof(i));
             world_.send(std::move(message));
-            if (t == 0) world_.poll();
+            if (i % 2 == t % 2) world_.poll();
         }
     });
     world_.quiesce();
