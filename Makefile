@@ -16,7 +16,7 @@ BIN := .venv/bin
 # Everything that the extension module is made of, and the commit that it names.
 EXTENSION_SOURCES := $(shell find src include cmake benchmarks python/bindings -type f) CMakeLists.txt pyproject.toml \
     $(wildcard .git/HEAD .git/logs/HEAD)
-FORMATTED := $(shell find include src benchmarks tests python/bindings -name '*.hpp' -o -name '*.cpp')
+FORMATTED := $(shell find include src benchmarks tests examples python/bindings -name '*.hpp' -o -name '*.cpp')
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
@@ -42,11 +42,35 @@ long: build build/audit/build.ninja
 	cmake --build --preset audit
 	tools/run_tests "C++ (long)" ctest --preset long $(CTEST_ARGS) -- "Python (long)" $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
-## sanitize   the C++ tests under the address and undefined-behaviour sanitizers
+## sanitize   the C++ tests under the address, undefined-behaviour and thread sanitizers
 .PHONY: sanitize
-sanitize: build/asan-ubsan/build.ninja
+sanitize: build/asan-ubsan/build.ninja build/tsan/build.ninja
 	cmake --build --preset asan-ubsan
-	tools/run_tests "sanitizers" ctest --preset asan-ubsan $(CTEST_ARGS)
+	cmake --build --preset tsan
+	tools/run_tests "sanitizers" ctest --preset asan-ubsan $(CTEST_ARGS) -- "thread sanitizer" ctest --preset tsan $(CTEST_ARGS)
+
+## tsan       the thread sanitizer alone: what several threads of a rank share
+.PHONY: tsan
+tsan: build/tsan/build.ninja
+	cmake --build --preset tsan
+	tools/run_tests "thread sanitizer" ctest --preset tsan $(CTEST_ARGS)
+
+## mpich      the C++ storeys and their tests with MPICH (installs Debian's packages of it beside Open MPI's)
+.PHONY: mpich
+mpich:
+	tools/bootstrap --mpich
+	cmake --preset mpich
+	cmake --build --preset mpich
+	tools/run_tests "MPICH" ctest --preset mpich $(CTEST_ARGS)
+
+## two-hosts  the matrix's tests between two network namespaces over TCP, and the bandwidth beside iperf3's (as root)
+.PHONY: two-hosts
+two-hosts: build/audit/build.ninja
+	tools/bootstrap --two-hosts
+	cmake --build --preset audit
+	tools/two_hosts --check
+	tools/run_tests "two hosts" ctest --preset audit -L two_hosts $(CTEST_ARGS)
+	tools/two_hosts --bandwidth build/audit/tests/two_hosts/two_hosts_bandwidth
 
 ## lint       format and static checks of C++ and Python
 .PHONY: lint

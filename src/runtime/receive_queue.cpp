@@ -50,9 +50,11 @@ std::optional<receive_queue::arrival> receive_queue::take() {
     return first;
 }
 
-void receive_queue::abandon() {
+bool receive_queue::abandon() {
+    const bool any = !arrivals_.empty();
     for (auto& one : arrivals_) keep_until_the_end(std::move(one.buffer));
     arrivals_.clear();
+    return any;
 }
 
 } // namespace craton::runtime

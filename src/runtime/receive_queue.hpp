@@ -28,8 +28,8 @@ class receive_queue {
     [[nodiscard]] std::optional<arrival> take();
     /// True while a message is being received.
     [[nodiscard]] bool busy() const noexcept { return busy_.load(std::memory_order_relaxed); }
-    /// For teardown: receives that have not completed keep their buffers to the end of the process.
-    void abandon();
+    /// For teardown: receives that have not completed keep their buffers to the end of the process. True when there were any.
+    bool abandon();
 
   private:
     void start_more();

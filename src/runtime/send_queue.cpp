@@ -129,12 +129,14 @@ int send_queue::complete() {
     return static_cast<int>(places.size());
 }
 
-void send_queue::abandon() {
+bool send_queue::abandon() {
     if (comm::environment::running()) complete();
+    const bool any = !departures_.empty() || !started_.empty();
     for (auto& one : departures_) keep_until_the_end(std::move(one.buffer));
     for (auto& one : started_) keep_until_the_end(std::move(one.what.buffer));
     departures_.clear();
     started_.clear();
+    return any;
 }
 
 } // namespace craton::runtime

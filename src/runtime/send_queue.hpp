@@ -41,8 +41,8 @@ class send_queue {
 
     /// Hands back the buffers of sends that have completed; returns how many did.
     int complete();
-    /// For teardown: gives what has not completed to the end of the process.
-    void abandon();
+    /// For teardown: gives what has not completed to the end of the process. True when MPI still has some of it.
+    bool abandon();
 
     [[nodiscard]] std::size_t bytes_in_flight() const noexcept { return bytes_in_flight_.load(std::memory_order_acquire); }
     [[nodiscard]] std::size_t peak_bytes_in_flight() const noexcept { return peak_.load(std::memory_order_relaxed); }

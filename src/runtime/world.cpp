@@ -90,8 +90,9 @@ world::world(const comm::communicator& communicator, const world_options& option
 world::~world() {
     // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for receivers
     // that may never come would hang it, so the buffers are kept for MPI to the end of the process.
-    sends_->abandon();
-    receives_->abandon();
+    const bool sending = sends_->abandon();
+    const bool receiving = receives_->abandon();
+    if (sending || receiving) comm_.abandon(); // its number must not go to a communicator that would then receive these messages
 }
 
 handler_id world::register_handler(handler function) {

@@ -40,6 +40,10 @@ class communicator {
     /// For libraries that take an MPI communicator (HDF5, BLACS); do not free it.
     [[nodiscard]] MPI_Comm native() const noexcept { return comm_; }
 
+    /// Gives the communicator up without freeing it. For one on which a message is still under way at a teardown: MPICH hands the number of
+    /// a freed communicator to the next one, which would then receive that message. Not collective, local.
+    void abandon() noexcept { comm_ = MPI_COMM_NULL; }
+
     /// Ranks of one colour form a communicator, in the order of their ranks here.
     [[nodiscard]] communicator split(int colour) const;
     /// Ranks that can share memory form a communicator.

@@ -2,6 +2,7 @@
 #include "../deliveries.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/comm/environment.hpp>
 #include <craton/io/matrix_file.hpp>
 
 #include <gtest/gtest.h>
@@ -143,6 +144,10 @@ TEST_F(matrix_file_test, save_refuses_on_every_rank_and_keeps_what_was_there) {
 
 TEST_F(matrix_file_test, a_write_that_fails_on_one_rank_keeps_the_file_before) {
     if (communicator_.size() == 1) GTEST_SKIP() << "needs a rank that fails beside one that does not";
+    if (comm::environment::library_version().starts_with("MPICH")) {
+        // docs/mpi.md: the rank that failed leaves the collective write early, and the others wait for it inside HDF5.
+        GTEST_SKIP() << "HDF5 1.10 over MPICH's ROMIO does not return on the other ranks when one rank's write fails";
+    }
     convergent_matrix<float> matrix(world_, 600, 600, 16, 16);
     fill(matrix);
     io::save_matrix(matrix, path("kept.h5"), "hessian");

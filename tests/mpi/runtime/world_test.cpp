@@ -40,7 +40,9 @@ TEST_P(world_test, knows_its_node) {
     if (GetParam() == 1) {
         EXPECT_EQ(node.count, world().size());
     }
-    if (GetParam() == 2) {
+    // Otherwise the ranks may be on several machines (tools/two_hosts), whose nodes are not the ones expected here.
+    const bool one_machine = world().communicator().split_shared_memory().size() == world().size();
+    if (GetParam() == 2 && one_machine) {
         EXPECT_EQ(node.count, (world().size() + 1) / 2);
         const int neighbour = world().rank() ^ 1;
         if (neighbour < world().size()) {
