@@ -1,6 +1,7 @@
 #include <craton/runtime/world.hpp>
 
 #include "buffer_pool.hpp"
+#include "doorbell.hpp"
 #include "receive_queue.hpp"
 #include "send_queue.hpp"
 
@@ -75,9 +76,9 @@ void require_running_mpi(const char* call) {
 world::world(const comm::communicator& communicator, const world_options& options)
     : comm_(comm::communicator::duplicate(require_thread_multiple(communicator).native())),
       node_(make_node(comm_, ranks_per_node_setting(options.ranks_per_node))),
-      pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))),
-      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, options.max_bytes_in_flight)),
-      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_)) {
+      pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))), bell_(std::make_unique<doorbell>(comm_)),
+      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, options.max_bytes_in_flight)),
+      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)) {
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
     const handler_id id = register_handler([this](const incoming_message& message) {
         const std::lock_guard lock(replies_mutex_);
@@ -143,10 +144,14 @@ void world::send(outgoing_message message) {
         const std::lock_guard lock(own_mutex_);
         own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
         any_own_.store(true, std::memory_order_release);
+        bell_->ring(rank()); // a progress thread
     } else if (message.bytes_ <= send_queue::small_record_bytes) {
         sends_->append(message.target_, message.buffer_.first(padded_record(message.bytes_)));
     } else {
         sends_->start(message.target_, std::move(message.buffer_), padded_record(message.bytes_));
+        // MPI moves long messages only while it is looked after; and buffers that return early are still in the cache.
+        if (inside_handler) return;
+        if (const std::unique_lock progress(progress_, std::try_to_lock); progress.owns_lock()) sends_->complete();
     }
 }
 
@@ -263,6 +268,19 @@ int world::poll() {
     if (executed > 0) sends_->flush_idle(); // what handlers have sent
     return executed;
 }
+
+bool world::wait_for_arrivals(std::chrono::microseconds at_most) {
+    // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
+    constexpr std::chrono::microseconds unreachable{90};
+    const auto ticket = bell_->about_to_sleep();
+    if (poll() > 0) {
+        bell_->stay_awake();
+        return true;
+    }
+    return bell_->sleep(ticket, bell_->reaches_all() ? at_most : std::min(at_most, unreachable));
+}
+
+void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 bool world::busy() const noexcept {
     return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed);
