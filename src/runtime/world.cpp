@@ -1,6 +1,7 @@
 #include <craton/runtime/world.hpp>
 
 #include "buffer_pool.hpp"
+#include "copy_engine.hpp"
 #include "doorbell.hpp"
 #include "receive_queue.hpp"
 #include "send_queue.hpp"
@@ -35,6 +36,15 @@ constexpr int most_looks_at_the_end = 1000;
 
 // Of all worlds: a handler of one must not run those of another, nor wait for them.
 thread_local bool inside_handler = false;
+
+// This thread holds some world's progress_.
+thread_local bool making_progress = false;
+struct progress_scope {
+    progress_scope() { making_progress = true; }
+    ~progress_scope() { making_progress = false; }
+    progress_scope(const progress_scope&) = delete;
+    progress_scope& operator=(const progress_scope&) = delete;
+};
 
 // Records follow each other at 16-byte boundaries.
 constexpr std::size_t padded_record(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
@@ -86,6 +96,7 @@ world::world(const comm::communicator& communicator, const world_options& option
     });
     CRATON_ASSERT(id == reply_handler);
     static_cast<void>(id);
+    copies_ = std::make_unique<copy_engine>(*this);
 }
 
 world::~world() {
@@ -150,12 +161,13 @@ void world::send(outgoing_message message) {
     } else {
         sends_->start(message.target_, std::move(message.buffer_), padded_record(message.bytes_));
         // MPI moves long messages only while it is looked after; and buffers that return early are still in the cache.
-        if (inside_handler) return;
+        if (inside_handler || making_progress) return;
         if (const std::unique_lock progress(progress_, std::try_to_lock); progress.owns_lock()) sends_->complete();
     }
 }
 
 void world::flush() { sends_->flush(); }
+void world::flush(int target) { sends_->flush(target); }
 
 std::vector<std::byte> world::call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!inside_handler);
@@ -181,6 +193,25 @@ void world::reply(const incoming_message& request, std::span<const std::byte> pa
     auto message = prepare(request.source, reply_handler, payload.size(), request.token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
+}
+
+std::uint32_t world::name_memory(std::byte* base) {
+    const std::lock_guard lock(memories_mutex_);
+    memories_.push_back(base);
+    return static_cast<std::uint32_t>(memories_.size() - 1);
+}
+
+void world::forget_memory(std::uint32_t name) {
+    const std::lock_guard lock(memories_mutex_);
+    memories_[name] = nullptr;
+}
+
+std::byte* world::named_memory(std::uint32_t name) {
+    const std::lock_guard lock(memories_mutex_);
+    if (name >= memories_.size() || memories_[name] == nullptr) {
+        abort(fmt::format("bug: a copy names segment {}, which does not exist here any more", name), exit_bug);
+    }
+    return memories_[name];
 }
 
 world::handler* world::find_handler(int source, handler_id id) {
@@ -257,6 +288,7 @@ int world::poll() {
     sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return 0;
+    const progress_scope scope;
     sends_->complete();
     int executed = run_deferred() + run_own();
     for (int received = 0; received < transfers_per_poll; ++received) {
@@ -265,6 +297,7 @@ int world::poll() {
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
     }
+    executed += copies_->serve();
     if (executed > 0) sends_->flush_idle(); // what handlers have sent
     return executed;
 }
@@ -283,7 +316,7 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most) {
 void world::wake_sleepers() noexcept { bell_->ring(rank()); }
 
 bool world::busy() const noexcept {
-    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed);
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
 
 void world::wait_polling(comm::request& request) {

@@ -19,6 +19,7 @@
 namespace craton::runtime {
 
 class buffer_pool;
+class copy_engine;
 class doorbell;
 class send_queue;
 class receive_queue;
@@ -87,8 +88,9 @@ class world {
     /// Starts it, or puts a small one (8 KiB at most) with others for the same target, which leave together: when there are 64 KiB of
     /// them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at the target after a quiesce().
     void send(outgoing_message message);
-    /// Starts every message that waits for others. Not blocking.
+    /// Starts every message that waits for others, or every one for a target. Not blocking.
     void flush();
+    void flush(int target);
 
     /// Sends a request and waits (polling) for the reply's payload. Not inside a handler.
     [[nodiscard]] std::vector<std::byte> call(int target, handler_id id, std::span<const std::byte> payload);
@@ -123,6 +125,17 @@ class world {
     /// For the storey above: counts an update that was applied in place in a neighbour's memory.
     void count_direct_update() noexcept { direct_updates_.fetch_add(1, std::memory_order_relaxed); }
 
+    // For the runtime itself.
+
+    /// Names memory of this rank so that other ranks' messages can speak of it: collective, in the same order on every rank.
+    [[nodiscard]] std::uint32_t name_memory(std::byte* base);
+    void forget_memory(std::uint32_t name);
+    [[nodiscard]] std::byte* named_memory(std::uint32_t name);
+    /// Inside a handler: what it was asked for is not done when it returns; quiesce() waits for the release.
+    void hold_quiesce() noexcept { messages_sent_.fetch_add(1, std::memory_order_relaxed); }
+    void release_quiesce() noexcept { messages_executed_.fetch_add(1, std::memory_order_release); }
+    [[nodiscard]] copy_engine& copies() noexcept { return *copies_; }
+
   private:
     struct kept_message {
         int source = -1;
@@ -147,6 +160,11 @@ class world {
     std::unique_ptr<doorbell> bell_;
     std::unique_ptr<send_queue> sends_;
     std::unique_ptr<receive_queue> receives_;
+
+    std::unique_ptr<copy_engine> copies_;
+
+    std::mutex memories_mutex_;
+    std::vector<std::byte*> memories_; // by name; null where forgotten
 
     std::mutex own_mutex_;
     std::deque<kept_message> own_; // from this rank to itself
