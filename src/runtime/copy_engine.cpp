@@ -1,11 +1,11 @@
 #include "copy_engine.hpp"
 
 #include <craton/base/assert.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -48,7 +48,7 @@ bool copy_handle::test() {
 
 void copy_handle::wait() {
     if (state_) state_->ranks->flush();
-    while (!test()) std::this_thread::yield();
+    for (spin_then_yield patience; !test();) patience.after(0);
 }
 
 copy_engine::copy_engine(world& ranks) : world_(&ranks) {

@@ -1,10 +1,9 @@
 #include <craton/runtime/neighbour_sync.hpp>
 
 #include <craton/base/error.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
-
-#include <thread>
 
 namespace craton::runtime {
 
@@ -52,9 +51,10 @@ void neighbour_sync::wait(std::span<const int> ranks) {
     for (const int source : ranks) {
         const std::int64_t wanted = ++waited_[static_cast<std::size_t>(source)];
         const auto& received = from(source, world_->rank()).count;
+        spin_then_yield patience;
         for (int looks = 1; received.load(std::memory_order_acquire) < wanted; ++looks) {
             if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
-            if (world_->poll() == 0) std::this_thread::yield();
+            patience.after(world_->poll());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,6 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -138,8 +138,8 @@ std::optional<std::int64_t> work_queue::take_own() {
 std::optional<std::int64_t> work_queue::next() {
     if (auto task = take_own()) return task;
     std::unique_lock guard(thief_, std::try_to_lock);
-    while (!guard.owns_lock()) { // another thread steals; what it brings is for all
-        if (world_->poll() == 0) std::this_thread::yield();
+    for (spin_then_yield patience; !guard.owns_lock();) { // another thread steals; what it brings is for all
+        patience.after(world_->poll());
         if (auto task = take_own()) return task;
         static_cast<void>(guard.try_lock());
     }

@@ -10,6 +10,7 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -31,6 +31,7 @@ constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
 
+constexpr int polls_between_completions = 4;
 // How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
 constexpr int most_looks_at_the_end = 1000;
 
@@ -141,9 +142,9 @@ std::optional<outgoing_message> world::try_prepare(int target, handler_id id, st
 }
 
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
-    for (;;) {
+    for (spin_then_yield patience;;) {
         if (auto message = try_prepare(target, id, payload_bytes, token)) return std::move(*message);
-        if (poll() == 0) std::this_thread::yield();
+        patience.after(poll());
     }
 }
 
@@ -176,7 +177,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
     sends_->flush(target);
-    for (;;) {
+    for (spin_then_yield patience;;) {
         {
             const std::lock_guard lock(replies_mutex_);
             if (const auto found = replies_.find(token); found != replies_.end()) {
@@ -185,7 +186,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
                 return answer;
             }
         }
-        if (poll() == 0) std::this_thread::yield();
+        patience.after(poll());
     }
 }
 
@@ -289,13 +290,17 @@ int world::poll() {
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return 0;
     const progress_scope scope;
-    sends_->complete();
     int executed = run_deferred() + run_own();
     for (int received = 0; received < transfers_per_poll; ++received) {
         auto arrival = receives_->take();
         if (!arrival) break;
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
+    }
+    // After MPI has made progress above, which completes sends too; looking for them costs another round of it when there are none.
+    if (executed > 0 || ++polls_since_completion_ >= polls_between_completions) {
+        polls_since_completion_ = 0;
+        sends_->complete();
     }
     executed += copies_->serve();
     if (executed > 0) sends_->flush_idle(); // what handlers have sent
@@ -320,9 +325,7 @@ bool world::busy() const noexcept {
 }
 
 void world::wait_polling(comm::request& request) {
-    while (!request.test()) {
-        if (poll() == 0) std::this_thread::yield();
-    }
+    for (spin_then_yield patience; !request.test();) patience.after(poll());
 }
 
 void world::quiesce() {

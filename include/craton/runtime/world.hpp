@@ -156,6 +156,7 @@ class world {
 
     // Held by the one thread that makes progress: handlers run in isolation.
     std::mutex progress_;
+    int polls_since_completion_ = 0; // guarded by progress_
     std::unique_ptr<buffer_pool> pool_;
     std::unique_ptr<doorbell> bell_;
     std::unique_ptr<send_queue> sends_;
