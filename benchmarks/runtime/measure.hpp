@@ -36,5 +36,9 @@ template <class Body> spread repeat(runtime::world& world, Body body) {
 [[nodiscard]] inline spread inverse(const spread& s, double scale) { return {scale / s.median, scale / s.most, scale / s.least}; }
 
 void measure_messages(runtime::world& world, report& out);
+void measure_copies(runtime::world& world, report& out);
+void measure_counter(runtime::world& world, report& out);
+void measure_synchronisation(runtime::world& world, report& out);
+void measure_progress(runtime::world& world, report& out);
 
 } // namespace craton::benchmarks

@@ -21,6 +21,7 @@ void receive_queue::start_more() {
             whole_.push_back(std::move(next));
             return;
         }
+        bell_->ring(next.source); // MPI at the source may have to send the rest
         bytes_under_way_ += next.bytes;
         requests_.add(std::move(request));
         arrivals_.push_back(std::move(next));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "buffer_pool.hpp"
+#include "doorbell.hpp"
 
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
@@ -17,7 +18,8 @@ namespace craton::runtime {
 /// waiting, nor the caller. One thread at a time, but busy(): any.
 class receive_queue {
   public:
-    receive_queue(const comm::communicator& ranks, int tag, buffer_pool& pool) : ranks_(&ranks), tag_(tag), pool_(&pool) {}
+    receive_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell)
+        : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell) {}
 
     struct arrival {
         int source = -1;
@@ -37,6 +39,7 @@ class receive_queue {
     const comm::communicator* ranks_;
     int tag_;
     buffer_pool* pool_;
+    doorbell* bell_;
     comm::request_set requests_;
     std::vector<arrival> arrivals_; // at the same place as its request
     std::size_t bytes_under_way_ = 0;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <utility>
 
 namespace craton::runtime {
 
@@ -58,6 +59,31 @@ segment::segment(world& ranks, std::size_t bytes) : world_(&ranks) {
         failure = error.what();
     }
     comm::agree(ranks.communicator(), failure);
+    bytes_ = ranks.communicator().all_gather(static_cast<std::int64_t>(bytes));
+    name_ = ranks.name_memory(local());
+    ranks.barrier(); // a copy must not arrive before its memory has a name
+}
+
+segment::segment(segment&& other) noexcept
+    : world_(std::exchange(other.world_, nullptr)), memory_(std::move(other.memory_)), bytes_(std::move(other.bytes_)),
+      name_(other.name_) {}
+
+segment& segment::operator=(segment&& other) noexcept {
+    if (this != &other) {
+        forget();
+        world_ = std::exchange(other.world_, nullptr);
+        memory_ = std::move(other.memory_);
+        bytes_ = std::move(other.bytes_);
+        name_ = other.name_;
+    }
+    return *this;
+}
+
+segment::~segment() { forget(); }
+
+void segment::forget() noexcept {
+    if (world_ != nullptr) world_->forget_memory(name_);
+    world_ = nullptr;
 }
 
 } // namespace craton::runtime

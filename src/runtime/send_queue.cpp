@@ -17,8 +17,9 @@ constexpr int under_way_at_once = 2;
 
 } // namespace
 
-send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, std::size_t most_bytes)
-    : ranks_(&ranks), tag_(tag), pool_(&pool), most_bytes_(most_bytes), outboxes_(static_cast<std::size_t>(ranks.size())) {}
+send_queue::send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, std::size_t most_bytes)
+    : ranks_(&ranks), tag_(tag), pool_(&pool), bell_(&bell), most_bytes_(most_bytes),
+      outboxes_(static_cast<std::size_t>(ranks.size())) {}
 
 bool send_queue::reserve(std::size_t bytes, bool forced) {
     std::size_t now = bytes_in_flight_.load(std::memory_order_relaxed);
@@ -34,6 +35,7 @@ bool send_queue::reserve(std::size_t bytes, bool forced) {
 void send_queue::hand_over(int target, byte_buffer buffer, std::size_t bytes, bool joint) {
     transfers_.fetch_add(1, std::memory_order_relaxed);
     auto request = ranks_->start_send(buffer.first(bytes), target, tag_);
+    bell_->ring(target);
     const std::lock_guard lock(started_mutex_);
     started_.push_back({std::move(request), {std::move(buffer), bytes, joint, target}});
     any_started_.store(true, std::memory_order_release);
@@ -51,6 +53,7 @@ void send_queue::append(int target, std::span<const std::byte> record) {
         const std::lock_guard waiting_lock(waiting_mutex_);
         waiting_.push_back(target);
         waiting_count_.fetch_add(1, std::memory_order_release);
+        bell_->ring(ranks_->rank()); // a progress thread, to send it off
     }
     std::memcpy(box.buffer.data() + box.used, record.data(), record.size());
     box.used += record.size();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "buffer_pool.hpp"
+#include "doorbell.hpp"
 
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
@@ -18,11 +19,11 @@ namespace craton::runtime {
 /// Any thread, but complete(): one at a time.
 class send_queue {
   public:
-    send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, std::size_t most_bytes);
+    send_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell, std::size_t most_bytes);
 
     /// Records up to this size travel together.
-    static constexpr std::size_t small_record_bytes = std::size_t{4} << 10;
-    static constexpr std::size_t aggregate_bytes = std::size_t{32} << 10;
+    static constexpr std::size_t small_record_bytes = std::size_t{8} << 10;
+    static constexpr std::size_t aggregate_bytes = std::size_t{64} << 10;
 
     /// Counts bytes as in flight if there is room for them (alone, anything has room), or always when `forced`.
     [[nodiscard]] bool reserve(std::size_t bytes, bool forced);
@@ -76,6 +77,7 @@ class send_queue {
     const comm::communicator* ranks_;
     int tag_;
     buffer_pool* pool_;
+    doorbell* bell_;
 
     std::atomic<std::size_t> most_bytes_;
     std::atomic<std::size_t> bytes_in_flight_{0};

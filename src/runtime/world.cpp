@@ -1,6 +1,8 @@
 #include <craton/runtime/world.hpp>
 
 #include "buffer_pool.hpp"
+#include "copy_engine.hpp"
+#include "doorbell.hpp"
 #include "receive_queue.hpp"
 #include "send_queue.hpp"
 
@@ -8,6 +10,7 @@
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <fmt/format.h>
 
@@ -17,7 +20,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace craton::runtime {
@@ -29,11 +31,21 @@ constexpr handler_id reply_handler = 0;
 // A rank that is busy receiving must still return to its own work.
 constexpr int transfers_per_poll = 64;
 
+constexpr int polls_between_completions = 4;
 // How often the end of a quiesce() looks whether its sends have completed; once or twice is usual.
 constexpr int most_looks_at_the_end = 1000;
 
 // Of all worlds: a handler of one must not run those of another, nor wait for them.
 thread_local bool inside_handler = false;
+
+// This thread holds some world's progress_.
+thread_local bool making_progress = false;
+struct progress_scope {
+    progress_scope() { making_progress = true; }
+    ~progress_scope() { making_progress = false; }
+    progress_scope(const progress_scope&) = delete;
+    progress_scope& operator=(const progress_scope&) = delete;
+};
 
 // Records follow each other at 16-byte boundaries.
 constexpr std::size_t padded_record(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
@@ -75,9 +87,9 @@ void require_running_mpi(const char* call) {
 world::world(const comm::communicator& communicator, const world_options& options)
     : comm_(comm::communicator::duplicate(require_thread_multiple(communicator).native())),
       node_(make_node(comm_, ranks_per_node_setting(options.ranks_per_node))),
-      pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))),
-      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, options.max_bytes_in_flight)),
-      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_)) {
+      pool_(std::make_unique<buffer_pool>(checked_bound(options.max_bytes_in_flight))), bell_(std::make_unique<doorbell>(comm_)),
+      sends_(std::make_unique<send_queue>(comm_, message_tag, *pool_, *bell_, options.max_bytes_in_flight)),
+      receives_(std::make_unique<receive_queue>(comm_, message_tag, *pool_, *bell_)) {
     if (base::rank_for_messages() < 0) base::set_rank_for_messages(rank());
     const handler_id id = register_handler([this](const incoming_message& message) {
         const std::lock_guard lock(replies_mutex_);
@@ -85,6 +97,7 @@ world::world(const comm::communicator& communicator, const world_options& option
     });
     CRATON_ASSERT(id == reply_handler);
     static_cast<void>(id);
+    copies_ = std::make_unique<copy_engine>(*this);
 }
 
 world::~world() {
@@ -130,9 +143,9 @@ std::optional<outgoing_message> world::try_prepare(int target, handler_id id, st
 }
 
 outgoing_message world::prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token) {
-    for (;;) {
+    for (spin_then_yield patience;;) {
         if (auto message = try_prepare(target, id, payload_bytes, token)) return std::move(*message);
-        if (poll() == 0) std::this_thread::yield();
+        patience.after(poll());
     }
 }
 
@@ -144,14 +157,19 @@ void world::send(outgoing_message message) {
         const std::lock_guard lock(own_mutex_);
         own_.push_back({rank(), message.bytes_, std::move(message.buffer_)});
         any_own_.store(true, std::memory_order_release);
+        bell_->ring(rank()); // a progress thread
     } else if (message.bytes_ <= send_queue::small_record_bytes) {
         sends_->append(message.target_, message.buffer_.first(padded_record(message.bytes_)));
     } else {
         sends_->start(message.target_, std::move(message.buffer_), padded_record(message.bytes_));
+        // MPI moves long messages only while it is looked after; and buffers that return early are still in the cache.
+        if (inside_handler || making_progress) return;
+        if (const std::unique_lock progress(progress_, std::try_to_lock); progress.owns_lock()) sends_->complete();
     }
 }
 
 void world::flush() { sends_->flush(); }
+void world::flush(int target) { sends_->flush(target); }
 
 std::vector<std::byte> world::call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!inside_handler);
@@ -160,7 +178,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
     sends_->flush(target);
-    for (;;) {
+    for (spin_then_yield patience;;) {
         {
             const std::lock_guard lock(replies_mutex_);
             if (const auto found = replies_.find(token); found != replies_.end()) {
@@ -169,7 +187,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
                 return answer;
             }
         }
-        if (poll() == 0) std::this_thread::yield();
+        patience.after(poll());
     }
 }
 
@@ -177,6 +195,25 @@ void world::reply(const incoming_message& request, std::span<const std::byte> pa
     auto message = prepare(request.source, reply_handler, payload.size(), request.token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
+}
+
+std::uint32_t world::name_memory(std::byte* base) {
+    const std::lock_guard lock(memories_mutex_);
+    memories_.push_back(base);
+    return static_cast<std::uint32_t>(memories_.size() - 1);
+}
+
+void world::forget_memory(std::uint32_t name) {
+    const std::lock_guard lock(memories_mutex_);
+    memories_[name] = nullptr;
+}
+
+std::byte* world::named_memory(std::uint32_t name) {
+    const std::lock_guard lock(memories_mutex_);
+    if (name >= memories_.size() || memories_[name] == nullptr) {
+        abort(fmt::format("bug: a copy names segment {}, which does not exist here any more", name), exit_bug);
+    }
+    return memories_[name];
 }
 
 world::handler* world::find_handler(int source, handler_id id) {
@@ -253,7 +290,7 @@ int world::poll() {
     sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
     if (!progress.owns_lock()) return 0;
-    sends_->complete();
+    const progress_scope scope;
     int executed = run_deferred() + run_own();
     for (int received = 0; received < transfers_per_poll; ++received) {
         auto arrival = receives_->take();
@@ -261,18 +298,35 @@ int world::poll() {
         executed += run_records(arrival->source, arrival->buffer.first(arrival->bytes));
         pool_->give_back(std::move(arrival->buffer));
     }
+    // After MPI has made progress above, which completes sends too; looking for them costs another round of it when there are none.
+    if (executed > 0 || ++polls_since_completion_ >= polls_between_completions) {
+        polls_since_completion_ = 0;
+        sends_->complete();
+    }
+    executed += copies_->serve();
     if (executed > 0) sends_->flush_idle(); // what handlers have sent
     return executed;
 }
 
+bool world::wait_for_arrivals(std::chrono::microseconds at_most) {
+    // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
+    constexpr std::chrono::microseconds unreachable{90};
+    const auto ticket = bell_->about_to_sleep();
+    if (poll() > 0) {
+        bell_->stay_awake();
+        return true;
+    }
+    return bell_->sleep(ticket, bell_->reaches_all() ? at_most : std::min(at_most, unreachable));
+}
+
+void world::wake_sleepers() noexcept { bell_->ring(rank()); }
+
 bool world::busy() const noexcept {
-    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed);
+    return sends_->bytes_in_flight() > 0 || receives_->busy() || any_own_.load(std::memory_order_relaxed) || copies_->busy();
 }
 
 void world::wait_polling(comm::request& request) {
-    while (!request.test()) {
-        if (poll() == 0) std::this_thread::yield();
-    }
+    for (spin_then_yield patience; !request.test();) patience.after(poll());
 }
 
 void world::quiesce() {

@@ -4,6 +4,8 @@
 #include <craton/runtime/world.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace craton::runtime {
 
@@ -13,6 +15,12 @@ class segment {
     /// Collective, blocking; `bytes` may differ per rank; pages are zero and take memory when they are first touched. Throws user_error
     /// on every rank of the world when a node has less memory available than its ranks ask for.
     segment(world& ranks, std::size_t bytes);
+    segment(segment&& other) noexcept;
+    segment& operator=(segment&& other) noexcept;
+    segment(const segment&) = delete;
+    segment& operator=(const segment&) = delete;
+    /// Not collective; no copy may be under way.
+    ~segment();
 
     /// Start of the memory of `rank`, page aligned; null when it is on another node.
     [[nodiscard]] std::byte* base(int rank) const {
@@ -21,10 +29,17 @@ class segment {
     }
     [[nodiscard]] std::byte* local() const { return base(world_->rank()); }
     [[nodiscard]] world& ranks() const { return *world_; }
+    /// What each rank asked for.
+    [[nodiscard]] std::size_t bytes(int rank) const { return static_cast<std::size_t>(bytes_[static_cast<std::size_t>(rank)]); }
+    /// The same on every rank (world::name_memory).
+    [[nodiscard]] std::uint32_t name() const noexcept { return name_; }
 
   private:
-    world* world_;
+    world* world_; // null when moved from
     memory_file memory_;
+    std::vector<std::int64_t> bytes_;
+    std::uint32_t name_ = 0;
+    void forget() noexcept;
 };
 
 /// Names a T in a rank's part of a segment; the same value means the same object on every rank.

@@ -5,6 +5,7 @@
 #include <craton/runtime/node.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -18,6 +19,8 @@
 namespace craton::runtime {
 
 class buffer_pool;
+class copy_engine;
+class doorbell;
 class send_queue;
 class receive_queue;
 
@@ -48,7 +51,7 @@ struct world_statistics {
 /// world sends in another leaves at that world's next poll().
 ///
 /// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a single message
-/// larger than that and for what handlers send; besides, up to 32 KiB per target that small messages wait for, and up to 16 MiB (or one message) being received.
+/// larger than that and for what handlers send; besides, up to 64 KiB per target that small messages wait for, and up to 16 MiB (or one message) being received.
 ///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
 class world {
@@ -82,11 +85,12 @@ class world {
     /// As prepare(), but gives nothing instead of waiting when there is no room.
     [[nodiscard]] std::optional<outgoing_message> try_prepare(int target, handler_id id, std::size_t payload_bytes,
                                                               std::uint64_t token = 0);
-    /// Starts it, or puts a small one (4 KiB at most) with others for the same target, which leave together: when there are 32 KiB of
+    /// Starts it, or puts a small one (8 KiB at most) with others for the same target, which leave together: when there are 64 KiB of
     /// them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at the target after a quiesce().
     void send(outgoing_message message);
-    /// Starts every message that waits for others. Not blocking.
+    /// Starts every message that waits for others, or every one for a target. Not blocking.
     void flush();
+    void flush(int target);
 
     /// Sends a request and waits (polling) for the reply's payload. Not inside a handler.
     [[nodiscard]] std::vector<std::byte> call(int target, handler_id id, std::span<const std::byte> payload);
@@ -98,6 +102,11 @@ class world {
     int poll();
     /// True while something of this rank is on its way out or in: a reason to keep polling.
     [[nodiscard]] bool busy() const noexcept;
+    /// Sleeps until something may have arrived, at most for so long (90 microseconds where ranks of other machines cannot wake this
+    /// one), after a last poll(). Returns true when that poll ran a handler or the sleep ended early. For threads that only poll.
+    bool wait_for_arrivals(std::chrono::microseconds at_most);
+    /// Ends the wait_for_arrivals() of other threads of this rank.
+    void wake_sleepers() noexcept;
     /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it returns.
     /// Threads of this rank that send must have finished sending.
     void quiesce();
@@ -115,6 +124,17 @@ class world {
     [[nodiscard]] world_statistics statistics() const;
     /// For the storey above: counts an update that was applied in place in a neighbour's memory.
     void count_direct_update() noexcept { direct_updates_.fetch_add(1, std::memory_order_relaxed); }
+
+    // For the runtime itself.
+
+    /// Names memory of this rank so that other ranks' messages can speak of it: collective, in the same order on every rank.
+    [[nodiscard]] std::uint32_t name_memory(std::byte* base);
+    void forget_memory(std::uint32_t name);
+    [[nodiscard]] std::byte* named_memory(std::uint32_t name);
+    /// Inside a handler: what it was asked for is not done when it returns; quiesce() waits for the release.
+    void hold_quiesce() noexcept { messages_sent_.fetch_add(1, std::memory_order_relaxed); }
+    void release_quiesce() noexcept { messages_executed_.fetch_add(1, std::memory_order_release); }
+    [[nodiscard]] copy_engine& copies() noexcept { return *copies_; }
 
   private:
     struct kept_message {
@@ -136,9 +156,16 @@ class world {
 
     // Held by the one thread that makes progress: handlers run in isolation.
     std::mutex progress_;
+    int polls_since_completion_ = 0; // guarded by progress_
     std::unique_ptr<buffer_pool> pool_;
+    std::unique_ptr<doorbell> bell_;
     std::unique_ptr<send_queue> sends_;
     std::unique_ptr<receive_queue> receives_;
+
+    std::unique_ptr<copy_engine> copies_;
+
+    std::mutex memories_mutex_;
+    std::vector<std::byte*> memories_; // by name; null where forgotten
 
     std::mutex own_mutex_;
     std::deque<kept_message> own_; // from this rank to itself

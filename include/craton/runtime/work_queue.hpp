@@ -1,0 +1,71 @@
+#pragma once
+
+#include <craton/runtime/segment.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace craton::runtime {
+
+/// Hands out the task numbers 0 to count - 1, each to exactly one caller (Ozog et al. 2016, II-E, Algorithm 3): first every rank's own,
+/// a run of consecutive numbers of about equal predicted cost, then, when those are used up, half of what another rank has left: of the
+/// neighbour on the node with the most, else of ranks tried in random order. What is stolen can be stolen again.
+///
+/// A rank's own tasks cost an atomic operation in its memory; stealing from another node costs a message and its reply, for which the victim
+/// must poll or have a progress_thread. Any thread.
+class work_queue {
+  public:
+    /// Collective; the predicted cost of every task (in any unit, relative), the same on every rank. Throws user_error on every rank for a
+    /// cost that is negative or not finite, for 2^32 tasks or more, and when ranks give different numbers of tasks.
+    work_queue(world& ranks, std::span<const double> predicted_cost);
+    /// All tasks cost the same.
+    work_queue(world& ranks, std::int64_t count);
+    work_queue(const work_queue&) = delete;
+    work_queue& operator=(const work_queue&) = delete;
+    /// Not collective; no next() of any rank may be under way.
+    ~work_queue();
+
+    /// The next task for the caller; nothing when there are none left that it could find: a task being stolen is found only by its thief.
+    /// Blocking while it steals, and then polls. Not inside a handler.
+    [[nodiscard]] std::optional<std::int64_t> next();
+    /// Collective: all tasks are to be done again. No next() may be under way.
+    void reset();
+
+    /// Tasks [first, second) that are this rank's before anything is stolen.
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> own() const;
+    /// How many of the tasks that this rank was given it had stolen.
+    [[nodiscard]] std::int64_t stolen() const noexcept { return stolen_.load(std::memory_order_relaxed); }
+
+  private:
+    using word = std::atomic<std::uint64_t>; // tasks [high half, low half) of a rank, not yet handed out
+    struct summed_costs {
+        std::vector<double> before;
+    };
+    work_queue(world& ranks, summed_costs costs);
+    [[nodiscard]] word& left_at(int rank) const;
+    [[nodiscard]] std::optional<std::int64_t> take_own();
+    [[nodiscard]] std::optional<std::int64_t> steal();
+    [[nodiscard]] std::optional<std::int64_t> keep_stolen(std::uint64_t range);
+    [[nodiscard]] std::uint64_t steal_from(int victim);
+    [[nodiscard]] int richest_neighbour() const;
+    [[nodiscard]] double cost_of(std::uint64_t range) const;
+    void partition();
+
+    world* world_;
+    std::vector<double> cost_before_; // sum of predicted costs of tasks before each, and of all
+    std::vector<std::int64_t> first_; // of each rank, and count
+    segment memory_;
+    handler_id handler_;
+    std::mutex thief_; // one thread of a rank steals, for all
+    std::minstd_rand random_;
+    std::atomic<std::int64_t> stolen_{0};
+};
+
+} // namespace craton::runtime

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "strided.hpp"
+
+#include <craton/runtime/copy.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+namespace craton::runtime {
+
+/// The part of a world that carries copies off the node, in pieces:
+///   put      the origin packs pieces and sends them to the target's rank, which unpacks each and tells the origin how much it was
+///   get      the origin asks the source's rank; there poll() packs and sends pieces as the bound on bytes in flight allows, since a handler
+///            must not wait; each goes to the rank of the target, the origin itself or a third, as in put
+class copy_engine {
+  public:
+    /// Registers handlers: in the same order on every rank.
+    explicit copy_engine(world& ranks);
+
+    [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
+    /// Sends pieces that others have asked for, some per call. Only where progress is made. Returns how many.
+    int serve();
+    [[nodiscard]] bool busy() const noexcept { return jobs_waiting_.load(std::memory_order_relaxed) > 0; }
+
+  private:
+    /// Where pieces go: memory of a rank, by its name and offset or (by its own rank) by address; and who is told.
+    struct destination {
+        std::int32_t rank = -1;
+        std::uint32_t memory = 0;
+        std::uint64_t offset = 0; // or address, where memory is `by_address`
+        std::int32_t origin = -1;
+        std::int32_t reserved = 0;
+        std::uint64_t token = 0;
+    };
+    struct piece_header {
+        destination to;
+        std::int64_t first = 0;
+        std::int64_t count = 0;
+        std::int32_t element_bytes = 0;
+        std::int32_t dimensions = 0;
+    };
+    struct request {
+        strided_box box;
+        destination to;
+        std::uint32_t source_memory = 0;
+        std::uint32_t reserved = 0;
+        std::uint64_t source_offset = 0;
+    };
+    struct job {
+        strided_box box;
+        destination to;
+        const std::byte* source = nullptr;
+        std::int64_t next = 0;
+    };
+    struct acknowledgement {
+        std::uint64_t token = 0;
+        std::int64_t count = 0;
+    };
+
+    [[nodiscard]] static std::size_t piece_bytes(const strided_box& box, std::int64_t count);
+    void fill_piece(outgoing_message& message, const job& what, std::int64_t count) const;
+    void take_piece(const incoming_message& message);
+    void take_request(const incoming_message& message);
+    void arrived(std::uint64_t token, std::int64_t count);
+
+    world* world_;
+    handler_id piece_handler_ = 0;
+    handler_id request_handler_ = 0;
+    handler_id acknowledgement_handler_ = 0;
+
+    std::mutex mutex_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<copy_handle::state>> under_way_;
+    std::uint64_t next_token_ = 1;
+
+    std::deque<job> jobs_; // asked for by others; touched only where progress is made
+    std::atomic<int> jobs_waiting_{0};
+};
+
+} // namespace craton::runtime

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <craton/comm/communicator.hpp>
+#include <craton/runtime/memory_file.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace craton::runtime {
+
+/// How ranks of one machine wake each other's sleeping threads: a word in memory that they share and a futex on it. MPI has no such
+/// thing: without it a thread that waits for messages must wake up again and again to look. Any thread, but the constructor.
+class doorbell {
+  public:
+    /// Collective. Where memory cannot be shared nobody can be woken, and sleeps are short.
+    explicit doorbell(const comm::communicator& ranks);
+
+    /// Wakes whoever sleeps at `rank`; a load and a comparison when nobody does, or when it is out of reach.
+    void ring(int rank) noexcept;
+    /// True when every rank of the world is within reach.
+    [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
+
+    /// Announces a sleep and returns a ticket for it; look once more for work before sleeping. To be followed by sleep() or stay_awake().
+    [[nodiscard]] std::uint32_t about_to_sleep() noexcept;
+    /// Sleeps until rung after the ticket was taken, or for so long. True when rung.
+    bool sleep(std::uint32_t ticket, std::chrono::microseconds at_most) noexcept;
+    void stay_awake() noexcept;
+
+  private:
+    struct bell;
+    [[nodiscard]] bell* at(int rank) const noexcept;
+
+    memory_file memory_;
+    std::vector<int> place_; // of each rank on this machine, -1 elsewhere; empty when memory cannot be shared
+    int rank_;
+    bool reaches_all_ = false;
+};
+
+} // namespace craton::runtime

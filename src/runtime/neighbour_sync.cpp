@@ -1,0 +1,62 @@
+#include <craton/runtime/neighbour_sync.hpp>
+
+#include <craton/base/error.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
+
+#include <fmt/format.h>
+
+namespace craton::runtime {
+
+neighbour_sync::neighbour_sync(world& ranks)
+    : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(received_signals)),
+      handler_(ranks.register_handler([this](const incoming_message& message) {
+          from(message.source, world_->rank()).count.fetch_add(1, std::memory_order_release);
+      })),
+      waited_(std::make_unique<std::int64_t[]>(static_cast<std::size_t>(ranks.size()))) {
+    ranks.barrier();
+}
+
+neighbour_sync::~neighbour_sync() { world_->unregister_handler(handler_); }
+
+neighbour_sync::received_signals& neighbour_sync::from(int source, int target) const {
+    // Zeroed memory is counters at zero.
+    return *global_ptr<received_signals>{&memory_, target, static_cast<std::size_t>(source) * sizeof(received_signals)}.local();
+}
+
+void neighbour_sync::check(std::span<const int> ranks, const char* call) const {
+    for (const int rank : ranks) {
+        if (rank < 0 || rank >= world_->size()) {
+            throw user_error(
+                fmt::format("neighbour_sync {}: rank {} does not exist; allowed: 0 to {}", call, rank, world_->size() - 1));
+        }
+    }
+}
+
+void neighbour_sync::signal(std::span<const int> ranks) {
+    check(ranks, "signal");
+    for (const int target : ranks) {
+        if (world_->shares_memory_with(target)) {
+            from(world_->rank(), target).count.fetch_add(1, std::memory_order_release);
+        } else {
+            world_->send(world_->prepare(target, handler_, 0));
+            world_->flush(target); // a signal does not wait for company
+        }
+    }
+}
+
+void neighbour_sync::wait(std::span<const int> ranks) {
+    check(ranks, "wait");
+    // On a node a signal comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
+    constexpr int looks_between_polls = 50;
+    for (const int source : ranks) {
+        const std::int64_t wanted = ++waited_[static_cast<std::size_t>(source)];
+        const auto& received = from(source, world_->rank()).count;
+        spin_then_yield patience;
+        for (int looks = 1; received.load(std::memory_order_acquire) < wanted; ++looks) {
+            if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
+            patience.after(world_->poll());
+        }
+    }
+}
+
+} // namespace craton::runtime
