@@ -38,6 +38,19 @@ std::string force_to_disk(const fs::path& path, int flags) {
     return failure;
 }
 
+// "" or why there is no room: a disk or quota that is full, a limit on file sizes. A full disk is found here, by one rank, and not in the
+// middle of a collective transfer, out of which MPI libraries do not lead all ranks. Nothing is reserved where the file system cannot.
+std::string reserve(const std::string& path, int flags, std::uintmax_t bytes) {
+    const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666); // NOLINT: POSIX's own signature
+    if (file < 0) return errno_in_words();
+    std::string failure;
+    if (::fallocate(file, 0, 0, static_cast<off_t>(bytes)) != 0 &&
+        (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO))
+        failure = fmt::format("{} when reserving {} bytes", errno_in_words(), bytes);
+    ::close(file);
+    return failure;
+}
+
 // A second name for the file at `path`, so that it stays when the new file takes the first. Without hard links (some parallel and network
 // file systems have none) it is renamed: for an instant only `.previous` and the whole new file are there.
 std::string keep_previous(const std::string& path) {
@@ -111,19 +124,23 @@ std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes) {
     return {};
 }
 
-void write_aside(const comm::communicator& ranks, const file_purpose& file, const hdf5_handle& access, previous what_was_there,
-                 const std::function<std::string(hid_t)>& write) {
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const hdf5_handle& access,
+                 previous what_was_there, const std::function<std::string(hid_t)>& write) {
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
     // What a killed job left is removed rather than overwritten: a process of it may not be gone yet.
     if (first) ::unlink(partial.c_str());
-    ranks.barrier();
     try {
-        std::string failure;
+        // First in a file of another name: the new one's striping is MPI-IO's to choose, when it creates it.
+        std::string failure = first ? reserve(partial + ".room", O_CREAT, bytes) : "";
+        if (first) ::unlink((partial + ".room").c_str());
+        comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
         {
             hdf5_handle open(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
             comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
-            if (auto reason = write(open.get()); !reason.empty()) failure = file.cannot_save(reason);
+            failure = first ? reserve(partial, 0, bytes) : "";
+            if (ranks.maximum(failure.empty() ? 0 : 1) == 0) failure = write(open.get());
+            if (!failure.empty()) failure = file.cannot_save(failure);
             // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first.
             if (ranks.maximum(failure.empty() ? 0 : 1) == 1 && first) {
                 std::error_code ignored;

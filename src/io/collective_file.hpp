@@ -28,11 +28,11 @@ struct file_purpose {
 
 enum class previous { replaced, kept };
 
-/// Writes a file at `<path>.partial`, forces it to disk on every rank, and gives it its name. At no moment is there no whole file at `path`
+/// Writes a file of about so many bytes at `<path>.partial`, for which it reserves the room first, forces it to disk on every rank, and gives it its name. At no moment is there no whole file at `path`
 /// where there was one before; with previous::kept that one is then at `<path>.previous`. Collective. `write` fills the open file and returns
 /// "" or, on the ranks that saw it, why it failed. Throws user_error on every rank when anything failed anywhere; what was at `path` is then
 /// still there, and nothing is left beside it.
-void write_aside(const comm::communicator& ranks, const file_purpose& file, const hdf5_handle& access, previous what_was_there,
-                 const std::function<std::string(hid_t)>& write);
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const hdf5_handle& access,
+                 previous what_was_there, const std::function<std::string(hid_t)>& write);
 
 } // namespace craton::io

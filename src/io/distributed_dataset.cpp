@@ -2,6 +2,10 @@
 
 #include "element_type.hpp"
 
+#include <craton/base/error.hpp>
+#include <craton/base/timer.hpp>
+#include <craton/comm/environment.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <thread>
 #include <vector>
 
 namespace craton::io {
@@ -69,7 +74,7 @@ void select(hid_t file_space, const dimension_part& rows, const dimension_part& 
     H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), stride.data(), count.data(), block.data());
 }
 
-// Calls transfer(memory_space, rows, cols) for every piece, the same number of times on every rank. A piece fits the buffer: whole rows of a
+// Calls transfer(memory_space, rows, cols) for every piece, the same number of times on every rank, until it returns false on all. A piece fits the buffer: whole rows of a
 // rank as many as fit, parts of a row where not even one does (2^31 elements and more on one rank, or in one block row, are then no concern
 // of HDF5 or MPI-IO, which count a transfer in 32 bits here and there).
 template <class Transfer>
@@ -86,7 +91,7 @@ void for_each_piece(const stored_array& data, int rank, std::size_t buffer_bytes
             const hdf5_handle memory_space(H5Screate_simple(1, &at_least_one, nullptr), H5Sclose);
             if (elements == 0) H5Sselect_none(memory_space.get());
             select(file_space, rows, cols);
-            transfer(memory_space.get(), rows, cols);
+            if (!transfer(memory_space.get(), rows, cols)) return;
         }
     }
 }
@@ -130,35 +135,58 @@ void transpose(direction where, std::byte* storage_bytes, std::int64_t lld, cons
     }
 }
 
-std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, int rank, const transfer_options& options) {
+// True when the transfer that this rank has come back from was fine on every rank. One on which it was not waits for the others with patience:
+// they may be in the transfer still, for ever.
+bool fine_everywhere(const comm::communicator& ranks, const std::string& failure, const std::string& name, double patience_s) {
+    const std::array<std::int64_t, 1> own{failure.empty() ? 0 : 1};
+    std::array<std::int64_t, 1> failed{};
+    auto request = ranks.start_sum(own, failed);
+    const base::timer waited;
+    while (!request.test()) {
+        std::this_thread::yield();
+        if (!failure.empty() && waited.seconds() > patience_s) {
+            comm::environment::abort(
+                fmt::format("craton: error: rank {}: transfer of '{}' between memory and file failed: {}; the other ranks "
+                            "did not come back from it within {} s; allowed: a disk that works and has room",
+                            ranks.rank(), name, failure, patience_s),
+                exit_user_error);
+        }
+    }
+    return failed[0] == 0;
+}
+
+std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
+                             const std::string& name, const transfer_options& options) {
     const hdf5_handle file_space(H5Dget_space(dataset), H5Sclose);
     const hdf5_handle type = element_type(data.element);
     const hdf5_handle collective(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
     H5Pset_dxpl_mpio(collective.get(), H5FD_MPIO_COLLECTIVE);
-    const std::int64_t lld = data.layout.leading_dimension(rank);
+    const std::int64_t lld = data.layout.leading_dimension(ranks.rank());
     std::vector<std::byte> buffer;
     std::string failure;
-    for_each_piece(data, rank, options.buffer_bytes, file_space.get(), [&](hid_t memory, const auto& rows, const auto& cols) {
-        const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
-        buffer.resize(std::max(buffer.size(), static_cast<std::size_t>(elements * element_bytes(data.element))));
-        const auto copy = [&] {
-            with_element_size(data.element,
-                              [&](auto e) { transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data()); });
-        };
-        if (where == direction::to_file) copy();
-        const bool done = (where == direction::to_file
-                               ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
-                               : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
-        // The reason is gone with the next HDF5 call. What follows is collective, so every rank goes through it all the same.
-        if (!done && failure.empty()) failure = last_hdf5_error();
-        if (done && where == direction::to_storage) copy();
-    });
+    for_each_piece(
+        data, ranks.rank(), options.buffer_bytes, file_space.get(), [&](hid_t memory, const auto& rows, const auto& cols) {
+            const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
+            buffer.resize(std::max(buffer.size(), static_cast<std::size_t>(elements * element_bytes(data.element))));
+            const auto copy = [&] {
+                with_element_size(data.element,
+                                  [&](auto e) { transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data()); });
+            };
+            if (where == direction::to_file) copy();
+            const bool done = (where == direction::to_file
+                                   ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
+                                   : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
+            if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
+            if (!fine_everywhere(ranks, failure, name, options.patience_s)) return false;
+            if (where == direction::to_storage) copy();
+            return true;
+        });
     return failure;
 }
 
 } // namespace
 
-std::string write_dataset(hid_t file, const stored_array& data, int rank, const std::string& name,
+std::string write_dataset(hid_t file, const stored_array& data, const comm::communicator& ranks, const std::string& name,
                           const transfer_options& options) {
     const std::array<hsize_t, 2> shape{static_cast<hsize_t>(data.layout.rows.extent),
                                        static_cast<hsize_t>(data.layout.cols.extent)};
@@ -169,15 +197,16 @@ std::string write_dataset(hid_t file, const stored_array& data, int rank, const 
         H5Dcreate2(file, name.c_str(), element_type(data.element).get(), space.get(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
         H5Dclose);
     if (!dataset.valid()) return last_hdf5_error();
-    std::string failure = transfer_dataset(direction::to_file, dataset.get(), data, rank, options);
+    std::string failure = transfer_dataset(direction::to_file, dataset.get(), data, ranks, name, options);
     if (!dataset.close() && failure.empty()) failure = last_hdf5_error();
     return failure;
 }
 
-std::string read_dataset(hid_t file, const stored_array& data, int rank, const std::string& name, const transfer_options& options) {
+std::string read_dataset(hid_t file, const stored_array& data, const comm::communicator& ranks, const std::string& name,
+                         const transfer_options& options) {
     const hdf5_handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose);
     if (!dataset.valid()) return last_hdf5_error();
-    return transfer_dataset(direction::to_storage, dataset.get(), data, rank, options);
+    return transfer_dataset(direction::to_storage, dataset.get(), data, ranks, name, options);
 }
 
 std::string why_not_readable(hid_t file, const stored_array& data, const std::string& name) {

@@ -2,6 +2,7 @@
 
 #include "hdf5_handle.hpp"
 
+#include <craton/comm/communicator.hpp>
 #include <craton/io/matrix_file.hpp>
 #include <craton/io/stored_array.hpp>
 
@@ -11,12 +12,12 @@
 namespace craton::io {
 
 /// Creates the dataset in an open file and writes every rank's elements to their global places. Collective. Returns "" or, on the ranks that
-/// saw it, why it failed; every rank goes through every transfer all the same.
-[[nodiscard]] std::string write_dataset(hid_t file, const stored_array& data, int rank, const std::string& name,
-                                        const transfer_options& options);
+/// saw it, why it failed; all ranks stop at the same transfer. Ends the job when a failed transfer does not come back on other ranks.
+[[nodiscard]] std::string write_dataset(hid_t file, const stored_array& data, const comm::communicator& ranks,
+                                        const std::string& name, const transfer_options& options);
 /// Reads every rank's elements. Otherwise as write_dataset.
-[[nodiscard]] std::string read_dataset(hid_t file, const stored_array& data, int rank, const std::string& name,
-                                       const transfer_options& options);
+[[nodiscard]] std::string read_dataset(hid_t file, const stored_array& data, const comm::communicator& ranks,
+                                       const std::string& name, const transfer_options& options);
 /// "", or why the dataset cannot fill the array: it is not there, or has another shape or type. Not collective: a file opened by one rank.
 [[nodiscard]] std::string why_not_readable(hid_t file, const stored_array& data, const std::string& name);
 

@@ -57,15 +57,15 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
     comm::agree(communicator, communicator.rank() == 0 ? why_not_writable(file, bytes) : "");
     const auto access = collective_access(communicator, options.transfer);
     const auto write = [&](hid_t open) -> std::string {
-        // Every rank makes the same calls, also after a failure of its own: HDF5 keeps a file's structure alike on all of them.
-        auto failure = write_dataset(open, data, communicator.rank(), dataset, options.transfer);
+        // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
+        auto failure = write_dataset(open, data, communicator, dataset, options.transfer);
         const hdf5_handle written(H5Dopen2(open, dataset.c_str(), H5P_DEFAULT), H5Dclose);
         if (!write_text_attribute(written.get(), "storage", options.upper_only ? "upper" : "full") && failure.empty())
             failure = last_hdf5_error();
         return failure;
     };
     if (!options.append) {
-        write_aside(communicator, file, access, previous::replaced, write);
+        write_aside(communicator, file, bytes, access, previous::replaced, write);
         return;
     }
     hdf5_handle open(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
@@ -85,7 +85,7 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
     const auto access = collective_access(communicator, options);
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));
-    const auto failure = read_dataset(file.get(), data, me, dataset, options);
+    const auto failure = read_dataset(file.get(), data, communicator, dataset, options);
     comm::agree(communicator, failure.empty() ? "" : cannot_load(path, dataset, failure));
 }
 

@@ -15,6 +15,9 @@ struct transfer_options {
     io::hints hints = {};
     /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every rank.
     std::size_t buffer_bytes = std::size_t{64} << 20;
+    /// MPI libraries may leave the other ranks waiting for ever in a transfer that fails on one (Open MPI 4.1 does when the disk fails under a
+    /// rank that writes for others). After so long that rank says why and ends the job with exit code 2.
+    double patience_s = 60.0;
 };
 
 struct save_options {
