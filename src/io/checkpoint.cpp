@@ -339,9 +339,8 @@ void checkpoint::save(const checkpoint_numbers& numbers) {
                  static_cast<std::uintmax_t>(element_bytes(a.data.element));
     }
     comm::agree(ranks, ranks.rank() == 0 ? why_not_writable(s.file, bytes) : "");
-    const auto access = collective_access(ranks, s.options.transfer);
     const bool keep = s.options.keep_previous && !s.last_is_damaged;
-    write_aside(ranks, s.file, bytes, access, keep ? previous::kept : previous::replaced,
+    write_aside(ranks, s.file, bytes, s.options.transfer, keep ? previous::kept : previous::replaced,
                 [&](hid_t open) { return write_checkpoint(open, ranks, s.arrays, content, s.options.transfer); });
     s.last_is_damaged = false;
     const std::lock_guard guard(s.mutex);

@@ -1,5 +1,7 @@
 #include "collective_file.hpp"
 
+#include "patience.hpp"
+
 #include <craton/base/error.hpp>
 #include <craton/comm/agreement.hpp>
 #include <craton/comm/info.hpp>
@@ -79,6 +81,30 @@ std::string give_name(const file_purpose& file, const std::string& partial, prev
     return failure.empty() ? "" : file.cannot_save(failure);
 }
 
+// Collective; throws on every rank when this or what came before failed anywhere.
+void close(const comm::communicator& ranks, const file_purpose& file, hdf5_handle& open, const std::string& path,
+           const std::string& failure, double patience_s) {
+    try {
+        comm::agree(ranks, failure);
+    } catch (const user_error& error) {
+        // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first. And
+        // where one rank cannot write any more, others may not come back from here.
+        const deadline watch(ranks.rank(), error.what(), patience_s);
+        std::error_code ignored;
+        if (ranks.rank() == 0) fs::resize_file(path, 0, ignored);
+        static_cast<void>(open.close());
+        ranks.barrier();
+        throw;
+    }
+    // By itself, so that a rank on which it fails comes back and can tell: H5Fclose would go on and wait for the others.
+    std::string at_closing = H5Fflush(open.get(), H5F_SCOPE_GLOBAL) >= 0 ? "" : file.cannot_save(last_hdf5_error());
+    static_cast<void>(fine_everywhere(ranks, at_closing, patience_s));
+    comm::agree(ranks, at_closing);
+    at_closing = open.close() ? "" : file.cannot_save(last_hdf5_error());
+    static_cast<void>(fine_everywhere(ranks, at_closing, patience_s));
+    comm::agree(ranks, at_closing);
+}
+
 } // namespace
 
 std::string file_purpose::cannot_save(const std::string& reason) const {
@@ -124,10 +150,11 @@ std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes) {
     return {};
 }
 
-void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const hdf5_handle& access,
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
                  previous what_was_there, const std::function<std::string(hid_t)>& write) {
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
+    const auto access = collective_access(ranks, options);
     // What a killed job left is removed rather than overwritten: a process of it may not be gone yet.
     if (first) ::unlink(partial.c_str());
     try {
@@ -141,14 +168,8 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
             failure = first ? reserve(partial, 0, bytes) : "";
             if (ranks.maximum(failure.empty() ? 0 : 1) == 0) failure = write(open.get());
             if (!failure.empty()) failure = file.cannot_save(failure);
-            // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first.
-            if (ranks.maximum(failure.empty() ? 0 : 1) == 1 && first) {
-                std::error_code ignored;
-                fs::resize_file(partial, 0, ignored);
-            }
-            if (!open.close() && failure.empty()) failure = file.cannot_save(last_hdf5_error());
+            close(ranks, file, open, partial, failure, options.patience_s);
         }
-        comm::agree(ranks, failure);
         // Every rank forces what its own machine may still hold.
         failure = force_to_disk(partial, 0);
         comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));

@@ -32,7 +32,7 @@ enum class previous { replaced, kept };
 /// where there was one before; with previous::kept that one is then at `<path>.previous`. Collective. `write` fills the open file and returns
 /// "" or, on the ranks that saw it, why it failed. Throws user_error on every rank when anything failed anywhere; what was at `path` is then
 /// still there, and nothing is left beside it.
-void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const hdf5_handle& access,
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
                  previous what_was_there, const std::function<std::string(hid_t)>& write);
 
 } // namespace craton::io

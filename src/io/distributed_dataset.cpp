@@ -1,10 +1,7 @@
 #include "distributed_dataset.hpp"
 
 #include "element_type.hpp"
-
-#include <craton/base/error.hpp>
-#include <craton/base/timer.hpp>
-#include <craton/comm/environment.hpp>
+#include "patience.hpp"
 
 #include <fmt/format.h>
 
@@ -13,7 +10,6 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace craton::io {
@@ -112,47 +108,32 @@ template <class Call> auto with_element_size(element kind, Call call) {
     }
 }
 
-enum class direction { to_file, to_storage };
+enum class direction { to_file, to_storage, compare };
 
-// Between column-major storage and the row-major buffer.
+// Between column-major storage and the row-major buffer; true when, to compare, all of it is the same.
 template <class Element>
-void transpose(direction where, std::byte* storage_bytes, std::int64_t lld, const dimension_part& rows, const dimension_part& cols,
+bool transpose(direction where, std::byte* storage_bytes, std::int64_t lld, const dimension_part& rows, const dimension_part& cols,
                std::byte* buffer_bytes) {
     auto* const storage = reinterpret_cast<Element*>(storage_bytes); // NOLINT: opaque elements, copied whole
     auto* const buffer = reinterpret_cast<Element*>(buffer_bytes);   // NOLINT
     // Bands of rows short enough that the lines of the buffer that a column touches stay in the cache from column to column.
     constexpr std::int64_t band = 64;
+    bool same = true;
     for (std::int64_t first = 0; first < rows.local_count; first += band) {
         const std::int64_t last = std::min(first + band, rows.local_count);
         for (std::int64_t j = 0; j < cols.local_count; ++j) {
             Element* const column = storage + (cols.local_first + j) * lld + rows.local_first;
             if (where == direction::to_file) {
                 for (std::int64_t i = first; i < last; ++i) buffer[i * cols.local_count + j] = column[i];
-            } else {
+            } else if (where == direction::to_storage) {
                 for (std::int64_t i = first; i < last; ++i) column[i] = buffer[i * cols.local_count + j];
+            } else {
+                for (std::int64_t i = first; i < last; ++i)
+                    same = same && column[i].bytes == buffer[i * cols.local_count + j].bytes;
             }
         }
     }
-}
-
-// True when the transfer that this rank has come back from was fine on every rank. One on which it was not waits for the others with patience:
-// they may be in the transfer still, for ever.
-bool fine_everywhere(const comm::communicator& ranks, const std::string& failure, const std::string& name, double patience_s) {
-    const std::array<std::int64_t, 1> own{failure.empty() ? 0 : 1};
-    std::array<std::int64_t, 1> failed{};
-    auto request = ranks.start_sum(own, failed);
-    const base::timer waited;
-    while (!request.test()) {
-        std::this_thread::yield();
-        if (!failure.empty() && waited.seconds() > patience_s) {
-            comm::environment::abort(
-                fmt::format("craton: error: rank {}: transfer of '{}' between memory and file failed: {}; the other ranks "
-                            "did not come back from it within {} s; allowed: a disk that works and has room",
-                            ranks.rank(), name, failure, patience_s),
-                exit_user_error);
-        }
-    }
-    return failed[0] == 0;
+    return same;
 }
 
 std::string transfer_dataset(direction where, hid_t dataset, const stored_array& data, const comm::communicator& ranks,
@@ -169,15 +150,23 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
             const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
             buffer.resize(std::max(buffer.size(), static_cast<std::size_t>(elements * element_bytes(data.element))));
             const auto copy = [&] {
-                with_element_size(data.element,
-                                  [&](auto e) { transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data()); });
+                return with_element_size(data.element, [&](auto e) {
+                    return transpose<decltype(e)>(where, data.elements, lld, rows, cols, buffer.data());
+                });
             };
             if (where == direction::to_file) copy();
             const bool done = (where == direction::to_file
                                    ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
                                    : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;
             if (!done) failure = last_hdf5_error(); // gone with the next HDF5 call
-            if (!fine_everywhere(ranks, failure, name, options.patience_s)) return false;
+            if (!fine_everywhere(
+                    ranks,
+                    failure.empty()
+                        ? ""
+                        : fmt::format("cannot transfer '{}' between memory and file: {}; allowed: a disk that works and has room",
+                                      name, failure),
+                    options.patience_s))
+                return false;
             if (where == direction::to_storage) copy();
             return true;
         });
@@ -198,6 +187,8 @@ std::string write_dataset(hid_t file, const stored_array& data, const comm::comm
         H5Dclose);
     if (!dataset.valid()) return last_hdf5_error();
     std::string failure = transfer_dataset(direction::to_file, dataset.get(), data, ranks, name, options);
+    if (options.verify && ranks.maximum(failure.empty() ? 0 : 1) == 0)
+        failure = transfer_dataset(direction::compare, dataset.get(), data, ranks, name, options);
     if (!dataset.close() && failure.empty()) failure = last_hdf5_error();
     return failure;
 }

@@ -55,7 +55,6 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
     const auto bytes = static_cast<std::uintmax_t>(data.layout.rows.extent) * static_cast<std::uintmax_t>(data.layout.cols.extent) *
                        static_cast<std::uintmax_t>(element_bytes(data.element));
     comm::agree(communicator, communicator.rank() == 0 ? why_not_writable(file, bytes) : "");
-    const auto access = collective_access(communicator, options.transfer);
     const auto write = [&](hid_t open) -> std::string {
         // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
         auto failure = write_dataset(open, data, communicator, dataset, options.transfer);
@@ -65,9 +64,10 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
         return failure;
     };
     if (!options.append) {
-        write_aside(communicator, file, bytes, access, previous::replaced, write);
+        write_aside(communicator, file, bytes, options.transfer, previous::replaced, write);
         return;
     }
+    const auto access = collective_access(communicator, options.transfer);
     hdf5_handle open(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
     comm::agree(communicator, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
     std::string failure = write(open.get());

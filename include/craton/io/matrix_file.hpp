@@ -15,8 +15,10 @@ struct transfer_options {
     io::hints hints = {};
     /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every rank.
     std::size_t buffer_bytes = std::size_t{64} << 20;
-    /// MPI libraries may leave the other ranks waiting for ever in a transfer that fails on one (Open MPI 4.1 does when the disk fails under a
-    /// rank that writes for others). After so long that rank says why and ends the job with exit code 2.
+    /// Reads back what was written and compares it, for MPI-IO may fail to write and say nothing (Open MPI 4.1.4 in collective writes).
+    bool verify = true;
+    /// MPI-IO and HDF5 may keep other ranks waiting for ever in a call that fails on one (Open MPI 4.1 and HDF5 1.10 do when a disk fails in the
+    /// middle of a transfer). After so long a rank that knows why says so and ends the job with exit code 2.
     double patience_s = 60.0;
 };
 
