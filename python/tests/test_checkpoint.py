@@ -248,7 +248,7 @@ def test_a_disk_that_fails_under_one_rank_ends_the_job_and_keeps_the_checkpoint_
     with Job(program, tmp_path, 3, {**SMALL, "limit": 100_000}) as job:
         assert job.wait(60) == 2, job.text()
         errors = [line for line in job.text().splitlines() if line.startswith("craton: error: ")]
-        assert len(errors) in (1, 3), job.text()
+        assert 1 <= len(errors) <= 3, job.text()
         assert all("has room" in line for line in errors)
         assert job.text().count("saved ") == 1
     _, text = finished(program, tmp_path, 2, SMALL)

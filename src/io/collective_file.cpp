@@ -84,12 +84,11 @@ std::string give_name(const file_purpose& file, const std::string& partial, prev
 // Collective; throws on every rank when this or what came before failed anywhere.
 void close(const comm::communicator& ranks, const file_purpose& file, hdf5_handle& open, const std::string& path,
            const std::string& failure, double patience_s) {
+    const deadline watch(ranks.rank(), failure.empty() ? fmt::format("the closing of '{}'", path) : failure, patience_s);
     try {
         comm::agree(ranks, failure);
-    } catch (const user_error& error) {
-        // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first. And
-        // where one rank cannot write any more, others may not come back from here.
-        const deadline watch(ranks.rank(), error.what(), patience_s);
+    } catch (const user_error&) {
+        // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first.
         std::error_code ignored;
         if (ranks.rank() == 0) fs::resize_file(path, 0, ignored);
         static_cast<void>(open.close());

@@ -155,6 +155,8 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
                 });
             };
             if (where == direction::to_file) copy();
+            const deadline watch(ranks.rank(), fmt::format("the transfer of '{}' between memory and file", name),
+                                 options.patience_s);
             const bool done = (where == direction::to_file
                                    ? H5Dwrite(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())
                                    : H5Dread(dataset, type.get(), memory, file_space.get(), collective.get(), buffer.data())) >= 0;

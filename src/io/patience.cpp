@@ -16,9 +16,11 @@ namespace craton::io {
 namespace {
 
 [[noreturn]] void end_job(int rank, const std::string& failure, double patience_s) {
-    comm::environment::abort(fmt::format("craton: error: rank {}: {} (and other ranks did not come back from it within {} s)", rank,
-                                         failure, patience_s),
-                             exit_user_error);
+    comm::environment::abort(
+        fmt::format("craton: error: rank {}: {}: not all ranks have come back from it within {} s; allowed: a disk that "
+                    "works and has room (or more patience)",
+                    rank, failure, patience_s),
+        exit_user_error);
 }
 
 } // namespace

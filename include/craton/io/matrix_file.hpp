@@ -17,9 +17,10 @@ struct transfer_options {
     std::size_t buffer_bytes = std::size_t{64} << 20;
     /// Reads back what was written and compares it, for MPI-IO may fail to write and say nothing (Open MPI 4.1.4 in collective writes).
     bool verify = true;
-    /// MPI-IO and HDF5 may keep other ranks waiting for ever in a call that fails on one (Open MPI 4.1 and HDF5 1.10 do when a disk fails in the
-    /// middle of a transfer). After so long a rank that knows why says so and ends the job with exit code 2.
-    double patience_s = 60.0;
+    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (Open MPI 4.1 and HDF5 1.10 do when a disk fails in
+    /// the middle of a transfer). When one transfer of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line
+    /// and ends the job with exit code 2.
+    double patience_s = 600.0;
 };
 
 struct save_options {
