@@ -95,6 +95,21 @@ std::vector<std::int64_t> communicator::all_gather(std::int64_t value) const {
     return all;
 }
 
+std::vector<std::int64_t> communicator::all_gather(std::span<const std::int64_t> values) const {
+    std::vector<int> counts;
+    std::vector<int> places;
+    std::int64_t total = 0;
+    for (const std::int64_t count : all_gather(static_cast<std::int64_t>(values.size()))) {
+        places.push_back(base::narrow<int>(total, "values gathered from the ranks"));
+        counts.push_back(base::narrow<int>(count, "values gathered from a rank"));
+        total += count;
+    }
+    std::vector<std::int64_t> all(static_cast<std::size_t>(base::narrow<std::int32_t>(total, "values gathered from the ranks")));
+    MPI_Allgatherv(values.data(), static_cast<int>(values.size()), MPI_INT64_T, all.data(), counts.data(), places.data(),
+                   MPI_INT64_T, comm_);
+    return all;
+}
+
 std::string communicator::broadcast(const std::string& value, int root) const {
     auto length = static_cast<std::int64_t>(value.size());
     MPI_Bcast(&length, 1, MPI_INT64_T, root, comm_);

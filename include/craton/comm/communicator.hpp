@@ -61,6 +61,8 @@ class communicator {
     void sum_in_place(std::span<std::int64_t> values) const;
     /// One value of each rank, in rank order.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
+    /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or more in all.
+    [[nodiscard]] std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
     /// The root's string on every rank.
     [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
 

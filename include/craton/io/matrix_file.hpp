@@ -1,34 +1,61 @@
 #pragma once
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/io/hints.hpp>
+#include <craton/io/stored_array.hpp>
 
+#include <cstddef>
 #include <string>
 
 namespace craton::io {
+
+/// How elements travel between storage and file.
+struct transfer_options {
+    /// Passed on to MPI-IO, over those of the environment (hints_from_environment); the same on every rank.
+    io::hints hints = {};
+    /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every rank.
+    std::size_t buffer_bytes = std::size_t{64} << 20;
+    /// Reads back what was written and compares it, for MPI-IO may fail to write and say nothing (Open MPI 4.1.4 in collective writes).
+    bool verify = true;
+    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (Open MPI 4.1 and HDF5 1.10 do when a disk fails in
+    /// the middle of a transfer). When one transfer of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line
+    /// and ends the job with exit code 2.
+    double patience_s = 600.0;
+};
 
 struct save_options {
     /// Records that only the upper triangle is meaningful (what update_symmetric fills).
     bool upper_only = false;
     /// Adds the dataset to an existing file in place instead of writing a new file aside and renaming it.
     bool append = false;
+    transfer_options transfer = {};
 };
 
+/// Element types in files: float32, float64, int64, and complex numbers as pairs {r, i} of either precision (as h5py has them).
+///
+/// The untyped halves of what follows, for storage of any kind.
+void save_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
+                const save_options& options);
+void load_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
+                const transfer_options& options);
+
 /// Saves a committed matrix as an HDF5 dataset in global order (row major: element (i, j) is dataset[i, j], whoever owned it).
-/// Collective, blocking. A new file is written beside `path` and renamed when it is whole, so what was at `path` survives a failure.
-/// Throws user_error on every rank when the file cannot be written (no such folder, no space), naming path and cause.
+/// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at `path`
+/// survives a failure. Throws user_error on every rank when the file cannot be written (no such folder, no space), naming path and cause, and
+/// for hints that MPI cannot take or that differ between ranks.
 template <class T>
 void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
-                 const save_options& options = {});
+                 const save_options& options = {}) {
+    save_array(stored(matrix), matrix.ranks(), path, dataset, options);
+}
 
-/// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking. Throws user_error on every rank, with the matrix as it was,
-/// when the file is missing, is not HDF5, is cut short, has no such dataset, or holds another shape or precision (naming both).
-template <class T> void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset);
-
-extern template void save_matrix(const array::convergent_matrix<float>&, const std::string&, const std::string&,
-                                 const save_options&);
-extern template void save_matrix(const array::convergent_matrix<double>&, const std::string&, const std::string&,
-                                 const save_options&);
-extern template void load_matrix(array::convergent_matrix<float>&, const std::string&, const std::string&);
-extern template void load_matrix(array::convergent_matrix<double>&, const std::string&, const std::string&);
+/// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error on every
+/// rank, with the matrix as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds another shape or
+/// precision (naming both), and for hints as save_matrix.
+template <class T>
+void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
+                 const transfer_options& options = {}) {
+    load_array(stored(matrix), matrix.ranks(), path, dataset, options);
+}
 
 } // namespace craton::io

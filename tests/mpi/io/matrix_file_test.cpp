@@ -6,9 +6,13 @@
 #include <craton/io/matrix_file.hpp>
 
 #include <gtest/gtest.h>
+#include <mpi.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -24,6 +28,8 @@ using namespace craton;
 using array::convergent_matrix;
 using tests::expect_user_error;
 namespace fs = std::filesystem;
+
+io::hints hints_seen; // in the last file that was opened
 
 // One folder for all ranks, removed at the end.
 class matrix_file_test : public testing::Test {
@@ -181,4 +187,62 @@ TEST_F(matrix_file_test, a_write_that_fails_on_one_rank_keeps_the_file_before) {
     world_.barrier();
 }
 
+// Blocks, rows and buffers of every proportion: pieces of whole blocks, of one block, of one row, of one element.
+TEST_F(matrix_file_test, transfers_of_any_size_move_the_same_matrix) {
+    convergent_matrix<double> saved(world_, 23, 31, 4, 7);
+    fill(saved);
+    for (const std::size_t bytes : {1, 24, 100, 400, 2000, 1 << 20}) {
+        io::save_matrix(saved, path("b.h5"), "a", {.transfer = {.hints = {}, .buffer_bytes = bytes}});
+        convergent_matrix<double> loaded(world_, 23, 31, 5, 3);
+        io::load_matrix(loaded, path("b.h5"), "a", {.hints = {}, .buffer_bytes = 2001 - std::min<std::size_t>(bytes, 2000)});
+        expect_filled(loaded);
+    }
+    world_.barrier();
+}
+
+TEST_F(matrix_file_test, hints_that_cannot_be_are_refused_on_every_rank) {
+    convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
+    const auto save = [&](io::hints hints) {
+        io::save_matrix(matrix, path("h.h5"), "a", {.transfer = {.hints = std::move(hints)}});
+    };
+    save({{"striping_factor", "2"}, {"cb_nodes", "1"}, {"no_such_hint", "1"}});
+    expect_user_error([&] { save({{std::string(1000, 'k'), "1"}}); }, "the name has 1000 characters; allowed: 1 to ");
+    expect_user_error([&] { save({{"key", std::string(5000, 'v')}}); }, "MPI hint 'key': the value has 5000 characters");
+    expect_user_error([&] { save({{"key", ""}}); }, "the value has 0 characters");
+    expect_user_error([&] { io::save_matrix(matrix, path("h.h5"), "a", {.transfer = {.hints = {}, .buffer_bytes = 0}}); },
+                      "buffer_bytes is 0; allowed: 1 or more");
+    if (communicator_.size() > 1) {
+        expect_user_error([&] { save({{"cb_nodes", std::to_string(communicator_.rank() + 1)}}); },
+                          "the same hints and buffer on every rank");
+    }
+    world_.barrier();
+}
+
+TEST_F(matrix_file_test, hints_reach_mpi_those_of_the_program_over_those_of_the_environment) {
+    convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
+    ::setenv("CRATON_IO_HINTS", "striping_unit=65536;cb_nodes=1", 1); // NOLINT(concurrency-mt-unsafe)
+    io::save_matrix(matrix, path("h.h5"), "a", {.transfer = {.hints = {{"cb_nodes", "2"}, {"my_hint", "x"}}}});
+    ::setenv("CRATON_IO_HINTS", "cb_nodes", 1); // NOLINT(concurrency-mt-unsafe)
+    expect_user_error([&] { io::save_matrix(matrix, path("h.h5"), "a"); }, "CRATON_IO_HINTS: 'cb_nodes' is not a hint");
+    ::unsetenv("CRATON_IO_HINTS"); // NOLINT(concurrency-mt-unsafe)
+    EXPECT_EQ(hints_seen, (io::hints{{"cb_nodes", "2"}, {"my_hint", "x"}, {"striping_unit", "65536"}}));
+    world_.barrier();
+}
+
 } // namespace
+
+// HDF5 calls this one, which looks at what it is given and calls MPI's own.
+extern "C" int MPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* file) {
+    hints_seen.clear();
+    int count = 0;
+    if (info != MPI_INFO_NULL) MPI_Info_get_nkeys(info, &count);
+    for (int k = 0; k < count; ++k) {
+        std::array<char, MPI_MAX_INFO_KEY + 1> key{};
+        std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+        int there = 0;
+        MPI_Info_get_nthkey(info, k, key.data());
+        MPI_Info_get(info, key.data(), MPI_MAX_INFO_VAL, value.data(), &there);
+        hints_seen[key.data()] = value.data();
+    }
+    return PMPI_File_open(comm, filename, amode, info, file);
+}

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <craton/io/matrix_file.hpp>
+#include <craton/io/stored_array.hpp>
+#include <craton/io/subset_list.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace craton::io {
+
+/// What a program wants to find again beside its arrays: an iteration, a seed, a misfit.
+using checkpoint_numbers = std::map<std::string, std::variant<std::int64_t, double>>;
+
+struct checkpoint_options {
+    transfer_options transfer = {};
+    /// Keeps the checkpoint before the last one as `<path>.previous`, for the case that the last one is found damaged. Without it there is
+    /// still always one whole checkpoint, and on disk at most two at a time instead of three.
+    bool keep_previous = true;
+    /// How long to wait for a job that still holds the checkpoint (one that was killed a moment ago).
+    double wait_for_other_job_s = 10.0;
+};
+
+/// What resume() found.
+struct resumed {
+    checkpoint_numbers numbers;
+    /// Empty, or one line that says that the last checkpoint was not whole and the one before it was used.
+    std::string notice;
+};
+
+/// An assembly that survives being killed: named arrays, and which work subsets are counted in them, always together in one file.
+///
+///     io::checkpoint saved(world, "hessian-in-progress.h5");
+///     saved.add("hessian", hessian);
+///     saved.add("gradient", gradient);
+///     saved.resume();                                        // fills both if there is a checkpoint, from any number of ranks
+///     const auto left = saved.missing(subsets);              // the same on every rank
+///     for (every so many of them) {
+///         for (those of this rank) {
+///             if (auto work = saved.begin(subset)) {         // false: it is counted already
+///                 hessian.update_symmetric(...); gradient.update(...);
+///                 work.finish();
+///             }
+///         }
+///         saved.save();
+///     }
+///
+/// Guarantee. The file holds exactly the updates of the subsets that it lists, whenever and however any process dies: save() waits for open
+/// subsets, commits, writes arrays and list aside, forces them to disk and renames; from the first save() on there is a whole checkpoint on
+/// disk at every moment. So after resume() nothing is lost but work since the last save(), and nothing is counted twice. Updates made outside a
+/// subset are in the arrays but on no list: make none between resume() and the end.
+class checkpoint {
+    struct state;
+
+  public:
+    /// The updates of one subset, from begin() to finish(). Movable; finished by any thread.
+    class open_subset {
+      public:
+        open_subset(open_subset&& other) noexcept;
+        open_subset& operator=(open_subset&&) = delete;
+        open_subset(const open_subset&) = delete;
+        open_subset& operator=(const open_subset&) = delete;
+        /// Without finish(), after an exception say, the subset's updates are in the arrays in part: save() refuses from then on.
+        ~open_subset();
+
+        /// False when the subset is counted already: its updates must not be made again.
+        [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+        /// All updates of the subset have been called and have returned.
+        void finish();
+
+      private:
+        friend class checkpoint;
+        open_subset(state* of, std::int64_t subset) : of_(of), subset_(subset), thread_(std::this_thread::get_id()) {}
+
+        state* of_; // null when there is nothing to do, or no more
+        std::int64_t subset_;
+        std::thread::id thread_;
+    };
+
+    /// Collective. Takes `<path>.lock`, so that of two jobs on one checkpoint the second is refused; the lock ends with the process,
+    /// however that ends. Throws user_error on every rank when another job holds it or the folder is missing or may not be written.
+    checkpoint(runtime::world& ranks, std::string path, checkpoint_options options = {});
+    checkpoint(const checkpoint&) = delete;
+    checkpoint& operator=(const checkpoint&) = delete;
+    /// Not collective; no subset may be open.
+    ~checkpoint();
+
+    /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not collective. Throws
+    /// user_error for a name given twice, empty or with '/', an array of another world, and after resume().
+    template <class T> void add(const std::string& name, array::convergent_matrix<T>& matrix) {
+        add(name, stored(matrix), &matrix.ranks());
+    }
+    template <class T> void add(const std::string& name, array::convergent_vector<T>& vector) {
+        add(name, stored(vector), nullptr);
+    }
+
+    /// Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted subsets from the last
+    /// checkpoint, written by any number of ranks with any grid and blocks; where that is damaged (cut short, wrong sums) from the one before, and
+    /// says so in the notice. Returns nothing, with the arrays as they are, when there is no checkpoint. Throws user_error on every rank for a
+    /// whole file that is no checkpoint or holds other arrays, shapes, types or a version of the format that this one does not know (arrays as they
+    /// were), and when all that is there is damaged (arrays perhaps overwritten).
+    std::optional<resumed> resume();
+
+    /// Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way unless the thread has another one open. Throws
+    /// user_error before resume(), and for a subset that this rank has open or finished.
+    [[nodiscard]] open_subset begin(std::int64_t subset);
+
+    /// Collective, blocking; polls while it waits for subsets that other threads of this rank have open. When it returns a whole file with all
+    /// subsets finished anywhere before it has taken the place of the one before, and is on disk. Throws user_error on every rank, with the
+    /// checkpoint before it in place and everything ready for another try, when it cannot be written; and when the calling thread has a subset
+    /// open, one was abandoned, two ranks finished the same one, numbers or their names differ between ranks, or before resume().
+    void save(const checkpoint_numbers& numbers = {});
+
+    /// Subsets in the last checkpoint, saved or resumed: the same on every rank. Not while a save is under way.
+    [[nodiscard]] const subset_list& counted() const;
+    /// Those of 0 ... total - 1 that are not in it, ascending: what is left to do after resume().
+    [[nodiscard]] std::vector<std::int64_t> missing(std::int64_t total) const { return counted().missing(total); }
+
+  private:
+    void add(const std::string& name, stored_array data, const runtime::world* of);
+
+    std::unique_ptr<state> state_;
+};
+
+} // namespace craton::io

@@ -1,0 +1,352 @@
+#include <craton/io/checkpoint.hpp>
+
+#include "checkpoint_file.hpp"
+#include "collective_file.hpp"
+#include "element_type.hpp"
+#include "file_lock.hpp"
+#include "hdf5_handle.hpp"
+
+#include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
+#include <craton/runtime/idle_backoff.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace craton::io {
+
+struct checkpoint::state {
+    state(runtime::world& r, std::string p, checkpoint_options o)
+        : ranks(&r), file{"checkpoint", std::move(p)}, options(std::move(o)) {}
+
+    [[nodiscard]] const comm::communicator& communicator() const { return ranks->communicator(); }
+    [[nodiscard]] std::string previous_path() const { return file.path + ".previous"; }
+    void finish(std::int64_t subset, std::thread::id thread, bool abandoned);
+    [[nodiscard]] std::string stop_others();
+    void wait_for_open_subsets();
+    void let_others_go_on();
+    [[nodiscard]] subset_list with_finished() const;
+    [[nodiscard]] verdict fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const;
+
+    runtime::world* ranks;
+    file_purpose file;
+    checkpoint_options options;
+    file_lock lock;
+    std::vector<named_array> arrays;
+    subset_list counted;
+    bool resumed = false;
+    /// The file at the path is damaged: it must not take the place of the good one before it.
+    bool last_is_damaged = false;
+
+    std::mutex mutex; // guards what follows
+    std::condition_variable may_begin;
+    bool collective_under_way = false;
+    std::vector<std::int64_t> finished;           // since the last checkpoint
+    std::unordered_map<std::int64_t, bool> begun; // since the last checkpoint; true once finished
+    std::unordered_map<std::thread::id, std::int64_t> open_of_thread;
+    std::int64_t open = 0;
+    std::optional<std::int64_t> abandoned_subset;
+};
+
+namespace {
+
+// The same words on every rank, or an error on all of them.
+void agree_on(const comm::communicator& ranks, const std::string& what, const std::string& own) {
+    const std::string first = ranks.broadcast(own);
+    comm::agree(ranks, own == first ? ""
+                                    : fmt::format("checkpoint: rank {} has {} {} but rank 0 {}; allowed: the same on every rank",
+                                                  ranks.rank(), what, own, first));
+}
+
+std::string in_words(const std::vector<named_array>& arrays) {
+    std::string words;
+    for (const auto& a : arrays) {
+        words += fmt::format("{}'{}' ({} {} x {})", words.empty() ? "" : ", ", a.name, element_name(a.data.element),
+                             a.data.layout.rows.extent, a.data.layout.cols.extent);
+    }
+    return words.empty() ? "none" : words;
+}
+
+// Doubles by their bits: NaN and -0 are numbers like any other here.
+std::string in_words(const checkpoint_numbers& numbers) {
+    std::string words;
+    for (const auto& [name, number] : numbers) {
+        words += fmt::format("{}'{}' = ", words.empty() ? "" : ", ", name);
+        if (const auto* whole = std::get_if<std::int64_t>(&number)) {
+            words += fmt::format("{}", *whole);
+        } else {
+            words +=
+                fmt::format("{} (bits {:x})", std::get<double>(number), std::bit_cast<std::uint64_t>(std::get<double>(number)));
+        }
+    }
+    return words.empty() ? "none" : words;
+}
+
+std::string why_not_names(const checkpoint_numbers& numbers) {
+    for (const auto& [name, number] : numbers) {
+        if (name.empty() || name.find('\0') != std::string::npos)
+            return "checkpoint: a number has an empty name or one with a NUL in it; allowed: any other text";
+    }
+    return {};
+}
+
+constexpr const char* resume_first =
+    "allowed: resume() first, also when starting afresh, so that what an earlier job did is not lost";
+
+} // namespace
+
+// -------------------------------------------------------------------------------------------------------------- subsets
+
+checkpoint::open_subset::open_subset(open_subset&& other) noexcept
+    : of_(std::exchange(other.of_, nullptr)), subset_(other.subset_), thread_(other.thread_) {}
+
+checkpoint::open_subset::~open_subset() {
+    if (of_ != nullptr) of_->finish(subset_, thread_, true);
+}
+
+void checkpoint::open_subset::finish() {
+    if (of_ != nullptr) std::exchange(of_, nullptr)->finish(subset_, thread_, false);
+}
+
+void checkpoint::state::finish(std::int64_t subset, std::thread::id thread, bool abandoned) {
+    const std::lock_guard guard(mutex);
+    if (abandoned) {
+        abandoned_subset = subset;
+    } else {
+        begun[subset] = true;
+        finished.push_back(subset);
+    }
+    if (--open_of_thread[thread] == 0) open_of_thread.erase(thread);
+    --open;
+}
+
+checkpoint::open_subset checkpoint::begin(std::int64_t subset) {
+    auto& s = *state_;
+    const auto thread = std::this_thread::get_id();
+    std::unique_lock guard(s.mutex);
+    // A thread that has another subset open is one that save() waits for: it must be able to go on.
+    s.may_begin.wait(guard, [&] { return !s.collective_under_way || s.open_of_thread.contains(thread); });
+    if (!s.resumed)
+        throw user_error(fmt::format("checkpoint '{}': subset {} begun before resume(); {}", s.file.path, subset, resume_first));
+    if (s.counted.contains(subset)) return {nullptr, subset};
+    if (const auto [entry, is_new] = s.begun.emplace(subset, false); !is_new) {
+        throw user_error(fmt::format("checkpoint '{}': subset {} is begun again but {}; allowed: each subset once", s.file.path,
+                                     subset, entry->second ? "was finished here already" : "has not been finished here"));
+    }
+    ++s.open_of_thread[thread];
+    ++s.open;
+    return {&s, subset};
+}
+
+// Returns why this rank cannot take part in a collective member now, or "" with every thread kept from beginning a subset.
+std::string checkpoint::state::stop_others() {
+    const std::lock_guard guard(mutex);
+    if (open_of_thread.contains(std::this_thread::get_id())) {
+        return fmt::format("checkpoint '{}': the calling thread of rank {} has a subset open; allowed: finish() it first",
+                           file.path, ranks->rank());
+    }
+    collective_under_way = true;
+    return {};
+}
+
+void checkpoint::state::let_others_go_on() {
+    {
+        const std::lock_guard guard(mutex);
+        collective_under_way = false;
+    }
+    may_begin.notify_all();
+}
+
+// Polls: other ranks may need this one to get on with theirs.
+void checkpoint::state::wait_for_open_subsets() {
+    runtime::idle_backoff backoff;
+    const auto all_closed = [&] {
+        const std::lock_guard guard(mutex);
+        return open == 0;
+    };
+    while (!all_closed()) {
+        if (ranks->poll() > 0) {
+            backoff.something_happened();
+        } else {
+            backoff.pause();
+        }
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------------- life, arrays
+
+checkpoint::checkpoint(runtime::world& ranks, std::string path, checkpoint_options options)
+    : state_(std::make_unique<state>(ranks, std::move(path), std::move(options))) {
+    ranks.barrier();
+    auto& s = *state_;
+    std::string failure;
+    if (ranks.rank() == 0) {
+        failure = why_not_writable(s.file, 0);
+        if (failure.empty()) {
+            const auto reason = s.lock.take(s.file.path + ".lock", s.options.wait_for_other_job_s);
+            if (!reason.empty())
+                failure = fmt::format("checkpoint '{}': {}; allowed: one job at a time, in a folder that may be written",
+                                      s.file.path, reason);
+        }
+    }
+    comm::agree(s.communicator(), failure);
+}
+
+checkpoint::~checkpoint() = default;
+
+const subset_list& checkpoint::counted() const { return state_->counted; }
+
+void checkpoint::add(const std::string& name, stored_array data, const runtime::world* of) {
+    auto& s = *state_;
+    const auto refuse = [&](const std::string& reason) {
+        throw user_error(fmt::format("checkpoint '{}': array '{}' {}", s.file.path, name, reason));
+    };
+    if (s.resumed) refuse("is added after resume(); allowed: before it");
+    if (name.empty() || name == "." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
+        refuse("has a name that HDF5 cannot take; allowed: any text without '/' but '' and '.'");
+    if (std::ranges::find(s.arrays, name, &named_array::name) != s.arrays.end()) refuse("is added twice; allowed: each name once");
+    if ((of != nullptr && of != s.ranks) || data.layout.ranks() != s.ranks->size())
+        refuse("lives in another world; allowed: arrays of the checkpoint's own");
+    s.arrays.push_back({name, std::move(data)});
+}
+
+// ---------------------------------------------------------------------------------------------------------------- resume
+
+// Rank 0 looks with serial HDF5; what it finds good all ranks read.
+verdict checkpoint::state::fill_from(const std::string& path, const hdf5_handle& access, checkpoint_content& content) const {
+    verdict found;
+    if (communicator().rank() == 0) found = examine_checkpoint(path, arrays);
+    found.state =
+        static_cast<file_state>(communicator().maximum(communicator().rank() == 0 ? static_cast<std::int64_t>(found.state) : 0));
+    found.reason = communicator().broadcast(found.reason);
+    if (found.state != file_state::whole) return found;
+    content = {};
+    return read_checkpoint(path, access, communicator(), arrays, options.transfer, content);
+}
+
+std::optional<resumed> checkpoint::resume() {
+    const quiet_hdf5 quiet;
+    auto& s = *state_;
+    const auto& ranks = s.communicator();
+    const std::string failure = s.stop_others();
+    const auto go_on = [](state* of) { of->let_others_go_on(); };
+    const std::unique_ptr<state, decltype(go_on)> at_the_end(&s, go_on);
+    if (failure.empty()) s.wait_for_open_subsets();
+    s.ranks->barrier();
+    comm::agree(ranks, failure);
+    for (const auto& a : s.arrays) a.data.commit();
+    agree_on(ranks, "the arrays", in_words(s.arrays));
+    const auto access = collective_access(ranks, s.options.transfer);
+
+    const auto refuse = [&](const std::string& path, const verdict& why) {
+        throw user_error(fmt::format("cannot resume from checkpoint '{}': {}", path, why.reason));
+    };
+    const bool was_in_use = ranks.maximum(s.begun.empty() ? 0 : 1) == 1;
+    s.resumed = false;
+    checkpoint_content content;
+    resumed result;
+    const verdict last = s.fill_from(s.file.path, access, content);
+    if (last.state == file_state::refused) refuse(s.file.path, last);
+    if (last.state != file_state::whole) {
+        const verdict before = s.fill_from(s.previous_path(), access, content);
+        if (before.state == file_state::refused) refuse(s.previous_path(), before);
+        if (before.state == file_state::whole) {
+            result.notice = fmt::format("checkpoint '{}' is not whole ({}); resumed from the one before it, '{}'", s.file.path,
+                                        last.reason, s.previous_path());
+            if (ranks.rank() == 0) fmt::print(stderr, "craton: note: {}\n", result.notice);
+        } else if (last.state == file_state::damaged || before.state == file_state::damaged) {
+            throw user_error(
+                fmt::format("cannot resume from checkpoint '{}': {}; nor from '{}': {}; allowed: remove both to start afresh",
+                            s.file.path, last.reason, s.previous_path(), before.reason));
+        } else if (was_in_use) {
+            throw user_error(
+                fmt::format("cannot resume from checkpoint '{}': none has been saved, and subsets have been begun; allowed: "
+                            "resume() before the first begin()",
+                            s.file.path));
+        }
+    }
+    s.last_is_damaged = last.state == file_state::damaged;
+    {
+        const std::lock_guard guard(s.mutex);
+        s.counted = content.counted;
+        s.finished.clear();
+        s.begun.clear();
+        s.abandoned_subset.reset();
+        s.resumed = true;
+    }
+    if (last.state != file_state::whole && result.notice.empty()) return std::nullopt;
+    result.numbers = std::move(content.numbers);
+    return result;
+}
+
+// ------------------------------------------------------------------------------------------------------------------ save
+
+// Collective: the list with what all ranks finished since the last checkpoint.
+subset_list checkpoint::state::with_finished() const {
+    subset_list own;
+    static_cast<void>(own.add(finished)); // begin() saw to it that none is there twice
+    std::vector<std::int64_t> ends;       // runs are shorter on the way than their numbers
+    for (const auto& r : own.runs()) ends.insert(ends.end(), {r.first, r.last});
+    std::vector<std::int64_t> all;
+    const auto gathered = communicator().all_gather(ends);
+    for (std::size_t k = 0; k < gathered.size(); k += 2) {
+        for (std::int64_t s = gathered[k]; s < gathered[k + 1]; ++s) all.push_back(s);
+        all.push_back(gathered[k + 1]); // apart, for the last 64-bit number has none after it
+    }
+    subset_list together = counted;
+    if (const auto twice = together.add(all)) {
+        throw user_error(
+            fmt::format("checkpoint '{}': subset {} was finished by two ranks, so that it is in the arrays twice; allowed: each "
+                        "subset by one rank (resume() goes back to the last checkpoint)",
+                        file.path, *twice));
+    }
+    return together;
+}
+
+void checkpoint::save(const checkpoint_numbers& numbers) {
+    const quiet_hdf5 quiet;
+    auto& s = *state_;
+    const auto& ranks = s.communicator();
+    std::string failure = s.stop_others();
+    const auto go_on = [](state* of) { of->let_others_go_on(); };
+    const std::unique_ptr<state, decltype(go_on)> at_the_end(&s, go_on);
+    if (failure.empty()) s.wait_for_open_subsets();
+    s.ranks->barrier(); // polls, and nobody updates any more
+    if (failure.empty() && !s.resumed)
+        failure = fmt::format("checkpoint '{}': save() before resume(); {}", s.file.path, resume_first);
+    if (failure.empty() && s.abandoned_subset) {
+        failure = fmt::format(
+            "checkpoint '{}': subset {} was begun but not finished, so that it is in the arrays in part; allowed: finish() "
+            "after its last update (resume() goes back to the last checkpoint)",
+            s.file.path, *s.abandoned_subset);
+    }
+    if (failure.empty()) failure = why_not_names(numbers);
+    comm::agree(ranks, failure);
+    agree_on(ranks, "the numbers", in_words(numbers));
+    for (const auto& a : s.arrays) a.data.commit();
+    const checkpoint_content content{s.with_finished(), numbers};
+
+    std::uintmax_t bytes = std::uintmax_t{4096} + 16 * content.counted.runs().size();
+    for (const auto& a : s.arrays) {
+        bytes += static_cast<std::uintmax_t>(a.data.layout.rows.extent) * static_cast<std::uintmax_t>(a.data.layout.cols.extent) *
+                 static_cast<std::uintmax_t>(element_bytes(a.data.element));
+    }
+    comm::agree(ranks, ranks.rank() == 0 ? why_not_writable(s.file, bytes) : "");
+    const bool keep = s.options.keep_previous && !s.last_is_damaged;
+    write_aside(ranks, s.file, bytes, s.options.transfer, keep ? previous::kept : previous::replaced,
+                [&](hid_t open) { return write_checkpoint(open, ranks, s.arrays, content, s.options.transfer); });
+    s.last_is_damaged = false;
+    const std::lock_guard guard(s.mutex);
+    s.counted = content.counted;
+    s.finished.clear();
+    s.begun.clear();
+}
+
+} // namespace craton::io

@@ -1,0 +1,183 @@
+#include "collective_file.hpp"
+
+#include "patience.hpp"
+
+#include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
+#include <craton/comm/info.hpp>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+namespace craton::io {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string errno_in_words() { return std::error_code(errno, std::generic_category()).message(); }
+
+fs::path folder_of(const std::string& path) {
+    return fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+}
+
+// "" or why. Delayed allocation can still meet a full disk here, so a file is whole only after this.
+std::string force_to_disk(const fs::path& path, int flags) {
+    const int file = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC); // NOLINT: POSIX's own signature
+    if (file < 0) return fmt::format("{} when opening it again", errno_in_words());
+    std::string failure;
+    // EINVAL: a file system that has nothing to force (the standard allows it for special ones).
+    if (::fsync(file) != 0 && errno != EINVAL) failure = fmt::format("{} when forcing it to disk", errno_in_words());
+    ::close(file);
+    return failure;
+}
+
+// "" or why there is no room: a disk or quota that is full, a limit on file sizes. A full disk is found here, by one rank, and not in the
+// middle of a collective transfer, out of which MPI libraries do not lead all ranks. Nothing is reserved where the file system cannot.
+std::string reserve(const std::string& path, int flags, std::uintmax_t bytes) {
+    const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666); // NOLINT: POSIX's own signature
+    if (file < 0) return errno_in_words();
+    std::string failure;
+    if (::fallocate(file, 0, 0, static_cast<off_t>(bytes)) != 0 &&
+        (errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO))
+        failure = fmt::format("{} when reserving {} bytes", errno_in_words(), bytes);
+    ::close(file);
+    return failure;
+}
+
+// A second name for the file at `path`, so that it stays when the new file takes the first. Without hard links (some parallel and network
+// file systems have none) it is renamed: for an instant only `.previous` and the whole new file are there.
+std::string keep_previous(const std::string& path) {
+    std::error_code error;
+    if (!fs::exists(path, error)) return {};
+    const std::string name = path + ".previous";
+    const std::string aside = name + ".new";
+    ::unlink(aside.c_str());
+    if (::link(path.c_str(), aside.c_str()) == 0) {
+        fs::rename(aside, name, error);
+        ::unlink(aside.c_str()); // renaming one name of a file to another of the same file does nothing (POSIX)
+    } else {
+        fs::rename(path, name, error);
+    }
+    return error ? fmt::format("{} when renaming it to '{}'", error.message(), name) : std::string{};
+}
+
+std::string give_name(const file_purpose& file, const std::string& partial, previous what_was_there) {
+    if (what_was_there == previous::kept) {
+        if (auto failure = keep_previous(file.path); !failure.empty()) return file.cannot_save(failure);
+    }
+    std::error_code error;
+    fs::rename(partial, file.path, error);
+    if (error) return file.cannot_save(error.message());
+    const auto failure = force_to_disk(folder_of(file.path), O_DIRECTORY);
+    return failure.empty() ? "" : file.cannot_save(failure);
+}
+
+// Collective; throws on every rank when this or what came before failed anywhere.
+void close(const comm::communicator& ranks, const file_purpose& file, hdf5_handle& open, const std::string& path,
+           const std::string& failure, double patience_s) {
+    const deadline watch(ranks.rank(), failure.empty() ? fmt::format("the closing of '{}'", path) : failure, patience_s);
+    try {
+        comm::agree(ranks, failure);
+    } catch (const user_error&) {
+        // A full disk would make the closing fail too, after which HDF5 1.10 cannot end its process in order: give it room first.
+        std::error_code ignored;
+        if (ranks.rank() == 0) fs::resize_file(path, 0, ignored);
+        static_cast<void>(open.close());
+        ranks.barrier();
+        throw;
+    }
+    // By itself, so that a rank on which it fails comes back and can tell: H5Fclose would go on and wait for the others.
+    std::string at_closing = H5Fflush(open.get(), H5F_SCOPE_GLOBAL) >= 0 ? "" : file.cannot_save(last_hdf5_error());
+    static_cast<void>(fine_everywhere(ranks, at_closing, patience_s));
+    comm::agree(ranks, at_closing);
+    at_closing = open.close() ? "" : file.cannot_save(last_hdf5_error());
+    static_cast<void>(fine_everywhere(ranks, at_closing, patience_s));
+    comm::agree(ranks, at_closing);
+}
+
+} // namespace
+
+std::string file_purpose::cannot_save(const std::string& reason) const {
+    return fmt::format("cannot save {} to '{}': {}; allowed: a folder that exists, may be written and has room", what, path,
+                       reason);
+}
+
+hdf5_handle collective_access(const comm::communicator& ranks, const transfer_options& options) {
+    std::string failure;
+    hints all;
+    try {
+        all = options.hints;
+        all.merge(hints_from_environment()); // keeps what is there already
+        const comm::info refused_here(all);
+        if (options.buffer_bytes < 1) failure = "file transfer: buffer_bytes is 0; allowed: 1 or more";
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    comm::agree(ranks, failure);
+    std::string own = fmt::format("buffer_bytes={}", options.buffer_bytes);
+    for (const auto& [name, value] : all) own += fmt::format("; {}={}", name, value);
+    const std::string first = ranks.broadcast(own);
+    comm::agree(ranks, own == first
+                           ? ""
+                           : fmt::format("file transfer: rank {} asks for {} but rank 0 for {}; allowed: the same hints and "
+                                         "buffer on every rank",
+                                         ranks.rank(), own, first));
+    hdf5_handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    const comm::info info(all);
+    H5Pset_fapl_mpio(access.get(), ranks.native(), info.native()); // copies both
+    return access;
+}
+
+std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes) {
+    std::error_code error;
+    const fs::path folder = folder_of(file.path);
+    if (!fs::is_directory(folder, error)) return file.cannot_save(fmt::format("there is no folder '{}'", folder.string()));
+    if (::access(folder.c_str(), W_OK) != 0) return file.cannot_save(errno_in_words());
+    if (fs::is_directory(file.path, error)) return file.cannot_save("it is a folder");
+    const auto space = fs::space(folder, error);
+    if (!error && space.available < bytes)
+        return file.cannot_save(fmt::format("it needs {} bytes but {} are free", bytes, space.available));
+    return {};
+}
+
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
+                 previous what_was_there, const std::function<std::string(hid_t)>& write) {
+    const bool first = ranks.rank() == 0;
+    const std::string partial = file.path + ".partial";
+    const auto access = collective_access(ranks, options);
+    // What a killed job left is removed rather than overwritten: a process of it may not be gone yet.
+    if (first) ::unlink(partial.c_str());
+    try {
+        // First in a file of another name: the new one's striping is MPI-IO's to choose, when it creates it.
+        std::string failure = first ? reserve(partial + ".room", O_CREAT, bytes) : "";
+        if (first) ::unlink((partial + ".room").c_str());
+        comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
+        {
+            hdf5_handle open(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
+            comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
+            failure = first ? reserve(partial, 0, bytes) : "";
+            if (ranks.maximum(failure.empty() ? 0 : 1) == 0) failure = write(open.get());
+            if (!failure.empty()) failure = file.cannot_save(failure);
+            close(ranks, file, open, partial, failure, options.patience_s);
+        }
+        // Every rank forces what its own machine may still hold.
+        failure = force_to_disk(partial, 0);
+        comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
+        comm::agree(ranks, first ? give_name(file, partial, what_was_there) : "");
+    } catch (const user_error&) {
+        std::error_code ignored;
+        if (first && fs::is_regular_file(partial, ignored)) fs::remove(partial, ignored);
+        throw;
+    }
+}
+
+} // namespace craton::io

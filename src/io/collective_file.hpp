@@ -1,0 +1,38 @@
+#pragma once
+
+#include "hdf5_handle.hpp"
+
+#include <craton/comm/communicator.hpp>
+#include <craton/io/matrix_file.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace craton::io {
+
+/// What errors about a file begin with: "cannot save matrix to" and the like.
+struct file_purpose {
+    const char* what = "matrix";
+    std::string path;
+
+    [[nodiscard]] std::string cannot_save(const std::string& reason) const;
+};
+
+/// HDF5's access list for a file that all ranks open together, with the hints of the environment and those given over them. Collective. Throws
+/// user_error on every rank for hints that cannot be, and where hints or buffer sizes differ between ranks.
+[[nodiscard]] hdf5_handle collective_access(const comm::communicator& ranks, const transfer_options& options);
+
+/// "", or why a file of so many bytes cannot be written there, in clearer words than HDF5's. Not collective.
+[[nodiscard]] std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes);
+
+enum class previous { replaced, kept };
+
+/// Writes a file of about so many bytes at `<path>.partial`, for which it reserves the room first, forces it to disk on every rank, and gives it its name. At no moment is there no whole file at `path`
+/// where there was one before; with previous::kept that one is then at `<path>.previous`. Collective. `write` fills the open file and returns
+/// "" or, on the ranks that saw it, why it failed. Throws user_error on every rank when anything failed anywhere; what was at `path` is then
+/// still there, and nothing is left beside it.
+void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
+                 previous what_was_there, const std::function<std::string(hid_t)>& write);
+
+} // namespace craton::io

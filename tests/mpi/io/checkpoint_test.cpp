@@ -1,0 +1,535 @@
+#include "../../expect_user_error.hpp"
+#include "../deliveries.hpp"
+#include "shared_folder.hpp"
+
+#include <craton/io/checkpoint.hpp>
+#include <craton/runtime/counter.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <sys/resource.h>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using array::convergent_matrix;
+using array::convergent_vector;
+using tests::expect_user_error;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t size = 61; // of every matrix and vector: no multiple of any block
+
+template <class T> T whole(std::int64_t value) {
+    if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>) {
+        using real = typename T::value_type;
+        return {static_cast<real>(value), static_cast<real>(value % 17)};
+    } else {
+        return static_cast<T>(value);
+    }
+}
+
+// What a subset adds: whole numbers, so that sums are exact in any order.
+struct contribution {
+    std::vector<std::int64_t> indices;
+    std::vector<std::int64_t> values;
+};
+
+contribution contribution_of(std::int64_t subset) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(subset));
+    contribution c;
+    for (int k = 0; k < 9; ++k) {
+        c.indices.push_back(std::uniform_int_distribution<std::int64_t>(0, size - 1)(random));
+        c.values.push_back(std::uniform_int_distribution<std::int64_t>(-50, 50)(random));
+    }
+    return c;
+}
+
+template <class T> struct assembly {
+    explicit assembly(runtime::world& ranks, std::int64_t block = 8, array::process_grid grid = {})
+        : matrix(ranks, size, size, block, block, grid), vector(ranks, size, block) {}
+
+    void add_to(io::checkpoint& checkpoint) {
+        checkpoint.add("matrix", matrix);
+        checkpoint.add("vector", vector);
+    }
+    void update(std::int64_t subset) {
+        const auto c = contribution_of(subset);
+        std::vector<T> block;
+        std::vector<T> part;
+        for (const auto a : c.values) {
+            part.push_back(whole<T>(a));
+            for (const auto b : c.values) block.push_back(whole<T>(a * b));
+        }
+        const auto n = static_cast<std::int64_t>(c.indices.size());
+        matrix.update(base::row_major<const T>(block.data(), n, n), c.indices, c.indices);
+        vector.update(part, c.indices);
+    }
+    /// Against plain loops over the subsets given.
+    void expect_holds(const std::vector<std::int64_t>& subsets) {
+        std::vector<T> dense(static_cast<std::size_t>(size * size));
+        std::vector<T> line(static_cast<std::size_t>(size));
+        for (const auto s : subsets) {
+            const auto c = contribution_of(s);
+            for (std::size_t a = 0; a < c.indices.size(); ++a) {
+                line[static_cast<std::size_t>(c.indices[a])] += whole<T>(c.values[a]);
+                for (std::size_t b = 0; b < c.indices.size(); ++b)
+                    dense[static_cast<std::size_t>(c.indices[a] * size + c.indices[b])] += whole<T>(c.values[a] * c.values[b]);
+            }
+        }
+        const auto& l = matrix.layout();
+        const int me = matrix.ranks().rank();
+        for (std::int64_t j = 0; j < l.local_cols(me); ++j) {
+            for (std::int64_t i = 0; i < l.local_rows(me); ++i) {
+                const auto place = l.rows.global(l.process_row(me), i) * size + l.cols.global(l.process_col(me), j);
+                ASSERT_EQ(matrix.local()[static_cast<std::size_t>(i + j * l.leading_dimension(me))],
+                          dense[static_cast<std::size_t>(place)]);
+            }
+        }
+        for (std::size_t i = 0; i < vector.local().size(); ++i) {
+            ASSERT_EQ(vector.local()[i], line[static_cast<std::size_t>(vector.layout().global(me, static_cast<std::int64_t>(i)))]);
+        }
+        matrix.ranks().barrier();
+    }
+
+    convergent_matrix<T> matrix;
+    convergent_vector<T> vector;
+};
+
+std::vector<std::int64_t> range(std::int64_t first, std::int64_t end) {
+    std::vector<std::int64_t> numbers;
+    for (; first < end; ++first) numbers.push_back(first);
+    return numbers;
+}
+
+// The subsets of [first, end), each by the rank that its number says.
+template <class T> void do_subsets(assembly<T>& sums, io::checkpoint& checkpoint, std::int64_t first, std::int64_t end) {
+    const auto& ranks = sums.matrix.ranks();
+    for (std::int64_t s = first; s < end; ++s) {
+        if (s % ranks.size() != ranks.rank()) continue;
+        if (auto work = checkpoint.begin(s)) {
+            sums.update(s);
+            work.finish();
+        }
+    }
+}
+
+class checkpoint_test : public tests::every_delivery {
+  protected:
+    void SetUp() override {
+        every_delivery::SetUp();
+        folder_ = std::make_unique<tests::shared_folder>(world().communicator());
+    }
+    void TearDown() override {
+        world().barrier();
+        folder_.reset();
+    }
+    [[nodiscard]] std::string path(const std::string& name = "c.h5") const { return folder_->file(name); }
+    [[nodiscard]] bool first() { return world().rank() == 0; }
+
+    template <class T> void save_and_resume_on_any_number_of_ranks();
+
+  private:
+    std::unique_ptr<tests::shared_folder> folder_;
+};
+
+template <class T> void checkpoint_test::save_and_resume_on_any_number_of_ranks() {
+    {
+        assembly<T> sums(world());
+        io::checkpoint checkpoint(world(), path());
+        sums.add_to(checkpoint);
+        EXPECT_FALSE(checkpoint.resume().has_value());
+        do_subsets(sums, checkpoint, 0, 20);
+        checkpoint.save({{"iteration", std::int64_t{3}}});
+        do_subsets(sums, checkpoint, 20, 40); // never saved: lost, and not counted
+        sums.matrix.commit();
+    }
+    world().barrier();
+    for (int ranks = 1; ranks <= world().size(); ++ranks) {
+        const bool takes_part = world().rank() < ranks;
+        const auto some = world().communicator().split(takes_part ? 0 : 1);
+        if (takes_part) {
+            runtime::world fewer(some);
+            assembly<T> sums(fewer, 5, {ranks, 1});
+            io::checkpoint checkpoint(fewer, path(), {.transfer = {.hints = {}, .buffer_bytes = 100}});
+            sums.add_to(checkpoint);
+            const auto found = checkpoint.resume();
+            ASSERT_TRUE(found.has_value());
+            EXPECT_EQ(found->notice, "");
+            EXPECT_EQ(found->numbers, (io::checkpoint_numbers{{"iteration", std::int64_t{3}}}));
+            EXPECT_EQ(checkpoint.missing(22), (std::vector<std::int64_t>{20, 21}));
+            sums.expect_holds(range(0, 20));
+            do_subsets(sums, checkpoint, 0, 25); // those that are counted are passed over
+            checkpoint.save();
+            sums.expect_holds(range(0, 25));
+            // and back, for the next number of ranks
+            ASSERT_TRUE(checkpoint.resume().has_value());
+            sums.expect_holds(range(0, 25));
+            if (fewer.rank() == 0) fs::rename(path() + ".previous", path());
+            fewer.barrier();
+        }
+        world().barrier();
+    }
+    if (first()) fs::remove(path());
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, what_some_ranks_saved_any_other_number_resumes) {
+    save_and_resume_on_any_number_of_ranks<std::int64_t>();
+    save_and_resume_on_any_number_of_ranks<float>();
+    save_and_resume_on_any_number_of_ranks<double>();
+    save_and_resume_on_any_number_of_ranks<std::complex<float>>();
+    save_and_resume_on_any_number_of_ranks<std::complex<double>>();
+}
+
+TEST_P(checkpoint_test, subsets_handed_out_to_threads_are_counted_once_while_saves_come_between) {
+    assembly<std::int64_t> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    runtime::counter next(world());
+    constexpr std::int64_t subsets = 150;
+    std::atomic<int> working{3};
+    std::vector<std::thread> team;
+    for (int t = 0; t < 3; ++t) {
+        team.emplace_back([&] {
+            for (std::int64_t s = next.fetch_add(); s < subsets; s = next.fetch_add()) {
+                auto work = checkpoint.begin(s);
+                auto nested = checkpoint.begin(1000 + s); // a thread that save() waits for may open another one
+                sums.update(s);
+                sums.update(1000 + s);
+                nested.finish();
+                work.finish();
+            }
+            --working;
+        });
+    }
+    // Saves in the middle of all that; each must hold what it lists.
+    for (int k = 0; k < 3; ++k) {
+        for (int p = 0; p < 50; ++p) world().poll();
+        checkpoint.save();
+        const auto listed = checkpoint.counted();
+        for (const auto s : range(0, subsets)) ASSERT_EQ(listed.contains(s), listed.contains(1000 + s)) << s;
+    }
+    while (working > 0) world().poll();
+    for (auto& thread : team) thread.join();
+    checkpoint.save();
+    EXPECT_EQ(checkpoint.counted().runs(), (std::vector<io::subset_list::run>{{0, subsets - 1}, {1000, 1000 + subsets - 1}}));
+    auto all = range(0, subsets);
+    for (const auto s : range(1000, 1000 + subsets)) all.push_back(s);
+    sums.expect_holds(all);
+}
+
+TEST_P(checkpoint_test, numbers_come_back_to_the_last_bit) {
+    const double nan = std::bit_cast<double>(std::uint64_t{0x7FF8000000000123});
+    assembly<double> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    checkpoint.save({{"seed", std::numeric_limits<std::int64_t>::min()}, {"misfit", -0.0}, {"with a space", nan}, {"pi", 3.25}});
+    const auto found = checkpoint.resume();
+    ASSERT_TRUE(found.has_value());
+    ASSERT_EQ(found->numbers.size(), 4U);
+    EXPECT_EQ(std::get<std::int64_t>(found->numbers.at("seed")), std::numeric_limits<std::int64_t>::min());
+    EXPECT_TRUE(std::signbit(std::get<double>(found->numbers.at("misfit"))));
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(std::get<double>(found->numbers.at("with a space"))), std::bit_cast<std::uint64_t>(nan));
+}
+
+// Two saves, the second of which is then damaged.
+template <class Damage>
+void expect_resumes_from_the_one_before(runtime::world& world, const std::string& path, const std::string& reason, Damage damage) {
+    {
+        assembly<float> sums(world);
+        io::checkpoint checkpoint(world, path);
+        sums.add_to(checkpoint);
+        static_cast<void>(checkpoint.resume());
+        do_subsets(sums, checkpoint, 0, 10);
+        checkpoint.save();
+        do_subsets(sums, checkpoint, 10, 20);
+        checkpoint.save();
+    }
+    world.barrier();
+    if (world.rank() == 0) damage();
+    world.barrier();
+    assembly<float> sums(world);
+    io::checkpoint checkpoint(world, path);
+    sums.add_to(checkpoint);
+    const auto found = checkpoint.resume();
+    ASSERT_TRUE(found.has_value());
+    for (const std::string& part : {path, std::string("is not whole"), reason, path + ".previous"})
+        EXPECT_NE(found->notice.find(part), std::string::npos) << "'" << part << "' is not in: " << found->notice;
+    EXPECT_EQ(checkpoint.missing(20), range(10, 20));
+    sums.expect_holds(range(0, 10));
+    // The damaged file does not take the place of the good one before it.
+    do_subsets(sums, checkpoint, 10, 15);
+    checkpoint.save();
+    if (world.rank() == 0) fs::resize_file(path, 10);
+    world.barrier();
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    EXPECT_EQ(checkpoint.missing(20), range(10, 20));
+    sums.expect_holds(range(0, 10));
+    if (world.rank() == 0) {
+        fs::remove(path);
+        fs::remove(path + ".previous");
+    }
+    world.barrier();
+}
+
+TEST_P(checkpoint_test, the_one_before_is_used_when_the_last_is_damaged) {
+    const auto file = path();
+    expect_resumes_from_the_one_before(world(), file, "not a whole HDF5 file",
+                                       [&] { fs::resize_file(file, fs::file_size(file) / 2); });
+    expect_resumes_from_the_one_before(world(), file, "not a whole HDF5 file", [&] { fs::resize_file(file, 0); });
+    expect_resumes_from_the_one_before(world(), file, "there is no such file", [&] { fs::remove(file); });
+    // One bit of one element: the file is whole HDF5 all the same.
+    expect_resumes_from_the_one_before(world(), file, "array 'matrix' is damaged: its checksum is", [&] {
+        std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+        const auto middle = static_cast<std::streamoff>(fs::file_size(file) / 2);
+        bytes.seekg(middle);
+        const auto was = static_cast<char>(bytes.get());
+        bytes.seekp(middle);
+        bytes.put(static_cast<char>(was ^ 4));
+    });
+}
+
+TEST_P(checkpoint_test, refuses_on_every_rank_what_it_cannot_resume) {
+    {
+        assembly<float> sums(world());
+        io::checkpoint checkpoint(world(), path());
+        sums.add_to(checkpoint);
+        static_cast<void>(checkpoint.resume());
+        checkpoint.save();
+    }
+    world().barrier();
+    const auto refusal = [&](const std::string& file, const auto& add, std::initializer_list<std::string> parts) {
+        io::checkpoint checkpoint(world(), file);
+        add(checkpoint);
+        expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, parts);
+        world().barrier();
+    };
+    convergent_matrix<float> matrix(world(), size, size, 8, 8);
+    convergent_matrix<double> twice(world(), size, size, 8, 8);
+    convergent_matrix<float> narrow(world(), size, 40, 8, 8);
+    convergent_vector<float> vector(world(), size);
+    convergent_vector<float> longer(world(), size + 1);
+    for (auto& v : matrix.local()) v = 7.0F;
+    refusal(path(),
+            [&](auto& c) {
+                c.add("matrix", twice);
+                c.add("vector", vector);
+            },
+            {path(), "array 'matrix': it holds float32 but the matrix is float64"});
+    refusal(path(),
+            [&](auto& c) {
+                c.add("matrix", narrow);
+                c.add("vector", vector);
+            },
+            {"array 'matrix': it is 61 x 61 but the matrix is 61 x 40"});
+    refusal(path(),
+            [&](auto& c) {
+                c.add("matrix", matrix);
+                c.add("vector", longer);
+            },
+            {"array 'vector': it has 61 elements but the vector has 62"});
+    refusal(path(), [&](auto& c) { c.add("matrix", matrix); }, {"it also holds an array 'vector'"});
+    refusal(path(),
+            [&](auto& c) {
+                c.add("matrix", matrix);
+                c.add("vector", vector);
+                c.add("other", longer);
+            },
+            {"array 'other': the file has no such dataset"});
+    io::save_matrix(matrix, path("m.h5"), "matrix");
+    refusal(path("m.h5"), [&](auto& c) { c.add("matrix", matrix); }, {"it is HDF5 but no checkpoint"});
+    if (first()) {
+        fs::resize_file(path("m.h5"), fs::file_size(path("m.h5")) / 2);
+        fs::create_directory(path("folder.previous"));
+    }
+    world().barrier();
+    refusal(path("m.h5"), [&](auto& c) { c.add("matrix", matrix); },
+            {"m.h5': not a whole HDF5 file", "m.h5.previous': there is no such file", "allowed: remove both to start afresh"});
+    refusal(path("folder"), [&](auto& c) { c.add("matrix", matrix); }, {"folder.previous': it is not a file"});
+    for (const auto v : matrix.local()) ASSERT_EQ(v, 7.0F); // as it was
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, refuses_a_version_that_it_does_not_know) {
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    checkpoint.save();
+    if (first()) {
+        // In the object header the value follows the name, its type and its dataspace, each padded to 8 bytes.
+        std::ifstream in(path(), std::ios::binary);
+        std::string bytes((std::istreambuf_iterator<char>(in)), {});
+        const auto value = bytes.find("craton_checkpoint") + 24 + 16 + 8;
+        ASSERT_EQ(bytes.substr(value, 8), std::string("\1\0\0\0\0\0\0\0", 8));
+        bytes[value] = 9;
+        std::ofstream(path(), std::ios::binary) << bytes;
+    }
+    world().barrier();
+    expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, {"it has version 9 of the format; allowed: version 1"});
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, refuses_what_would_be_lost_or_counted_twice) {
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    EXPECT_NO_THROW(sums.add_to(checkpoint));
+    expect_user_error([&] { checkpoint.add("matrix", sums.matrix); }, "is added twice");
+    for (const char* wrong : {"", ".", "a/b"}) expect_user_error([&] { checkpoint.add(wrong, sums.matrix); }, "HDF5 cannot take");
+    {
+        runtime::world other(world().communicator());
+        convergent_matrix<float> elsewhere(other, size, size, 8, 8);
+        expect_user_error([&] { checkpoint.add("elsewhere", elsewhere); }, "another world");
+        other.barrier();
+    }
+    expect_user_error([&] { static_cast<void>(checkpoint.begin(1)); }, "begun before resume()");
+    expect_user_error([&] { checkpoint.save(); }, "save() before resume()");
+    static_cast<void>(checkpoint.resume());
+    expect_user_error([&] { checkpoint.add("late", sums.vector); }, "is added after resume()");
+    {
+        auto work = checkpoint.begin(world().rank());
+        expect_user_error([&] { static_cast<void>(checkpoint.begin(world().rank())); }, "begun again but has not been finished");
+        expect_user_error([&] { checkpoint.save(); }, "has a subset open; allowed: finish() it first");
+        expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, "has a subset open");
+        work.finish();
+    }
+    expect_user_error([&] { static_cast<void>(checkpoint.begin(world().rank())); }, "begun again but was finished here already");
+    checkpoint.save();
+    EXPECT_FALSE(static_cast<bool>(checkpoint.begin(world().rank())));
+    expect_user_error([&] { checkpoint.save({{"", 1.0}}); }, "a number has an empty name");
+
+    if (world().size() > 1) {
+        expect_user_error([&] { checkpoint.save({{"rank", std::int64_t{world().rank()}}}); },
+                          {"has the numbers 'rank' = 1 but rank 0 'rank' = 0", "the same on every rank"});
+        auto work = checkpoint.begin(77); // by every rank
+        work.finish();
+        expect_user_error([&] { checkpoint.save(); }, "subset 77 was finished by two ranks");
+        ASSERT_TRUE(checkpoint.resume().has_value());
+    }
+    {
+        const auto left_alone = checkpoint.begin(100 + world().rank());
+    }
+    expect_user_error([&] { checkpoint.save(); }, {"was begun but not finished", "resume() goes back"});
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    checkpoint.save(); // all is well again
+    EXPECT_EQ(checkpoint.counted().size(), world().size());
+}
+
+TEST_P(checkpoint_test, cannot_go_back_to_a_checkpoint_that_never_was) {
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    EXPECT_FALSE(checkpoint.resume().has_value());
+    EXPECT_FALSE(checkpoint.resume().has_value()); // nothing has happened
+    do_subsets(sums, checkpoint, 0, 4);
+    expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, "none has been saved, and subsets have been begun");
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, of_two_jobs_on_one_checkpoint_the_second_is_refused) {
+    const io::checkpoint checkpoint(world(), path());
+    expect_user_error([&] { io::checkpoint(world(), path(), {.wait_for_other_job_s = 0.1}); },
+                      {path(), "another job has held", ".lock", "allowed: one job at a time"});
+    expect_user_error([&] { io::checkpoint(world(), path("no/such/c.h5")); }, "there is no folder");
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, leftovers_of_a_killed_save_do_no_harm) {
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    for (std::int64_t k = 0; k < 2; ++k) {
+        if (first()) {
+            std::ofstream(path() + ".partial") << std::string(1 << 20, 'x');
+            std::ofstream(path() + ".previous.new") << "x";
+        }
+        world().barrier();
+        do_subsets(sums, checkpoint, 5 * k, 5 * k + 5);
+        checkpoint.save();
+    }
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    sums.expect_holds(range(0, 10));
+    EXPECT_FALSE(fs::exists(path() + ".partial"));
+    EXPECT_FALSE(fs::exists(path() + ".previous.new"));
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, without_previous_ones_there_is_one_file) {
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path(), {.keep_previous = false});
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    checkpoint.save();
+    checkpoint.save();
+    EXPECT_FALSE(fs::exists(path() + ".previous"));
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    world().barrier();
+}
+
+// Limits the files of this rank to a few bytes, as a full disk does, for its life.
+class no_room {
+  public:
+    no_room() {
+        EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit little{10000, before_.rlim_max};
+        EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+    }
+    no_room(const no_room&) = delete;
+    no_room& operator=(const no_room&) = delete;
+    ~no_room() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+  private:
+    rlimit before_{};
+};
+
+TEST_P(checkpoint_test, a_save_that_fails_can_be_tried_again_and_loses_nothing) {
+    assembly<double> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    do_subsets(sums, checkpoint, 0, 10);
+    checkpoint.save();
+    do_subsets(sums, checkpoint, 10, 20);
+    {
+        const no_room everywhere;
+        expect_user_error([&] { checkpoint.save(); }, {"cannot save checkpoint to '" + path() + "'", "has room"});
+    }
+    EXPECT_EQ(checkpoint.counted().size(), 10);
+    EXPECT_FALSE(fs::exists(path() + ".partial"));
+    world().barrier();
+    do_subsets(sums, checkpoint, 20, 30);
+    checkpoint.save(); // there is room again
+    sums.matrix.reset();
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    EXPECT_EQ(checkpoint.counted().size(), 30);
+    sums.expect_holds(range(0, 30));
+    // and the failure left what it had found
+    if (first()) fs::rename(path() + ".previous", path());
+    world().barrier();
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    sums.expect_holds(range(0, 10));
+}
+
+CRATON_FOR_EVERY_DELIVERY(checkpoint_test);
+
+} // namespace

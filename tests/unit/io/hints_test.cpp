@@ -1,0 +1,38 @@
+#include "../../expect_user_error.hpp"
+
+#include <craton/io/hints.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace {
+
+using craton::io::hints;
+using craton::io::hints_from_environment;
+using craton::tests::expect_user_error;
+
+class hints_test : public testing::Test {
+  protected:
+    ~hints_test() override { ::unsetenv("CRATON_IO_HINTS"); } // NOLINT(concurrency-mt-unsafe)
+    static hints of(const char* text) {
+        ::setenv("CRATON_IO_HINTS", text, 1); // NOLINT(concurrency-mt-unsafe)
+        return hints_from_environment();
+    }
+};
+
+TEST_F(hints_test, are_names_and_values) {
+    EXPECT_EQ(hints_from_environment(), hints{});
+    EXPECT_EQ(of(""), hints{});
+    EXPECT_EQ(of("striping_factor=8"), (hints{{"striping_factor", "8"}}));
+    EXPECT_EQ(of(" striping_factor = 8 ; striping_unit=4194304; path=a=b;"),
+              (hints{{"path", "a=b"}, {"striping_factor", "8"}, {"striping_unit", "4194304"}}));
+}
+
+TEST_F(hints_test, refuse_what_is_not) {
+    for (const char* wrong : {"striping_factor", "=8", "striping_factor=", "a=1;b"})
+        expect_user_error([&] { static_cast<void>(of(wrong)); }, {"CRATON_IO_HINTS", "allowed: name=value;name=value"});
+    expect_user_error([] { static_cast<void>(of("a=1;a=2")); }, "'a' is given twice");
+}
+
+} // namespace
