@@ -48,6 +48,28 @@ void reproducible_matrix<T>::update_symmetric(base::matrix_view<const T> block, 
     sums_.update_symmetric(encoded(block), indices);
 }
 
+template <class T>
+void reproducible_matrix<T>::update_tiles(const typename convergent_matrix<T>::tile_source& fill, double largest_magnitude,
+                                          std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                                          const trapezoid& taken) {
+    if (!(largest_magnitude <= encoding_.largest())) {
+        throw user_error(fmt::format("reproducible update: elements reach {}; allowed: magnitudes up to `largest` = {}",
+                                     largest_magnitude, encoding_.largest()));
+    }
+    const auto encode = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, std::int64_t* to,
+                            std::int64_t stride) {
+        thread_local std::vector<T> tile;
+        tile.resize(tile_rows.size() * tile_cols.size());
+        fill(tile_rows, tile_cols, tile.data(), static_cast<std::int64_t>(tile_rows.size()));
+        const T* from = tile.data();
+        for (std::size_t b = 0; b < tile_cols.size(); ++b, to += stride) {
+            for (std::size_t a = 0; a < tile_rows.size(); ++a) to[a] = encoding_.encode(static_cast<double>(*from++));
+        }
+    };
+    magnitude_.fetch_add(largest_magnitude, std::memory_order_relaxed);
+    sums_.update_tiles(encode, rows, cols, taken);
+}
+
 template <class T> void reproducible_matrix<T>::commit() {
     sums_.commit();
     std::array<double, 1> together{magnitude_.load()};

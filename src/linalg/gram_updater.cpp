@@ -414,6 +414,37 @@ template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int
                                               : "not worth it");
 }
 
+template <class T>
+void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const T> panel, std::span<const std::int64_t> indices,
+                 std::span<const T> weights) {
+    const auto& layout = matrix.layout();
+    if (layout.rows.extent != layout.cols.extent) {
+        throw user_error(fmt::format("update_gram: the matrix is {} x {}; allowed: square matrices of sums", layout.rows.extent,
+                                     layout.cols.extent));
+    }
+    check_range(indices, layout.rows.extent);
+    const weighted_panel<T> only{panel, weights};
+    check_panel(only, indices.size());
+    if (panel.rows == 0 || indices.empty()) return;
+    const auto values = stack<T>(std::span(&only, 1), panel.cols, panel.rows);
+    // No element of a positive semi-definite matrix is larger than its largest diagonal element.
+    std::vector<double> diagonal(indices.size(), 0.0);
+    for (std::size_t e = 0; e < values.size(); ++e) {
+        diagonal[e % indices.size()] += static_cast<double>(values[e]) * static_cast<double>(values[e]);
+    }
+    double largest = 0;
+    for (const double d : diagonal) largest = d <= largest ? largest : d; // a NaN stays
+    constexpr double rounding = 1 + 1e-3;
+    packed_panel<T> packed(panel.cols, panel.rows);
+    packed.pack(values.data(), panel.cols, 0, panel.cols, 0);
+    tile_products<T> products(packed, {}, packed, {}, panel.cols);
+    matrix.update_tiles(std::ref(products), largest * rounding, indices, indices, array::trapezoid::upper());
+}
+
+template void update_gram(array::reproducible_matrix<float>&, base::matrix_view<const float>, std::span<const std::int64_t>,
+                          std::span<const float>);
+template void update_gram(array::reproducible_matrix<double>&, base::matrix_view<const double>, std::span<const std::int64_t>,
+                          std::span<const double>);
 template class gram_updater<float>;
 template class gram_updater<double>;
 

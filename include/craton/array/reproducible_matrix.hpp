@@ -30,6 +30,11 @@ template <class T> class reproducible_matrix {
     void update(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols);
     void update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices);
 
+    /// As convergent_matrix's, for elements that are computed tile by tile; none may be larger than `largest_magnitude`. Throws user_error, with
+    /// nothing applied, when that is not finite or larger than `largest`.
+    void update_tiles(const typename convergent_matrix<T>::tile_source& fill, double largest_magnitude,
+                      std::span<const std::int64_t> rows, std::span<const std::int64_t> cols, const trapezoid& taken);
+
     /// Collective, blocking. Throws user_error on every rank when the updates together may have exceeded `largest`.
     void commit();
     void reset();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/array/reproducible_matrix.hpp>
 #include <craton/base/matrix_view.hpp>
 
 #include <atomic>
@@ -101,6 +102,17 @@ template <class T> class gram_updater {
     runtime::handler_id handler_;
 };
 
+/// Adds G^T W G to the upper triangle of a reproducible matrix, multiplied at the origin: every element is the sum over the samples in their order
+/// by the same instructions, so the bits depend neither on how the update is cut among ranks nor on who makes it (on processors with the
+/// same vector units). Any thread, not collective; throws as gram_updater::update and reproducible_matrix::update.
+template <class T>
+void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const T> panel, std::span<const std::int64_t> indices,
+                 std::span<const T> weights = {});
+
+extern template void update_gram(array::reproducible_matrix<float>&, base::matrix_view<const float>, std::span<const std::int64_t>,
+                                 std::span<const float>);
+extern template void update_gram(array::reproducible_matrix<double>&, base::matrix_view<const double>,
+                                 std::span<const std::int64_t>, std::span<const double>);
 extern template class gram_updater<float>;
 extern template class gram_updater<double>;
 

@@ -212,6 +212,51 @@ TEST_P(gram_updater_test, kronecker_panels_are_not_expanded) {
     }
 }
 
+// Real numbers: the sums must have the bits of those that rank 0 alone makes in a matrix of its own, in panels of every grid.
+TEST_P(gram_updater_test, reproducible_products_have_the_same_bits_on_every_grid) {
+    const auto real_datum = [](int number) {
+        auto d = make_datum<float>(number);
+        std::mt19937 random(static_cast<unsigned>(number));
+        for (auto& v : d.panel) v = std::uniform_real_distribution<float>(-1, 1)(random);
+        return d;
+    };
+    constexpr int data = 12;
+    // Serial: each element summed over the samples with one rounding per step, then encoded.
+    const array::fixed_point encoding(1e4);
+    std::vector<std::int64_t> sums(extent * extent, 0);
+    for (int number = 0; number < data; ++number) {
+        const auto d = real_datum(number);
+        const std::size_t n = d.indices.size();
+        for (std::size_t a = 0; a < n; ++a) {
+            for (std::size_t b = 0; b < n; ++b) {
+                if (d.indices[a] > d.indices[b]) continue;
+                float product = 0;
+                for (std::size_t t = 0; t < static_cast<std::size_t>(d.k); ++t) {
+                    const float root = d.weights.empty() ? 1.0F : std::sqrt(d.weights[t]);
+                    product = std::fma(root * d.panel[t * n + a], root * d.panel[t * n + b], product);
+                }
+                sums[static_cast<std::size_t>(d.indices[a] * extent + d.indices[b])] += encoding.encode(static_cast<double>(product));
+            }
+        }
+    }
+#ifdef __FMA__
+    const auto expected = sums;
+    for (int rows = 1; rows <= world().size(); ++rows) {
+        if (world().size() % rows != 0) continue;
+        array::reproducible_matrix<float> matrix(world(), extent, extent, 1e4, 7, 7, {rows, world().size() / rows});
+        for (int number = world().rank(); number < data; number += world().size()) {
+            const auto d = real_datum(number);
+            linalg::update_gram<float>(matrix, d.view(), d.indices, d.weights);
+        }
+        matrix.commit();
+        ASSERT_EQ(matrix.sums().read_slice(all_indices(), all_indices()), expected) << rows << " process rows";
+        world().quiesce();
+    }
+#else
+    GTEST_SKIP() << "the serial twin fuses multiplication and addition; this processor does not";
+#endif
+}
+
 TEST_P(gram_updater_test, threads_may_update_at_once) {
     convergent_matrix<double> matrix(world(), extent, extent, 16, 16);
     gram_updater<double> gram(matrix);
@@ -254,6 +299,8 @@ TEST_P(gram_updater_test, explains_itself_and_refuses_what_does_not_fit) {
     expect_user_error([&] { gram.update_kronecker(one, view, two); }, "1 lateral values, 3 radial columns and 2 indices");
     matrix.commit();
     for (const float v : matrix.local()) ASSERT_EQ(v, 0.0F);
+    array::reproducible_matrix<float> small(world(), extent, extent, 1.5, 16, 16);
+    expect_user_error([&] { linalg::update_gram<float>(small, view, good); }, "elements reach 2.002");
     convergent_matrix<float> least(world(), extent, extent, 16, 16, {}, array::merge<float>::minimum());
     expect_user_error([&] { gram_updater<float> refused(least); }, "does not merge by adding; allowed: square matrices of sums");
     world().barrier();
