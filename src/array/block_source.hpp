@@ -22,6 +22,12 @@ template <class T> class block_source {
         return as_it_lies(part) ? std::numeric_limits<std::int64_t>::max() : packed_columns;
     }
 
+    /// As prepare(), for copy_column() only.
+    void prepare_copy(const target_part& part, std::int64_t b, std::int64_t e) {
+        if (as_it_lies(part) || block_.row_stride != 1) return prepare(part, b, e);
+        base_ = nullptr;
+    }
+
     void prepare(const target_part& part, std::int64_t b, std::int64_t e) {
         first_column_ = b;
         if (as_it_lies(part)) {
@@ -36,14 +42,38 @@ template <class T> class block_source {
         const std::int64_t highest = part.last[at(e - 1)];
         auto& tile = this_thread_tile();
         if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
-        // Rows outside, columns inside: in a row-major block the columns of a tile share their cache lines.
+        // Rows outside, columns inside: in a row-major block the columns of a tile share their cache lines. Nothing is read but what is taken.
+        std::int64_t from = b;
+        std::int64_t to = b;
         for (std::int64_t a = lowest; a < highest; ++a) {
             const T* const row = block_.data + part.rows->position[at(a)] * block_.row_stride;
-            for (std::int64_t c = b; c < e; ++c) {
+            while (from < e && part.last[at(from)] <= a) ++from;
+            while (to < e && part.first[at(to)] <= a) ++to;
+            for (std::int64_t c = from; c < to; ++c) {
                 tile[at(a + (c - b) * stride_)] = row[part.cols->position[at(c)] * block_.col_stride];
             }
         }
         tile_ = tile.data();
+    }
+
+    /// True where a sum can be taken straight from the caller's block although its rows are dealt to several processes: the block's columns
+    /// are contiguous, and so are the elements of each line.
+    [[nodiscard]] bool can_be_added_as_it_lies(const target_part& part) const {
+        return block_.row_stride == 1 && !part.places.lines.empty() && part.places.lines_side_by_side;
+    }
+    /// Row 0 of the block in the column of the target's column b.
+    [[nodiscard]] const T* block_column(const target_part& part, std::int64_t b) const {
+        return block_.data + part.cols->position[static_cast<std::size_t>(b)] * block_.col_stride;
+    }
+    /// Copies the rows taken of column b, made ready if need be, to `to`; returns where they end.
+    T* copy_column(const target_part& part, std::int64_t b, T* to) const {
+        const auto first = part.first[static_cast<std::size_t>(b)];
+        const auto last = part.last[static_cast<std::size_t>(b)];
+        if (base_ != nullptr || block_.row_stride != 1) return std::copy(column(b) + first, column(b) + last, to);
+        const T* const from = block_column(part, b);
+        const std::int32_t* const position = part.rows->position.data();
+        for (std::int32_t a = first; a < last; ++a) *to++ = from[position[a]];
+        return to;
     }
 
     [[nodiscard]] const T* column(std::int64_t b) const {
@@ -95,6 +125,14 @@ template <class T, class Fill> class tile_source_columns {
     }
 
     [[nodiscard]] const T* column(std::int64_t b) const { return tile_ + (b - first_column_) * stride_ - lowest_; }
+
+    [[nodiscard]] static bool can_be_added_as_it_lies(const target_part&) { return false; }
+    [[nodiscard]] static const T* block_column(const target_part&, std::int64_t) { return nullptr; }
+    void prepare_copy(const target_part& part, std::int64_t b, std::int64_t e) { prepare(part, b, e); }
+    T* copy_column(const target_part& part, std::int64_t b, T* to) const {
+        const auto at = static_cast<std::size_t>(b);
+        return std::copy(column(b) + part.first[at], column(b) + part.last[at], to);
+    }
 
   private:
     const Fill& fill_;

@@ -2,19 +2,20 @@
 
 #include "block_source.hpp"
 #include "scatter_kernels.hpp"
+#include "scratch_lease.hpp"
 #include "update_plan.hpp"
 
 #include <craton/array/update_times.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
+#include <craton/comm/agreement.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -47,27 +48,6 @@ struct read_header {
     std::int64_t cols = 0;
 };
 
-// A plan for the time of one update. A thread may need several: while it waits for room to send, it runs handlers, and they may update.
-class plan_lease {
-  public:
-    plan_lease() {
-        if (spare().empty()) spare().push_back(std::make_unique<update_plan>());
-        plan_ = std::move(spare().back());
-        spare().pop_back();
-    }
-    plan_lease(const plan_lease&) = delete;
-    plan_lease& operator=(const plan_lease&) = delete;
-    ~plan_lease() { spare().push_back(std::move(plan_)); }
-    [[nodiscard]] update_plan* operator->() const { return plan_.get(); }
-
-  private:
-    static std::vector<std::unique_ptr<update_plan>>& spare() {
-        thread_local std::vector<std::unique_ptr<update_plan>> plans;
-        return plans;
-    }
-    std::unique_ptr<update_plan> plan_;
-};
-
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 // Places in storage travel as 32-bit integers and bytes are counted in 64. Process (0, 0) owns the most, so that every rank comes to the
@@ -83,12 +63,12 @@ block_cyclic addressable(const block_cyclic& layout, std::size_t element_bytes) 
     return layout;
 }
 
-// A matrix whose ranks disagree about its shape would scatter updates over the wrong places.
-block_cyclic same_on_all_ranks(runtime::world& ranks, const block_cyclic& layout) {
-    ranks.barrier(); // polls, before reductions that do not
-    for (const auto& [name, value] : {std::pair{"rows", layout.rows.extent}, std::pair{"columns", layout.cols.extent},
-                                      std::pair{"block rows", layout.rows.block}, std::pair{"block columns", layout.cols.block},
-                                      std::pair{"process rows", layout.rows.processes}}) {
+// What every rank asks for. A matrix whose ranks disagree about its shape would scatter updates over the wrong places.
+block_cyclic same_on_all_ranks(runtime::world& ranks, const block_cyclic& layout, merge_kind kind) {
+    for (const auto& [name, value] :
+         {std::pair{"rows", layout.rows.extent}, std::pair{"columns", layout.cols.extent},
+          std::pair{"block rows", layout.rows.block}, std::pair{"block columns", layout.cols.block},
+          std::pair{"process rows", layout.rows.processes}, std::pair{"as merge operation", static_cast<std::int64_t>(kind)}}) {
         const std::int64_t least = ranks.communicator().minimum(value);
         const std::int64_t most = ranks.communicator().maximum(value);
         if (least != most) {
@@ -99,14 +79,27 @@ block_cyclic same_on_all_ranks(runtime::world& ranks, const block_cyclic& layout
     return layout;
 }
 
+// The layout, or on every rank the error of the first that was refused one.
+block_cyclic agreed_layout(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
+                           std::int64_t block_cols, process_grid grid, std::size_t element_bytes, merge_kind kind) {
+    block_cyclic layout;
+    std::string failure;
+    try {
+        layout = addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), element_bytes);
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    ranks.barrier(); // polls, before reductions that do not
+    comm::agree(ranks.communicator(), failure);
+    return same_on_all_ranks(ranks, layout, kind);
+}
+
 } // namespace
 
 template <class T>
 convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows,
                                         std::int64_t block_cols, process_grid grid, merge<T> operation)
-    : world_(&ranks),
-      layout_(same_on_all_ranks(ranks,
-                                addressable(make_block_cyclic(rows, cols, block_rows, block_cols, grid, ranks.size()), sizeof(T)))),
+    : world_(&ranks), layout_(agreed_layout(ranks, rows, cols, block_rows, block_cols, grid, sizeof(T), operation.kind())),
       operation_(std::move(operation)),
       memory_(ranks,
               storage_offset_bytes +
@@ -181,7 +174,7 @@ template <class T> void convergent_matrix<T>::update(T value, std::int64_t row, 
     const auto i_local = static_cast<std::int32_t>(layout_.rows.local(row));
     T* const column = base + j_local * layout_.leading_dimension(target);
     const std::lock_guard guard(stripe(target, j_local));
-    merge_column(operation_, column, &value, {std::span(&i_local, 1), {}, true}, 0, 1, column);
+    merge_column(operation_, column, &value, {std::span(&i_local, 1), {}, true}, 0, 1, next_column<T>{column, column});
     world_->count_direct_update();
 }
 
@@ -209,7 +202,8 @@ void convergent_matrix<T>::update_tiles(const tile_source& fill, std::span<const
                                         std::span<const std::int64_t> cols, const trapezoid& taken) {
     check_indices(rows, layout_.rows.extent, "update", "rows");
     check_indices(cols, layout_.cols.extent, "update", "cols");
-    deliver_from(tile_source_columns<T, tile_source>(fill), rows, cols, taken, rows.data() == cols.data());
+    deliver_from(tile_source_columns<T, tile_source>(fill), rows, cols, taken,
+                 rows.data() == cols.data() && rows.size() == cols.size());
 }
 
 template <class T>
@@ -222,11 +216,12 @@ template <class T>
 template <class Fill>
 void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
                                         const trapezoid& taken, bool same_indices) {
-    const plan_lease plan;
+    const scratch_lease<update_plan> plan;
     {
         const timed_phase timed(update_phase::binning);
-        plan->make(layout_, rows, cols, taken, same_indices);
+        plan->make(layout_, rows, cols, taken, same_indices, line_elements<T>);
     }
+    require_sendable(*plan);
     for (const int target : plan->targets()) {
         const target_part part = plan->part(target);
         if (T* const base = storage(target); base != nullptr) {
@@ -238,17 +233,27 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
     }
 }
 
+// A column is the least that a message carries. Refused before anything is applied.
+template <class T> void convergent_matrix<T>::require_sendable(const update_plan& plan) const {
+    constexpr auto most_rows =
+        static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() / 2) / (sizeof(T) + sizeof(std::int32_t));
+    if (plan.most_rows() <= most_rows || world_->node().count == 1) return;
+    throw user_error(
+        fmt::format("update: {} rows for one rank; allowed: {} at a time for ranks on other nodes", plan.most_rows(), most_rows));
+}
+
 // Direct: the target's memory is mapped here; merge in place, one stripe of columns at a time.
 template <class T> template <class Fill> void convergent_matrix<T>::apply_here(const target_part& part, T* base, Fill fill) {
     const std::int64_t lld = layout_.leading_dimension(part.target);
     const std::int64_t columns = part.columns();
-    const std::int64_t widest = fill.widest(part);
+    const bool as_it_lies = operation_.kind() == merge_kind::add && fill.can_be_added_as_it_lies(part);
+    const std::int64_t widest = as_it_lies ? columns : fill.widest(part);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
     std::int64_t ready = 0; // columns before it have been made ready
     for (std::int64_t b = 0; b < columns;) {
         if (b == ready) {
             ready = b + std::min(widest, columns - b);
-            fill.prepare(part, b, ready);
+            if (!as_it_lies) fill.prepare(part, b, ready);
         }
         auto& lock = stripe(part.target, part.cols->local[at(b)]);
         {
@@ -258,9 +263,14 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
         const std::lock_guard guard(lock, std::adopt_lock);
         const timed_phase timed(update_phase::copying);
         for (; b < ready && &stripe(part.target, part.cols->local[at(b)]) == &lock; ++b) {
-            const T* const next = storage_column(std::min(b + 1, columns - 1));
-            merge_column(operation_, storage_column(b), fill.column(b) + part.first[at(b)], part.places, part.first[at(b)],
-                         part.last[at(b)], next);
+            const std::int64_t after = std::min(b + 1, columns - 1);
+            if (as_it_lies) {
+                add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)],
+                                       part.last[at(b)], next_column<T>{storage_column(after), fill.block_column(part, after)});
+                continue;
+            }
+            merge_column(operation_, storage_column(b), fill.column(b), part.places, part.first[at(b)], part.last[at(b)],
+                         next_column<T>{storage_column(after), fill.column(std::min(after, ready - 1))});
         }
     }
 }
@@ -308,8 +318,8 @@ template <class T> template <class Fill> void convergent_matrix<T>::send_columns
             }
             T* to = out.claim<T>(at(elements));
             for (std::int64_t c = b; c < end; ++c) {
-                if ((c - b) % widest == 0) fill.prepare(part, c, std::min(end, c + std::min(widest, end - c)));
-                to = std::copy_n(fill.column(c) + part.first[at(c)], part.taken(c), to);
+                if ((c - b) % widest == 0) fill.prepare_copy(part, c, std::min(end, c + std::min(widest, end - c)));
+                to = fill.copy_column(part, c, to);
             }
             world_->send(std::move(message));
         }
@@ -325,9 +335,10 @@ template <class T> void convergent_matrix<T>::apply_message(const runtime::incom
     const auto first = in.array<std::int32_t>(header.ragged != 0 ? at(header.cols) : 0);
     const auto last = in.array<std::int32_t>(header.ragged != 0 ? at(header.cols) : 0);
     const T* from = in.array<T>(at(header.elements)).data();
-    thread_local std::vector<index_run> runs;
-    find_runs(local_rows, mean_run_worthwhile, runs);
-    const scatter_places places{local_rows, runs, header.distinct != 0};
+    thread_local std::vector<place_line> lines; // nothing below runs another handler
+    lines.clear();
+    if (header.distinct != 0) find_lines(local_rows, {}, line_elements<T>, lines);
+    const scatter_places places{local_rows, lines, header.distinct != 0};
 
     const int me = world_->rank();
     const std::int64_t lld = layout_.leading_dimension(me);
@@ -341,8 +352,8 @@ template <class T> void convergent_matrix<T>::apply_message(const runtime::incom
             CRATON_ASSERT(local_cols[at(b)] >= 0 && local_cols[at(b)] < layout_.local_cols(me));
             const std::int64_t begin = first.empty() ? 0 : first[at(b)];
             const std::int64_t end = last.empty() ? header.rows : last[at(b)];
-            const T* const next = base + local_cols[at(std::min(b + 1, columns - 1))] * lld;
-            merge_column(operation_, base + local_cols[at(b)] * lld, from, places, begin, end, next);
+            const next_column<T> next{base + local_cols[at(std::min(b + 1, columns - 1))] * lld, from + (end - begin) - begin};
+            merge_column(operation_, base + local_cols[at(b)] * lld, from - begin, places, begin, end, next);
             from += end - begin;
         }
     }

@@ -1,6 +1,7 @@
 #include <craton/array/convergent_vector.hpp>
 
 #include "index_bins.hpp"
+#include "scratch_lease.hpp"
 
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
@@ -64,8 +65,10 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
                                          layout_.extent - 1));
         }
     }
-    thread_local std::vector<owned_indices> bins;
-    thread_local std::vector<T> part;
+    const scratch_lease<std::vector<owned_indices>> lease_of_bins;
+    const scratch_lease<std::vector<T>> lease_of_part;
+    auto& bins = *lease_of_bins;
+    auto& part = *lease_of_part;
     bin_by_owner(indices, {}, layout_, bins);
     for (int target = 0; target < world_->size(); ++target) {
         const auto& bin = bins[static_cast<std::size_t>(target)];

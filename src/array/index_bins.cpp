@@ -47,18 +47,21 @@ void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::in
     }
 }
 
-void find_runs(std::span<const std::int32_t> local, double worthwhile, std::vector<index_run>& runs) {
-    runs.clear();
-    const auto most = static_cast<std::size_t>(static_cast<double>(local.size()) / worthwhile);
+bool find_lines(std::span<const std::int32_t> local, std::span<const std::int32_t> position, std::int32_t elements,
+                std::vector<place_line>& lines) {
+    lines.clear();
+    bool side_by_side = true;
     for (std::size_t a = 0; a < local.size(); ++a) {
-        if (!runs.empty() && local[a] == runs.back().local + runs.back().length) {
-            ++runs.back().length;
-            continue;
-        }
-        if (runs.size() > most) break;
-        runs.push_back({local[a], static_cast<std::int32_t>(a), 1});
+        const std::int32_t start = local[a] / elements * elements;
+        const auto number = static_cast<std::int32_t>(a);
+        const std::int32_t stands = position.empty() ? number : position[a];
+        if (lines.empty() || lines.back().local != start) lines.push_back({start, number, stands, 0, 0});
+        auto& line = lines.back();
+        side_by_side = side_by_side && stands == line.position + line.count;
+        line.taken = static_cast<std::uint16_t>(line.taken | (1U << (local[a] - start)));
+        ++line.count;
     }
-    if (runs.size() > most) runs.clear();
+    return side_by_side;
 }
 
 } // namespace craton::array

@@ -8,11 +8,13 @@
 
 namespace craton::array {
 
-/// A stretch of a list whose places in storage are consecutive.
-struct index_run {
-    std::int32_t local; ///< first place in the owner's storage
-    std::int32_t first; ///< its number in the list
-    std::int32_t length;
+/// Places of an ascending list that share one cache line's worth of a column: at most 64 bytes, counted from the column's first element.
+struct place_line {
+    std::int32_t local = 0;    ///< the place of the line's first element, taken or not
+    std::int32_t first = 0;    ///< number in the list of the first place taken
+    std::int32_t position = 0; ///< where that one stands in the caller's list
+    std::uint16_t taken = 0;   ///< bit e: element local + e is in the list
+    std::uint16_t count = 0;   ///< how many are
 };
 
 /// The part of an index list that one process owns, ascending in global index.
@@ -33,10 +35,9 @@ void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int
 void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::int32_t> order, const cyclic_dimension& dimension,
                   std::vector<owned_indices>& bins);
 
-/// Stretches shorter than this are merged faster by gathers and scatters of whole vectors (scatter_kernels.hpp).
-inline constexpr double mean_run_worthwhile = 12;
-
-/// Consecutive stretches of a list of places; leaves `runs` empty when their mean length is below `worthwhile`.
-void find_runs(std::span<const std::int32_t> local, double worthwhile, std::vector<index_run>& runs);
+/// Cuts an ascending list of distinct places into lines of `elements` (at most 16). `position`: where each place stands in the caller's list, or
+/// empty for a list that stands alone. Returns whether within every line positions count up by one.
+bool find_lines(std::span<const std::int32_t> local, std::span<const std::int32_t> position, std::int32_t elements,
+                std::vector<place_line>& lines);
 
 } // namespace craton::array

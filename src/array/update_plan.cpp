@@ -5,7 +5,7 @@
 namespace craton::array {
 
 void update_plan::make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                       const trapezoid& taken, bool same_indices) {
+                       const trapezoid& taken, bool same_indices, std::int32_t line_elements) {
     layout_ = layout;
     row_indices_ = rows;
     col_indices_ = cols;
@@ -18,8 +18,13 @@ void update_plan::make(const block_cyclic& layout, std::span<const std::int64_t>
     }
     bin_by_owner(rows, row_order_, layout.rows, row_bins_);
     bin_by_owner(cols, col_order_, layout.cols, col_bins_);
-    row_runs_.resize(row_bins_.size());
-    for (std::size_t p = 0; p < row_bins_.size(); ++p) find_runs(row_bins_[p].local, mean_run_worthwhile, row_runs_[p]);
+    row_lines_.resize(row_bins_.size());
+    lines_side_by_side_.assign(row_bins_.size(), 0);
+    for (std::size_t p = 0; p < row_bins_.size(); ++p) {
+        row_lines_[p].clear();
+        if (!row_bins_[p].distinct) continue;
+        lines_side_by_side_[p] = find_lines(row_bins_[p].local, row_bins_[p].position, line_elements, row_lines_[p]) ? 1 : 0;
+    }
     targets_.clear();
     for (std::size_t p = 0; p < row_bins_.size(); ++p) {
         if (row_bins_[p].size() == 0) continue;
@@ -51,11 +56,18 @@ void update_plan::count_rows_taken(const owned_indices& rows, const owned_indice
     }
 }
 
+std::size_t update_plan::most_rows() const {
+    std::size_t most = 0;
+    for (const auto& bin : row_bins_) most = std::max(most, bin.size());
+    return most;
+}
+
 target_part update_plan::part(int target) {
     const auto p = static_cast<std::size_t>(layout_.process_row(target));
     const auto q = static_cast<std::size_t>(layout_.process_col(target));
     count_rows_taken(row_bins_[p], col_bins_[q]);
-    return {target, &row_bins_[p], &col_bins_[q], {row_bins_[p].local, row_runs_[p], row_bins_[p].distinct}, first_, last_};
+    const scatter_places places{row_bins_[p].local, row_lines_[p], row_bins_[p].distinct, lines_side_by_side_[p] != 0};
+    return {target, &row_bins_[p], &col_bins_[q], places, first_, last_};
 }
 
 } // namespace craton::array

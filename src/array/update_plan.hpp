@@ -30,13 +30,15 @@ struct target_part {
 /// How one update is cut among its targets. Reused by a thread from update to update, so that nothing is allocated on the way.
 class update_plan {
   public:
-    /// Deals rows and columns out. The spans must live as long as the plan is used.
+    /// Deals rows and columns out. The spans must live as long as the plan is used. `line_elements`: elements of storage in 64 bytes.
     void make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-              const trapezoid& taken, bool same_indices);
+              const trapezoid& taken, bool same_indices, std::int32_t line_elements);
 
     /// The targets that get anything, in random order: ranks that update at the same pace must not all meet at the same target
     /// (French et al. 2015, III-C2).
     [[nodiscard]] std::span<const int> targets() const { return targets_; }
+    /// Rows of the target that has most.
+    [[nodiscard]] std::size_t most_rows() const;
     /// Valid until the next call.
     [[nodiscard]] target_part part(int target);
 
@@ -48,7 +50,8 @@ class update_plan {
     trapezoid taken_;
     std::vector<std::int32_t> row_order_, col_order_;
     std::vector<owned_indices> row_bins_, col_bins_;
-    std::vector<std::vector<index_run>> row_runs_;
+    std::vector<std::vector<place_line>> row_lines_;
+    std::vector<char> lines_side_by_side_;
     std::vector<std::int32_t> first_, last_;
     std::vector<int> targets_;
     std::minstd_rand random_{std::random_device{}()};

@@ -3,6 +3,7 @@
 #include <craton/base/narrow.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <type_traits>
 
@@ -66,9 +67,7 @@ template <class T> std::vector<double> gram_of_samples(int n, int k, double tole
 }
 
 // Orthonormal columns that span those of the pivoted Cholesky factor, in the samples' own order: k x rank, column major.
-std::vector<double> orthonormal_range(int k, double tolerance, std::vector<double>& gram, int& rank) {
-    double trace = 0;
-    for (std::int64_t t = 0; t < k; ++t) trace += gram[at(t * k + t)];
+std::vector<double> orthonormal_range(int k, double tolerance, double trace, std::vector<double>& gram, int& rank) {
     // Factoring ends when no pivot is larger than this: the k - r diagonal elements left sum to no more than the tolerance allows.
     const double largest_pivot_left = tolerance * trace / k;
     std::vector<int> pivots(at(k));
@@ -94,9 +93,13 @@ template <class T> std::int64_t compress_panel(std::int64_t n_columns, std::int6
     const int n = base::narrow<int>(n_columns, "columns of a panel");
     const int k = base::narrow<int>(samples, "samples of a panel");
     auto gram = gram_of_samples(n, k, tolerance, g);
+    double trace = 0;
+    for (std::int64_t t = 0; t < samples; ++t) trace += gram[at(t * samples + t)];
+    if (!std::isfinite(trace)) return samples; // the product shall show what is in the panel
+    if (trace == 0) return 0;
     int rank = 0;
-    const auto range = orthonormal_range(k, tolerance, gram, rank);
-    if (rank >= k || rank == 0) return rank == 0 ? 0 : samples;
+    const auto range = orthonormal_range(k, tolerance, trace, gram, rank);
+    if (rank >= k || rank == 0) return samples;
     const std::vector<T> q(range.begin(), range.end());
     thread_local std::vector<T> compressed;
     compressed.resize(at(n_columns) * at(rank));

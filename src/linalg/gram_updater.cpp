@@ -20,8 +20,13 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// A shipped panel is cut into messages of about this size by columns of the product.
-constexpr std::int64_t shipped_columns = 512;
+// What is shipped is cut into square pieces of the product, each a message with the panel's columns for its rows and for its columns: so many
+// rows and columns that it has no more than this. Only for very many samples is a message longer.
+constexpr double shipped_bytes = 8.0 * (1 << 20);
+
+std::int64_t shipped_edge(double k, double element_bytes) {
+    return std::clamp(static_cast<std::int64_t>(shipped_bytes / (2 * k * element_bytes)), std::int64_t{64}, std::int64_t{4096});
+}
 
 struct shipped_header {
     std::int64_t samples = 0, rows = 0, cols = 0;
@@ -58,7 +63,13 @@ double gram_cost_model::at_origin(double k, double rows, double cols, double byt
 
 double gram_cost_model::at_owner(double k, double rows, double cols, double bytes, bool triangle) const {
     const double e = elements(rows, cols, triangle);
-    return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + (rows + cols) * k * bytes / wire_bytes_per_s;
+    const auto edge = static_cast<double>(shipped_edge(k, bytes));
+    const double high = std::ceil(rows / edge);
+    const double wide = std::ceil(cols / edge);
+    // Each row of pieces needs the rows once per piece, and likewise the columns; of a triangle about half of the pieces exist.
+    const double share = triangle ? (1 + 1 / std::max(high, wide)) / 2 : 1.0;
+    const double columns_sent = share * (wide * rows + high * cols);
+    return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + columns_sent * k * bytes / wire_bytes_per_s;
 }
 
 double gram_cost_model::compression(double n, double k, double rank) const {
@@ -224,7 +235,9 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
         const auto m = static_cast<double>(r.indices.size());
         const auto n = static_cast<double>(c.indices.size());
         const bool cheaper_there = model_.at_owner(k, m, n, sizeof(T), true) < model_.at_origin(k, m, n, sizeof(T), true);
-        if (!world.shares_memory_with(target) && (options.method == gram_method::at_owner || cheaper_there)) {
+        // Even the smallest piece must fit one message; MPI counts its bytes in 32 bits.
+        const bool fits = 2 * 64 * k * static_cast<double>(sizeof(T)) < 1e9;
+        if (!world.shares_memory_with(target) && fits && (options.method == gram_method::at_owner || cheaper_there)) {
             ship(target, g, r.indices, c.indices, r.positions, c.positions);
             ++report.targets_at_owner;
         } else {
@@ -308,29 +321,40 @@ template <class T>
 void gram_updater<T>::ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows,
                            std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
                            std::span<const std::int32_t> col_positions) {
+    const auto edge = at(shipped_edge(static_cast<double>(g.k), sizeof(T)));
+    for (std::size_t b = 0; b < cols.size(); b += edge) {
+        const auto piece_cols = cols.subspan(b, std::min(edge, cols.size() - b));
+        for (std::size_t a = 0; a < rows.size(); a += edge) {
+            const auto piece_rows = rows.subspan(a, std::min(edge, rows.size() - a));
+            if (std::ranges::min(piece_rows) > std::ranges::max(piece_cols)) continue; // below the diagonal
+            ship_piece(target, g, piece_rows, piece_cols, row_positions.subspan(a, piece_rows.size()),
+                       col_positions.subspan(b, piece_cols.size()));
+        }
+    }
+}
+
+template <class T>
+void gram_updater<T>::ship_piece(int target, const stacked_panel& g, std::span<const std::int64_t> rows,
+                                 std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
+                                 std::span<const std::int32_t> col_positions) {
     using runtime::payload_writer;
     auto& world = matrix_->ranks();
-    const auto m = rows.size();
-    for (std::size_t first = 0; first < cols.size(); first += at(shipped_columns)) {
-        const std::size_t n = std::min(at(shipped_columns), cols.size() - first);
-        auto message = world.prepare(target, handler_,
-                                     payload_writer::padded<shipped_header>(1) + payload_writer::padded<std::int64_t>(m) +
-                                         payload_writer::padded<std::int64_t>(n) + payload_writer::padded<T>((m + n) * at(g.k)));
-        payload_writer out(message.payload());
-        out.value(shipped_header{g.k, static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)});
-        out.array(rows);
-        out.array(cols.subspan(first, n));
-        T* to = out.claim<T>((m + n) * at(g.k));
-        const auto copy = [&](std::span<const std::int32_t> positions) {
-            for (std::int64_t t = 0; t < g.k; ++t) {
-                const T* const from = g.values.data() + t * g.n;
-                for (const auto p : positions) *to++ = from[p];
-            }
-        };
-        copy(row_positions);
-        copy(col_positions.subspan(first, n));
-        world.send(std::move(message));
+    const std::size_t elements = (rows.size() + cols.size()) * at(g.k);
+    auto message = world.prepare(target, handler_,
+                                 payload_writer::padded<shipped_header>(1) + payload_writer::padded<std::int64_t>(rows.size()) +
+                                     payload_writer::padded<std::int64_t>(cols.size()) + payload_writer::padded<T>(elements));
+    payload_writer out(message.payload());
+    out.value(shipped_header{g.k, static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(cols.size())});
+    out.array(rows);
+    out.array(cols);
+    T* to = out.claim<T>(elements);
+    for (const auto positions : {row_positions, col_positions}) {
+        for (std::int64_t t = 0; t < g.k; ++t) {
+            const T* const from = g.values.data() + t * g.n;
+            for (const auto p : positions) *to++ = from[p];
+        }
     }
+    world.send(std::move(message));
 }
 
 template <class T> void gram_updater<T>::multiply_shipped(const runtime::incoming_message& message) {
@@ -432,8 +456,12 @@ void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const 
     for (std::size_t e = 0; e < values.size(); ++e) {
         diagonal[e % indices.size()] += static_cast<double>(values[e]) * static_cast<double>(values[e]);
     }
-    double largest = 0;
-    for (const double d : diagonal) largest = d <= largest ? largest : d; // a NaN stays
+    for (std::size_t b = 0; b < diagonal.size(); ++b) {
+        if (std::isfinite(diagonal[b])) continue;
+        throw user_error(
+            fmt::format("update_gram: column {} of the panel has an element that is not finite; allowed: finite elements", b));
+    }
+    const double largest = *std::ranges::max_element(diagonal);
     constexpr double rounding = 1 + 1e-3;
     packed_panel<T> packed(panel.cols, panel.rows);
     packed.pack(values.data(), panel.cols, 0, panel.cols, 0);

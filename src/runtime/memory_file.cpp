@@ -45,10 +45,24 @@ std::int64_t inode_of(int fd) {
     return fd >= 0 && ::fstat(fd, &status) == 0 ? static_cast<std::int64_t>(status.st_ino) : -1;
 }
 
+// Memory that nobody else maps need not be a file, and may then have pages of 2 MiB where the kernel gives them to those who ask: scattered
+// updates of a large matrix otherwise spend much of their time looking up pages.
+std::byte* private_memory(std::size_t bytes) {
+    void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) throw user_error(last_error("mmap", bytes));
+    constexpr std::size_t worth_large_pages = std::size_t{8} << 20;
+    if (bytes >= worth_large_pages) ::madvise(address, bytes, MADV_HUGEPAGE); // refused is as good
+    return static_cast<std::byte*>(address);
+}
+
 } // namespace
 
 memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
     const std::size_t mapped_bytes = std::max<std::size_t>(bytes, 1);
+    if (node.size() == 1) {
+        mappings_.push_back({private_memory(mapped_bytes), mapped_bytes});
+        return;
+    }
     std::string failure;
 
     const file_descriptor own(::memfd_create("craton-segment", MFD_CLOEXEC));

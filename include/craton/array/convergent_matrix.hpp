@@ -17,6 +17,7 @@
 namespace craton::array {
 
 struct target_part;
+class update_plan;
 
 /// A dense matrix, block-cyclic over all ranks of a world, to which any thread of any rank adds blocks at any time
 /// (the ConvergentMatrix of French et al. 2015, III-B). Instantiated for float, double, std::complex<float>, std::complex<double>
@@ -56,7 +57,8 @@ template <class T> class convergent_matrix {
                           const trapezoid& taken);
 
     /// Merges the upper triangle of a symmetric block into M[ix, ix]: element (i, j) only where i <= j. Otherwise as update().
-    /// Elements (a, b) with a <= b of the block are read where the indices ascend. The matrix must be square.
+    /// Where the indices ascend only one triangle of the block is read: a <= b of a column-major block, a >= b of a row-major one, whose
+    /// columns are the other's rows. The matrix must be square.
     void update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices);
 
     /// Where elements of a block come from that is never formed as a whole: fill(rows, cols, to, stride) writes element
@@ -102,6 +104,7 @@ template <class T> class convergent_matrix {
     template <class Fill>
     void deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols, const trapezoid& taken,
                       bool same_indices);
+    void require_sendable(const update_plan& plan) const;
     template <class Fill> void apply_here(const target_part& part, T* base, Fill fill);
     template <class Fill> void send_columns(const target_part& part, Fill fill);
     void apply_message(const runtime::incoming_message& message);

@@ -17,7 +17,8 @@ namespace craton::array {
 /// What is added must itself be reproducible: a product that a BLAS computes in pieces is not, one that it computes whole is.
 template <class T> class reproducible_matrix {
   public:
-    /// Collective. `largest` bounds the sum over all updates of their largest magnitudes. Throws user_error where fixed_point or convergent_matrix
+    /// Collective. `largest` bounds the sum over all updates of their largest magnitudes (times the number of times that an update names
+    /// the same element). Throws user_error where fixed_point or convergent_matrix
     /// does.
     reproducible_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, double largest, std::int64_t block_rows = 64,
                         std::int64_t block_cols = 64, process_grid grid = {});
@@ -44,13 +45,17 @@ template <class T> class reproducible_matrix {
     /// Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra. Throws user_error when the layouts differ.
     void copy_to(convergent_matrix<T>& target) const;
 
+    /// The largest magnitudes of this rank's updates since reset(), together; what commit() watches. For checkpoints.
+    [[nodiscard]] double magnitude() const noexcept { return magnitude_.load(); }
+    void restore_magnitude(double together) noexcept { magnitude_ = together; }
+
     /// The multiples of encoding().resolution(): what a checkpoint keeps.
     [[nodiscard]] convergent_matrix<std::int64_t>& sums() noexcept { return sums_; }
     [[nodiscard]] const convergent_matrix<std::int64_t>& sums() const noexcept { return sums_; }
 
   private:
-    /// The block in multiples, column major, in memory of this thread.
-    [[nodiscard]] base::matrix_view<const std::int64_t> encoded(base::matrix_view<const T> block);
+    /// The block in multiples, column major, and its largest magnitude; with `one_triangle` only where row <= column.
+    double encode(base::matrix_view<const T> block, bool one_triangle, std::vector<std::int64_t>& multiples) const;
 
     fixed_point encoding_;
     convergent_matrix<std::int64_t> sums_;

@@ -94,6 +94,8 @@ template <class T> class gram_updater {
                        std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
     void ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
               std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
+    void ship_piece(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                    std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
     void multiply_shipped(const runtime::incoming_message& message);
 
     array::convergent_matrix<T>* matrix_;

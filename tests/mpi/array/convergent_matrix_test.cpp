@@ -257,6 +257,13 @@ TEST_P(convergent_matrix_test, ranks_that_disagree_or_ask_for_too_much_are_told_
                           "the ranks ask for 100 to " + std::to_string(99 + world().size()) +
                               " rows; allowed: the same on every rank");
     }
+    if (world().size() > 1) {
+        const std::int64_t rows = world().rank() == 1 ? 0 : 100; // one rank alone asks for nonsense
+        expect_user_error([&] { convergent_matrix<float>(world(), rows, 100, 8, 8); }, "number of rows is 0; allowed: 1 or more");
+        const auto merge = world().rank() == 1 ? array::merge<float>::minimum() : array::merge<float>::add();
+        expect_user_error([&] { convergent_matrix<float>(world(), 100, 100, 8, 8, {}, merge); },
+                          "the ranks ask for 0 to 1 as merge operation");
+    }
     // 4 TiB: more than the machines that run this test have.
     expect_user_error([&] { convergent_matrix<float>(world(), 1 << 20, 1 << 20); }, "GiB available; allowed: a smaller array");
     world().barrier();

@@ -236,6 +236,21 @@ TEST_P(many_updates_test, what_fixed_point_cannot_hold_is_refused) {
     matrix.commit();
     EXPECT_EQ(matrix.read(1, 1), 0.0F);
     world().quiesce();
+    // A refused update does not count; a symmetric one needs no more than its triangle.
+    const float rubbish = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> upper{60.0F, rubbish, 1.0F, 2.0F}; // column major
+    if (world().rank() == 0) matrix.update_symmetric(base::column_major<const float>(upper.data(), 2, 2, 2), two);
+    expect_user_error([&] { matrix.update(base::row_major<const float>(upper.data(), 1, 1), two, two); }, "the block is 1 x 1");
+    matrix.commit();
+    EXPECT_EQ(matrix.read(1, 1), 60.0F);
+    world().quiesce();
+    matrix.reset();
+    // One element named twice by rows and by columns counts four times.
+    const std::vector<std::int64_t> repeated{3, 3};
+    const std::vector<float> large(4, 60.0F);
+    if (world().rank() == 0) matrix.update(base::row_major<const float>(large.data(), 2, 2), repeated, repeated);
+    expect_user_error([&] { matrix.commit(); }, "the updates reach 240 together");
+    matrix.reset();
     const std::vector<float> block{90.0F, 0.0F, 0.0F, 90.0F};
     for (int n = 0; n < 3; ++n) {
         if (world().rank() == 0) matrix.update(base::row_major<const float>(block.data(), 2, 2), two, two);

@@ -235,7 +235,8 @@ TEST_P(gram_updater_test, reproducible_products_have_the_same_bits_on_every_grid
                     const float root = d.weights.empty() ? 1.0F : std::sqrt(d.weights[t]);
                     product = std::fma(root * d.panel[t * n + a], root * d.panel[t * n + b], product);
                 }
-                sums[static_cast<std::size_t>(d.indices[a] * extent + d.indices[b])] += encoding.encode(static_cast<double>(product));
+                sums[static_cast<std::size_t>(d.indices[a] * extent + d.indices[b])] +=
+                    encoding.encode(static_cast<double>(product));
             }
         }
     }
@@ -255,6 +256,24 @@ TEST_P(gram_updater_test, reproducible_products_have_the_same_bits_on_every_grid
 #else
     GTEST_SKIP() << "the serial twin fuses multiplication and addition; this processor does not";
 #endif
+}
+
+// Long lists travel in several pieces, many samples in small ones.
+TEST_P(gram_updater_test, shipped_panels_are_cut_into_pieces) {
+    constexpr std::int64_t k = 17'000, n = 140;
+    datum<double> d;
+    d.k = k;
+    for (std::int64_t b = 0; b < n; ++b) d.indices.push_back(b + 5);
+    d.panel.resize(k * n);
+    for (std::size_t e = 0; e < d.panel.size(); ++e) d.panel[e] = static_cast<double>(e % 7) - 3;
+    convergent_matrix<double> matrix(world(), extent, extent, 75 / world().size(), 75 / world().size());
+    gram_updater<double> gram(matrix);
+    if (world().rank() == 0) gram.update(d.view(), d.indices, {}, {0, gram_method::at_owner});
+    matrix.commit();
+    std::vector<double> expected(extent * extent, 0.0);
+    add_reference(expected, d);
+    EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+    world().quiesce();
 }
 
 TEST_P(gram_updater_test, threads_may_update_at_once) {
@@ -301,6 +320,16 @@ TEST_P(gram_updater_test, explains_itself_and_refuses_what_does_not_fit) {
     for (const float v : matrix.local()) ASSERT_EQ(v, 0.0F);
     array::reproducible_matrix<float> small(world(), extent, extent, 1.5, 16, 16);
     expect_user_error([&] { linalg::update_gram<float>(small, view, good); }, "elements reach 2.002");
+    std::vector<float> spoilt = panel;
+    spoilt[0] = std::nanf("");
+    expect_user_error([&] { linalg::update_gram<float>(small, base::row_major<const float>(spoilt.data(), 2, 3), good); },
+                      "column 0 of the panel has an element that is not finite");
+    // Without a bound to keep, what is not finite shows in the matrix, compressed or not.
+    gram.update(base::row_major<const float>(spoilt.data(), 2, 3), good, {}, {0.1, {}, true});
+    matrix.commit();
+    EXPECT_TRUE(std::isnan(matrix.read(1, 1)));
+    world().quiesce();
+    matrix.reset();
     convergent_matrix<float> least(world(), extent, extent, 16, 16, {}, array::merge<float>::minimum());
     expect_user_error([&] { gram_updater<float> refused(least); }, "does not merge by adding; allowed: square matrices of sums");
     world().barrier();

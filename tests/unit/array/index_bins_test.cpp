@@ -1,4 +1,4 @@
-// How index lists are dealt out to their owners and cut into runs.
+// How index lists are dealt out to their owners and cut into lines.
 
 #include "index_bins.hpp"
 
@@ -14,25 +14,21 @@ namespace {
 
 using namespace craton::array;
 
-TEST(find_runs, joins_what_is_consecutive_in_storage) {
-    std::vector<index_run> runs;
-    find_runs(std::vector<std::int32_t>{3, 4, 5, 9, 10, 2}, 1, runs);
-    ASSERT_EQ(runs.size(), 3U);
-    EXPECT_EQ(runs[0].length, 3);
-    EXPECT_EQ(runs[1].local, 9);
-    EXPECT_EQ(runs[1].first, 3);
-    EXPECT_EQ(runs[2].local, 2);
-}
-
-TEST(find_runs, short_runs_are_not_worthwhile) {
-    std::vector<std::int32_t> places(100);
-    std::iota(places.begin(), places.end(), 0);
-    std::vector<index_run> runs;
-    find_runs(places, mean_run_worthwhile, runs);
-    EXPECT_EQ(runs.size(), 1U);
-    for (auto& p : places) p *= 2;
-    find_runs(places, mean_run_worthwhile, runs);
-    EXPECT_TRUE(runs.empty());
+TEST(find_lines, gathers_what_shares_sixteen_elements) {
+    std::vector<place_line> lines;
+    const std::vector<std::int32_t> places{3, 4, 15, 16, 40};
+    EXPECT_TRUE(find_lines(places, {}, 16, lines));
+    ASSERT_EQ(lines.size(), 3U);
+    EXPECT_EQ(lines[0].local, 0);
+    EXPECT_EQ(lines[0].taken, (1U << 3) | (1U << 4) | (1U << 15));
+    EXPECT_EQ(lines[0].count, 3);
+    EXPECT_EQ(lines[1].local, 16);
+    EXPECT_EQ(lines[1].first, 3);
+    EXPECT_EQ(lines[2].taken, 1U << 8);
+    EXPECT_EQ(lines[2].first, 4);
+    EXPECT_TRUE(find_lines(places, std::vector<std::int32_t>{10, 11, 12, 30, 20}, 16, lines));
+    EXPECT_EQ(lines[1].position, 30);
+    EXPECT_FALSE(find_lines(places, std::vector<std::int32_t>{10, 11, 13, 30, 31}, 16, lines));
 }
 
 TEST(bin_by_owner, every_index_goes_where_the_layout_says) {

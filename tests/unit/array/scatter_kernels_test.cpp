@@ -31,38 +31,49 @@ template <class T> std::vector<T> whole_numbers(std::mt19937& random, std::size_
     return values;
 }
 
-TYPED_TEST(scatter_kernels_test, scattered_equals_reference) {
+template <class T>
+void expect_lines_equal_reference(const std::vector<std::int32_t>& places, std::int64_t first, std::int64_t last) {
+    std::mt19937 random(8);
+    std::vector<place_line> lines;
+    find_lines(places, {}, line_elements<T>, lines);
+    const auto src = whole_numbers<T>(random, places.size());
+    auto expected = whole_numbers<T>(random, 200);
+    auto dst = expected;
+    auto by_position = expected;
+    scatter_add_reference(expected.data(), src.data() + first, places.data() + first, last - first);
+    scatter_add_lines<source_order::by_number>(dst.data(), src.data(), std::span<const place_line>(lines), first, last,
+                                               next_column<T>{dst.data(), src.data()});
+    ASSERT_EQ(dst, expected) << places.size() << " places, " << first << " to " << last;
+
+    // The same from a block in which the list's elements stand apart, line by line.
+    std::vector<std::int32_t> position;
+    std::vector<T> block(400, T{77});
+    for (std::size_t a = 0; a < places.size(); ++a) {
+        position.push_back(static_cast<std::int32_t>(a) + places[a] / line_elements<T> * 3);
+        block[static_cast<std::size_t>(position[a])] = src[a];
+    }
+    ASSERT_TRUE(find_lines(places, position, line_elements<T>, lines));
+    scatter_add_lines<source_order::by_position>(by_position.data(), block.data(), std::span<const place_line>(lines), first, last,
+                                                 next_column<T>{dst.data(), block.data()});
+    ASSERT_EQ(by_position, expected) << places.size() << " places, " << first << " to " << last;
+}
+
+TYPED_TEST(scatter_kernels_test, scattered_places_equal_reference) {
     std::mt19937 random(7);
-    for (std::size_t count = 0; count < 70; ++count) {
+    for (std::size_t count = 0; count < 90; ++count) {
         const auto places = distinct_places(random, count, 200);
-        const auto src = whole_numbers<TypeParam>(random, count);
-        auto expected = whole_numbers<TypeParam>(random, 200);
-        auto dst = expected;
-        scatter_add_reference(expected.data(), src.data(), places.data(), static_cast<std::int64_t>(count));
-        scatter_add_scattered(dst.data(), src.data(), places.data(), static_cast<std::int64_t>(count), dst.data());
-        ASSERT_EQ(dst, expected) << count << " places";
+        expect_lines_equal_reference<TypeParam>(places, 0, static_cast<std::int64_t>(count));
     }
 }
 
-TYPED_TEST(scatter_kernels_test, runs_equal_reference_for_every_part_of_the_list) {
-    std::mt19937 random(8);
+TYPED_TEST(scatter_kernels_test, every_part_of_a_list_equals_reference) {
     std::vector<std::int32_t> places;
-    for (const int start : {3, 60, 61, 150}) {
+    for (const int start : {3, 60, 62, 150}) {
         for (int r = 0; r < (start == 60 ? 1 : 37); ++r) places.push_back(start + r);
     }
-    std::vector<index_run> runs;
-    find_runs(places, 1, runs);
-    ASSERT_EQ(runs.size(), 3U); // 60 and 61 ... are one stretch
     const auto count = static_cast<std::int64_t>(places.size());
-    for (std::int64_t first = 0; first <= count; first += 5) {
-        for (std::int64_t last = first; last <= count; last += 3) {
-            const auto src = whole_numbers<TypeParam>(random, static_cast<std::size_t>(last - first));
-            auto expected = whole_numbers<TypeParam>(random, 200);
-            auto dst = expected;
-            scatter_add_reference(expected.data(), src.data(), places.data() + first, last - first);
-            scatter_add_runs(dst.data(), src.data(), std::span<const index_run>(runs), first, last, dst.data());
-            ASSERT_EQ(dst, expected) << first << " to " << last;
-        }
+    for (std::int64_t first = 0; first <= count; ++first) {
+        for (std::int64_t last = first; last <= count; last += 3) expect_lines_equal_reference<TypeParam>(places, first, last);
     }
 }
 
@@ -73,7 +84,7 @@ TYPED_TEST(scatter_kernels_test, custom_merges_see_repeated_places_one_after_the
     std::vector<TypeParam> dst(5, TypeParam{1});
     const std::vector<std::int32_t> places{1, 1, 3};
     const std::vector<TypeParam> src{TypeParam{2}, TypeParam{3}, TypeParam{5}};
-    merge_column(product, dst.data(), src.data(), {places, {}, false}, 0, 3, dst.data());
+    merge_column(product, dst.data(), src.data(), {places, {}, false}, 0, 3, next_column<TypeParam>{dst.data(), src.data()});
     EXPECT_EQ(dst, (std::vector<TypeParam>{1, 6, 1, 5, 1}));
 }
 
