@@ -119,6 +119,11 @@ std::string communicator::broadcast(const std::string& value, int root) const {
     return result;
 }
 
+void communicator::broadcast_in_place(std::span<std::int64_t> values, int root) const {
+    MPI_Bcast(values.data(), base::narrow<int>(static_cast<std::int64_t>(values.size()), "values broadcast"), MPI_INT64_T, root,
+              comm_);
+}
+
 request communicator::start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const {
     CRATON_ASSERT(in.size() == out.size());
     MPI_Request handle = MPI_REQUEST_NULL;

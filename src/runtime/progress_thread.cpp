@@ -73,8 +73,9 @@ void progress_thread::run() {
 }
 
 void progress_thread::serve() {
+    const auto go_on = [this] { return wanted_.load() == state::running; };
     auto last_message = clock::now();
-    while (wanted_.load(std::memory_order_relaxed) == state::running) {
+    while (go_on()) {
         if (world_->poll() > 0) {
             last_message = clock::now();
             std::this_thread::yield(); // fewer cores than threads: the others come first
@@ -84,7 +85,7 @@ void progress_thread::serve() {
         const auto quiet = clock::now() - last_message;
         if (quiet < (busy ? clock::duration(awake_while_busy) : clock::duration(awake_after_a_message))) {
             std::this_thread::yield();
-        } else if (world_->wait_for_arrivals(busy ? longest_sleep_busy : longest_sleep_idle)) {
+        } else if (world_->wait_for_arrivals(busy ? longest_sleep_busy : longest_sleep_idle, go_on)) {
             last_message = clock::now();
         }
     }

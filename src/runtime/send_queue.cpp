@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t looked_at_together = 128;
 // Two aggregates on their way keep a target busy: while it works on one, the other arrives.
 constexpr int under_way_at_once = 2;
+// What is flushed does not wait for those, but a target that does not receive must not have one for each record.
+constexpr int flushed_at_once = 100;
 
 } // namespace
 
@@ -61,8 +63,15 @@ void send_queue::append(int target, std::span<const std::byte> record) {
 
 void send_queue::start_locked(int target, outbox& box) {
     if (box.used == 0) return;
+    byte_buffer buffer = std::move(box.buffer);
+    const std::size_t bytes = std::exchange(box.used, 0);
+    if (bytes <= aggregate_bytes / 2) { // it counts by what is in it, and must not hold much more until the target receives it
+        byte_buffer fitting = pool_->take(bytes);
+        std::memcpy(fitting.data(), buffer.data(), bytes);
+        pool_->give_back(std::exchange(buffer, std::move(fitting)));
+    }
     box.under_way.fetch_add(1, std::memory_order_relaxed);
-    hand_over(target, std::move(box.buffer), std::exchange(box.used, 0), true);
+    hand_over(target, std::move(buffer), bytes, true);
 }
 
 template <class Ready> void send_queue::flush_where(Ready ready) {
@@ -94,13 +103,15 @@ void send_queue::flush_idle() {
 }
 
 void send_queue::flush() {
-    flush_where([](const outbox&) { return true; });
+    flush_where([](const outbox& box) { return box.under_way.load(std::memory_order_relaxed) < flushed_at_once; });
 }
 
-void send_queue::flush(int target) {
+bool send_queue::flush(int target) {
     auto& box = outboxes_[static_cast<std::size_t>(target)];
     const std::lock_guard lock(box.mutex);
+    if (box.used > 0 && box.under_way.load(std::memory_order_relaxed) >= flushed_at_once) return false;
     start_locked(target, box);
+    return true;
 }
 
 int send_queue::complete() {

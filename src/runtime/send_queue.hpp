@@ -36,9 +36,10 @@ class send_queue {
     /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss then, and
     /// what comes meanwhile travels along (Nagle 1984, RFC 896).
     void flush_idle();
-    /// Starts everything that waits for company, or what waits for one target.
+    /// Starts everything that waits for company, or what waits for one target, but not to targets that have 100 aggregates to receive yet:
+    /// that is left to flush_idle(). For one target: true when nothing is left.
     void flush();
-    void flush(int target);
+    bool flush(int target);
 
     /// Hands back the buffers of sends that have completed; returns how many did.
     int complete();

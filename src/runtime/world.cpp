@@ -115,6 +115,7 @@ handler_id world::register_handler(handler function) {
 }
 
 void world::unregister_handler(handler_id id) {
+    CRATON_ASSERT(!inside_handler); // it would wait for itself
     const std::lock_guard progress(progress_);
     const std::lock_guard lock(handlers_mutex_);
     handlers_[id] = nullptr;
@@ -169,7 +170,13 @@ void world::send(outgoing_message message) {
 }
 
 void world::flush() { sends_->flush(); }
-void world::flush(int target) { sends_->flush(target); }
+
+void world::flush(int target) {
+    if (sends_->flush(target) || inside_handler || making_progress) return;
+    // Many are under way, or have arrived and nobody has looked since.
+    const std::unique_lock progress(progress_, std::try_to_lock);
+    if (progress.owns_lock() && sends_->complete() > 0) sends_->flush(target);
+}
 
 std::vector<std::byte> world::call(int target, handler_id id, std::span<const std::byte> payload) {
     CRATON_ASSERT(!inside_handler);
@@ -177,7 +184,7 @@ std::vector<std::byte> world::call(int target, handler_id id, std::span<const st
     auto message = prepare(target, id, payload.size(), token);
     std::copy(payload.begin(), payload.end(), message.payload().begin());
     send(std::move(message));
-    sends_->flush(target);
+    flush(target);
     for (spin_then_yield patience;;) {
         {
             const std::lock_guard lock(replies_mutex_);
@@ -285,11 +292,13 @@ int world::run_own() {
     return executed;
 }
 
-int world::poll() {
-    if (inside_handler) return 0; // this thread already makes progress
+int world::poll() { return try_poll().value_or(0); }
+
+std::optional<int> world::try_poll() {
+    if (inside_handler) return std::nullopt; // this thread already makes progress
     sends_->flush_idle();
     const std::unique_lock progress(progress_, std::try_to_lock);
-    if (!progress.owns_lock()) return 0;
+    if (!progress.owns_lock()) return std::nullopt;
     const progress_scope scope;
     int executed = run_deferred() + run_own();
     for (int received = 0; received < transfers_per_poll; ++received) {
@@ -308,11 +317,14 @@ int world::poll() {
     return executed;
 }
 
-bool world::wait_for_arrivals(std::chrono::microseconds at_most) {
+bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on) {
     // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
     constexpr std::chrono::microseconds unreachable{90};
     const auto ticket = bell_->about_to_sleep();
-    if (poll() > 0) {
+    // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep ends.
+    const bool nothing_came = try_poll() == 0;
+    // After the ticket: who changes that and then rings either is seen here or wakes the sleep.
+    if (!nothing_came || (go_on && !go_on())) {
         bell_->stay_awake();
         return true;
     }

@@ -65,6 +65,8 @@ class communicator {
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
     /// The root's string on every rank.
     [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
+    /// The root's values on every rank; as many everywhere, fewer than 2^31.
+    void broadcast_in_place(std::span<std::int64_t> values, int root = 0) const;
 
     /// Starts a sum over the ranks; `in` and `out` must live until the request completes. Collective, does not block.
     [[nodiscard]] request start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const;

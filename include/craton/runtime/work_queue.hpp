@@ -22,7 +22,8 @@ namespace craton::runtime {
 /// must poll or have a progress_thread. Any thread.
 class work_queue {
   public:
-    /// Collective; the predicted cost of every task (in any unit, relative), the same on every rank. Throws user_error on every rank for a
+    /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by rounding: rank 0's
+    /// costs divide the tasks, a rank's own choose whom it steals from. Throws user_error on every rank for a
     /// cost that is negative or not finite, for 2^32 tasks or more, and when ranks give different numbers of tasks.
     work_queue(world& ranks, std::span<const double> predicted_cost);
     /// All tasks cost the same.

@@ -28,6 +28,16 @@ TEST(communicator, reductions_and_gather) {
     EXPECT_EQ(values[1], static_cast<double>(n * (n - 1) / 2));
 }
 
+TEST(communicator, broadcasts_integers) {
+    const auto world = craton::comm::communicator::world();
+    const int root = world.size() - 1;
+    std::vector<std::int64_t> values{world.rank(), std::int64_t{1} << 40, -world.rank()};
+    world.broadcast_in_place(values, root);
+    EXPECT_EQ(values, (std::vector<std::int64_t>{root, std::int64_t{1} << 40, -root}));
+    std::vector<std::int64_t> none;
+    world.broadcast_in_place(none);
+}
+
 TEST(communicator, broadcasts_strings_of_any_length) {
     const auto world = communicator::world();
     const int root = world.size() - 1;

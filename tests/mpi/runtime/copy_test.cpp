@@ -225,6 +225,13 @@ TEST_P(copy_test, refuses_what_lies_outside) {
     tests::expect_user_error(
         [&] { static_cast<void>(runtime::start_get_strided<double>({&memory, other, 8}, values.data(), {two, back, back})); },
         {"2 extents, 1 source strides", "allowed: the same number"});
+    const std::vector<std::int64_t> one{1};
+    tests::expect_user_error(
+        [&] {
+            static_cast<void>(runtime::start_copy({&memory, other, 0, nullptr}, runtime::copy_end::here(values.data()),
+                                                  {one, one, one}, std::size_t{1} << 30));
+        },
+        {"elements of 1073741824 bytes", "allowed: less than 1 GiB"});
     world().barrier();
 }
 

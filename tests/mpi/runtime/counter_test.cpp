@@ -1,12 +1,13 @@
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
-#include <craton/base/error.hpp>
 #include <craton/runtime/counter.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -54,8 +55,9 @@ TEST_P(counter_test, reads_and_resets) {
 }
 
 TEST_P(counter_test, refuses_an_owner_that_does_not_exist) {
-    EXPECT_THROW(runtime::counter(world(), world().size()), user_error);
-    EXPECT_THROW(runtime::counter(world(), -1), user_error);
+    tests::expect_user_error([&] { runtime::counter(world(), world().size()); },
+                             {"counter", "owner rank " + std::to_string(world().size()) + " does not exist", "allowed: 0 to"});
+    tests::expect_user_error([&] { runtime::counter(world(), -1); }, {"owner rank -1 does not exist"});
 }
 
 } // namespace

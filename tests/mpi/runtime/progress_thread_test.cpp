@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -147,6 +148,79 @@ TEST_P(progress_thread_test, calls_are_answered_by_a_rank_that_computes) {
     world().communicator().barrier(); // of MPI: the others wait here without polling
     world().quiesce();
     world().unregister_handler(id);
+}
+
+TEST_P(progress_thread_test, takes_over_what_another_thread_did_not_see) {
+    if (world().size() == 1) GTEST_SKIP() << "a rank's messages to itself keep it awake";
+    // A poll takes in 64 transfers at most. Rank 1 is in the last of them, and has the progress lock, when its progress thread would fall
+    // asleep; the 65th has been there for long.
+    constexpr int most_of_a_poll = 64;
+    constexpr int rounds = 20;
+    std::atomic<int> in_this_poll{0};
+    std::atomic<int> executed{0};
+    std::atomic<bool> linger{false};
+    const auto id = world().register_handler([&](const incoming_message&) {
+        ++executed;
+        if (++in_this_poll != most_of_a_poll) return;
+        linger = true;
+        while (linger) std::this_thread::sleep_for(100us);
+    });
+    const auto& communicator = world().communicator();
+    runtime::progress_thread progress(world());
+    world().barrier();
+    std::vector<double> waited_ms;
+    for (int round = 1; round <= rounds; ++round) {
+        communicator.barrier();
+        for (int i = 0; i <= most_of_a_poll && world().rank() == 0; ++i) {
+            world().send(world().prepare(1, id, 8));
+            world().flush(1);
+        }
+        communicator.barrier(); // MPI looks, and has them all
+        std::this_thread::sleep_for(2ms);
+        communicator.barrier();
+        if (world().rank() == 1) {
+            const std::jthread other([&] {
+                while (!linger) std::this_thread::sleep_for(100us);
+                progress.start();
+                std::this_thread::sleep_for(3ms);
+                linger = false;
+            });
+            in_this_poll = 0;
+            while (executed < (round - 1) * (most_of_a_poll + 1) + most_of_a_poll) world().poll();
+            const auto start = std::chrono::steady_clock::now();
+            while (executed < round * (most_of_a_poll + 1)) std::this_thread::sleep_for(100us);
+            waited_ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+            linger = false;
+        }
+        progress.pause();
+        world().barrier();
+    }
+    if (world().rank() == 1) {
+        std::ranges::sort(waited_ms);
+        EXPECT_LT(waited_ms[rounds / 2], 20.0); // it would be all of its sleep of 100 ms
+    }
+    world().quiesce();
+    world().unregister_handler(id);
+}
+
+TEST_P(progress_thread_test, pausing_does_not_wait_for_the_end_of_a_sleep) {
+    runtime::progress_thread progress(world());
+    std::vector<double> took_ms;
+    constexpr int rounds = 600;
+    for (int round = 0; round < rounds; ++round) {
+        progress.start();
+        // It looks on for 200 us, then falls asleep: about then, a little earlier each time.
+        const auto until = std::chrono::steady_clock::now() + 280us - round % 100 * 1us;
+        while (std::chrono::steady_clock::now() < until) {
+        }
+        const auto start = std::chrono::steady_clock::now();
+        progress.pause();
+        took_ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::ranges::sort(took_ms);
+    EXPECT_LT(took_ms[rounds / 100 * 99], 20.0);
+    EXPECT_LT(took_ms[rounds - 2], 80.0); // a ring that was lost would cost 100 ms
+    world().barrier();
 }
 
 // Left running on purpose: it must end by itself when MPI is finalised, or the program would crash or hang at its end.

@@ -77,6 +77,23 @@ TEST_P(work_queue_test, ranks_begin_with_equal_shares_of_the_predicted_cost) {
     world().barrier();
 }
 
+TEST_P(work_queue_test, ranks_that_predict_differently_still_divide_the_tasks_alike) {
+    constexpr std::size_t count = 5000;
+    std::vector<double> cost(count);
+    // Far more than rounding, so that it shows in a few thousand tasks: each rank finds others expensive.
+    for (std::size_t i = 0; i < count; ++i) cost[i] = 1.0 + static_cast<double>((i + static_cast<std::size_t>(world().rank())) % 7);
+    if (world().rank() > 0) cost[0] = 1000.0 * world().rank();
+    runtime::work_queue queue(world(), cost);
+    const auto firsts = world().communicator().all_gather(queue.own().first);
+    const auto lasts = world().communicator().all_gather(queue.own().second);
+    EXPECT_EQ(firsts.front(), 0);
+    EXPECT_EQ(lasts.back(), std::int64_t{count});
+    for (std::size_t r = 1; r < firsts.size(); ++r) EXPECT_EQ(firsts[r], lasts[r - 1]);
+    std::vector<double> times(count, 0.0);
+    while (const auto task = queue.next()) times[static_cast<std::size_t>(*task)] += 1.0;
+    expect_each_once(world(), times);
+}
+
 TEST_P(work_queue_test, wrong_predictions_are_made_good_by_stealing) {
     // Predicted equal; in truth the tasks of the last rank sleep and the others cost nothing.
     runtime::progress_thread progress(world());

@@ -4,12 +4,15 @@
 #include <craton/base/error.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -175,7 +178,12 @@ TEST_P(world_test, a_message_waits_for_its_handler_to_be_registered) {
 
 TEST_P(world_test, too_large_a_message_is_refused_and_leaves_no_trace) {
     const auto id = world().register_handler([](const incoming_message&) {});
-    EXPECT_THROW(static_cast<void>(world().prepare(0, id, std::size_t{1} << 31)), user_error);
+    // With its header: 2 GiB are one byte too many for MPI's count already.
+    for (const std::size_t bytes : {(std::size_t{1} << 31) - 16, std::size_t{1} << 31, std::size_t{1} << 40}) {
+        tests::expect_user_error([&] { static_cast<void>(world().prepare(0, id, bytes)); },
+                                 {"bytes of one message", std::to_string(bytes + 16), "allowed"});
+        tests::expect_user_error([&] { static_cast<void>(world().try_prepare(0, id, bytes)); }, "bytes of one message");
+    }
     EXPECT_EQ(world().statistics().peak_bytes_in_flight, 0);
     world().quiesce();
     world().unregister_handler(id);
@@ -316,6 +324,56 @@ TEST_P(world_test, a_sender_does_not_wait_for_a_target_that_computes) {
     }
     world().quiesce();
     EXPECT_EQ(executed, world().rank() == target ? 1004 * (world().size() - 1) : 0);
+    world().unregister_handler(id);
+}
+
+// Bytes of this process that are in memory.
+std::size_t resident_bytes() {
+    std::ifstream in("/proc/self/statm");
+    std::size_t all = 0;
+    std::size_t resident = 0;
+    in >> all >> resident;
+    return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_P(world_test, small_messages_flushed_one_by_one_to_a_target_that_computes_hold_little_memory) {
+    std::int64_t executed = 0;
+    const auto id = world().register_handler([&](const incoming_message&) { ++executed; });
+    constexpr int each = 10000;
+    const int target = world().size() - 1;
+    world().barrier();
+    world().communicator().barrier(); // of MPI: nobody's messages are still to be taken in
+    if (world().rank() != target) {
+        const std::size_t before = resident_bytes();
+        const auto transfers = world().statistics().transfers_sent;
+        for (int i = 0; i < each; ++i) {
+            send_value(world(), target, id, i);
+            world().flush(target);
+        }
+        EXPECT_GT(world().statistics().transfers_sent, transfers + 10); // not by waiting for company from the first on
+        EXPECT_LT(resident_bytes(), before + (std::size_t{24} << 20));
+    }
+    world().communicator().barrier(); // until here the target has not polled
+    world().quiesce();
+    EXPECT_EQ(executed, world().rank() == target ? std::int64_t{each} * (world().size() - 1) : 0);
+    world().unregister_handler(id);
+}
+
+TEST_P(world_test, flushed_messages_arrive_at_a_target_that_polls_though_their_sender_does_not) {
+    std::atomic<int> executed{0};
+    const auto id = world().register_handler([&](const incoming_message&) { ++executed; });
+    world().barrier();
+    const int target = (world().rank() + 1) % world().size();
+    // More than are let under way at once to a target that does not receive: this one does.
+    for (int round = 1; round <= 300; ++round) {
+        send_value(world(), target, id, round);
+        world().flush(target);
+        while (executed < round) {
+            world().poll();
+            std::this_thread::yield();
+        }
+    }
+    world().quiesce();
     world().unregister_handler(id);
 }
 
