@@ -6,9 +6,12 @@
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
+#include <craton/array/reproducible_matrix.hpp>
 #include <craton/runtime/counter.hpp>
+#include <craton/runtime/neighbour_sync.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/stripe_lock.hpp>
+#include <craton/runtime/work_queue.hpp>
 
 #include <gtest/gtest.h>
 
@@ -150,6 +153,50 @@ TEST_P(exact_counts_test, every_ticket_is_given_once_and_every_locked_increment_
     world().barrier(); // the owner answers until all have read
     EXPECT_EQ(world().communicator().sum(sum), drawn * (drawn - 1) / 2);
     EXPECT_EQ(guarded, rounds * each * team_size * world().node().communicator.size());
+    world().quiesce();
+}
+
+TEST_P(exact_counts_test, every_task_is_done_once_and_every_signal_arrives_beside_updates_of_whole_numbers) {
+    constexpr std::int64_t tasks = 200;
+    runtime::work_queue queue(world(), tasks);
+    runtime::neighbour_sync sync(world());
+    array::convergent_matrix<std::int64_t> counted(world(), extent, extent, 4, 4);
+    array::reproducible_matrix<double> summed(world(), extent, extent, 1e9, 4, 4);
+    const int right = (world().rank() + 1) % world().size();
+    const int left = (world().rank() + world().size() - 1) % world().size();
+    std::atomic<std::int64_t> done{0};
+    std::int64_t rounds = 0;
+    for (; go_on(); ++rounds) {
+        // Whichever rank and thread a task goes to, it adds 1 to one element, and a tenth to a reproducible sum.
+        run_team([&](int) {
+            const std::int64_t one = 1;
+            const double tenth = 0.1;
+            while (const auto task = queue.next()) {
+                const std::int64_t row = *task % extent;
+                const std::int64_t col = *task / extent;
+                counted.update(base::row_major<const std::int64_t>(&one, 1, 1), std::span(&row, 1), std::span(&col, 1));
+                summed.update(base::row_major<const double>(&tenth, 1, 1), std::span(&row, 1), std::span(&row, 1));
+                sync.signal(std::span(&right, 1));
+                ++done;
+            }
+        });
+        counted.commit();
+        summed.commit();
+        queue.reset();
+    }
+    const auto tasks_done = world().communicator().all_gather(done.load());
+    EXPECT_EQ(world().communicator().sum(done.load()), rounds * tasks);
+    // As many signals as the left has done tasks: were one lost, the last wait would not return.
+    for (std::int64_t n = 0; n < tasks_done[static_cast<std::size_t>(left)]; ++n) sync.wait(std::span(&left, 1));
+    double sum_on_diagonal = 0.0;
+    const double expected = static_cast<double>(rounds) * 0.1;
+    for (std::int64_t task = 0; task < tasks; task += 7) ASSERT_EQ(counted.read(task % extent, task / extent), rounds);
+    for (std::int64_t i = 0; i < extent; ++i) {
+        const auto tasks_of_row = static_cast<double>((tasks - i + extent - 1) / extent);
+        ASSERT_NEAR(summed.read(i, i), tasks_of_row * expected, 1e-8 * (1.0 + expected)) << "row " << i;
+        sum_on_diagonal += summed.read(i, i);
+    }
+    EXPECT_NEAR(sum_on_diagonal, static_cast<double>(tasks) * expected, 1e-6 * (1.0 + expected));
     world().quiesce();
 }
 

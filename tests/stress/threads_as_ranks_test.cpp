@@ -3,19 +3,24 @@
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
+#include <craton/array/reproducible_matrix.hpp>
 #include <craton/runtime/counter.hpp>
+#include <craton/runtime/neighbour_sync.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/stripe_lock.hpp>
+#include <craton/runtime/work_queue.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <random>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -176,6 +181,126 @@ TEST_F(threads_as_ranks_test, calls_find_their_own_replies) {
     EXPECT_EQ(wrong, 0);
     world_.quiesce();
     world_.unregister_handler(square);
+}
+
+TEST_F(threads_as_ranks_test, signals_are_counted_and_publish_what_was_written_before) {
+    constexpr int rounds = 400;
+    runtime::neighbour_sync sync(world_);
+    const int self = 0;
+    std::int64_t handed_over = 0; // without a lock: a signal is the permit, and the answer gives it back
+    std::atomic<std::int64_t> answered{0};
+    std::int64_t wrong = 0;
+    std::jthread reader([&] {
+        for (std::int64_t round = 1; round <= rounds; ++round) {
+            sync.wait(std::span(&self, 1));
+            wrong += handed_over != round;
+            answered.store(round, std::memory_order_release);
+        }
+    });
+    for (std::int64_t round = 1; round <= rounds; ++round) {
+        handed_over = round;
+        sync.signal(std::span(&self, 1));
+        while (answered.load(std::memory_order_acquire) < round) std::this_thread::yield();
+    }
+    reader.join();
+    EXPECT_EQ(wrong, 0);
+    // From many at once: none is lost, or the last wait would not return.
+    run_team([&](int) {
+        for (int i = 0; i < rounds; ++i) sync.signal(std::span(&self, 1));
+    });
+    for (int i = 0; i < team_size * rounds; ++i) sync.wait(std::span(&self, 1));
+}
+
+TEST_F(threads_as_ranks_test, a_work_queue_hands_out_every_task_once) {
+    constexpr std::int64_t count = 20000;
+    runtime::work_queue queue(world_, count);
+    std::vector<int> times(count, 0); // without a lock: a task is its thread's alone
+    for (int round = 1; round <= 3; ++round) {
+        run_team([&](int) {
+            while (const auto task = queue.next()) ++times[static_cast<std::size_t>(*task)];
+        });
+        EXPECT_EQ(std::ranges::count(times, round), count);
+        queue.reset();
+    }
+}
+
+TEST_F(threads_as_ranks_test, a_doorbell_wakes_who_sleeps_and_who_is_about_to) {
+    constexpr int rounds = 400;
+    std::atomic<int> executed{0};
+    std::atomic<bool> done{false};
+    const auto id = world_.register_handler([&](const runtime::incoming_message&) { ++executed; });
+    std::int64_t full_sleeps = 0;
+    std::vector<std::jthread> sleepers;
+    for (int t = 0; t < 2; ++t) {
+        sleepers.emplace_back([&] {
+            while (!done) world_.wait_for_arrivals(std::chrono::seconds(2), [&] { return !done; });
+        });
+    }
+    for (int round = 1; round <= rounds; ++round) {
+        const auto start = std::chrono::steady_clock::now();
+        world_.send(world_.prepare(0, id, 8));
+        if (round % 2 == 0) world_.poll(); // another that may take it
+        while (executed < round) std::this_thread::yield();
+        full_sleeps += std::chrono::steady_clock::now() - start > std::chrono::milliseconds(1500);
+    }
+    done = true;
+    world_.wake_sleepers();
+    const auto start = std::chrono::steady_clock::now();
+    sleepers.clear();
+    full_sleeps += std::chrono::steady_clock::now() - start > std::chrono::milliseconds(1500);
+    EXPECT_EQ(full_sleeps, 0);
+    world_.unregister_handler(id);
+}
+
+TEST_F(threads_as_ranks_test, whole_numbers_and_reproducible_sums_lose_nothing) {
+    constexpr std::int64_t extent = 48;
+    constexpr int rounds = 60;
+    array::convergent_matrix<std::int64_t> counted(world_, extent, extent, 8, 8);
+    array::reproducible_matrix<double> summed(world_, extent, extent, 1e6, 8, 8);
+    std::vector<std::int64_t> reference(extent * extent, 0);
+    const auto indices_of = [](int t, int n) {
+        std::mt19937 random(static_cast<unsigned>(t * rounds + n));
+        std::vector<std::int64_t> indices(1 + random() % 12);
+        for (auto& i : indices) i = random() % extent;
+        return indices;
+    };
+    run_team([&](int t) {
+        for (int n = 0; n < rounds; ++n) {
+            const auto indices = indices_of(t, n);
+            const auto order = static_cast<std::int64_t>(indices.size());
+            const std::vector<std::int64_t> ones(indices.size() * indices.size(), 1 + t);
+            const std::vector<double> thirds(indices.size() * indices.size(), (1.0 + t) / 3.0);
+            counted.update(base::row_major<const std::int64_t>(ones.data(), order, order), indices, indices);
+            summed.update(base::row_major<const double>(thirds.data(), order, order), indices, indices);
+        }
+    });
+    counted.commit();
+    summed.commit();
+    for (int t = 0; t < team_size; ++t) {
+        for (int n = 0; n < rounds; ++n) {
+            const auto indices = indices_of(t, n);
+            for (const auto j : indices) {
+                for (const auto i : indices) reference[static_cast<std::size_t>(i + j * extent)] += 1 + t;
+            }
+        }
+    }
+    // The same again by one thread: bit for bit.
+    array::reproducible_matrix<double> alone(world_, extent, extent, 1e6, 8, 8);
+    for (int t = team_size - 1; t >= 0; --t) {
+        for (int n = 0; n < rounds; ++n) {
+            const auto indices = indices_of(t, n);
+            const auto order = static_cast<std::int64_t>(indices.size());
+            const std::vector<double> thirds(indices.size() * indices.size(), (1.0 + t) / 3.0);
+            alone.update(base::row_major<const double>(thirds.data(), order, order), indices, indices);
+        }
+    }
+    alone.commit();
+    for (std::int64_t e = 0; e < extent * extent; ++e) {
+        ASSERT_EQ(counted.local()[static_cast<std::size_t>(e)], reference[static_cast<std::size_t>(e)]) << "element " << e;
+        const double got = summed.read(e % extent, e / extent);
+        ASSERT_EQ(got, alone.read(e % extent, e / extent)) << "element " << e;
+        ASSERT_NEAR(got, static_cast<double>(reference[static_cast<std::size_t>(e)]) / 3.0, 1e-6) << "element " << e;
+    }
 }
 
 TEST_F(threads_as_ranks_test, arrays_come_and_go_while_other_threads_poll) {
