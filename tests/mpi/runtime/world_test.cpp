@@ -4,8 +4,10 @@
 #include <craton/base/error.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -375,6 +377,40 @@ TEST_P(world_test, flushed_messages_arrive_at_a_target_that_polls_though_their_s
     }
     world().quiesce();
     world().unregister_handler(id);
+}
+
+TEST_P(world_test, no_single_send_to_a_target_that_computes_takes_long) {
+    constexpr int messages = 60;
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    runtime::world roomy(world().communicator(), {GetParam(), 2 * messages * bytes});
+    std::int64_t executed = 0;
+    const auto id = roomy.register_handler([&](const incoming_message&) { ++executed; });
+    const auto preemptions = [] {
+        rusage usage{};
+        getrusage(RUSAGE_THREAD, &usage);
+        return usage.ru_nivcsw;
+    };
+    roomy.barrier();
+    const int target = roomy.size() - 1;
+    if (roomy.rank() == 0 && target != 0) {
+        int long_ones = 0;
+        for (int i = 0; i < messages; ++i) {
+            const auto before = preemptions();
+            const auto start = std::chrono::steady_clock::now();
+            auto message = roomy.prepare(target, id, bytes);
+            std::ranges::fill(message.payload(), std::byte{1});
+            roomy.send(std::move(message));
+            const auto took = std::chrono::steady_clock::now() - start;
+            // What the scheduler takes when others want the core is not the call's.
+            if (preemptions() == before && took > std::chrono::milliseconds(5)) ++long_ones;
+        }
+        EXPECT_LE(long_ones, 1);
+    }
+    roomy.communicator().barrier(); // until here the target has not polled
+    roomy.quiesce();
+    EXPECT_EQ(executed, roomy.rank() == target && target != 0 ? messages : 0);
+    roomy.unregister_handler(id);
+    roomy.barrier();
 }
 
 TEST_P(world_test, handlers_of_one_world_send_in_another) {
