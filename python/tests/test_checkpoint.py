@@ -1,7 +1,7 @@
 """An assembly that is killed again and again, and resumed each time on another number of ranks, loses and doubles nothing.
 
-The program is tests/mpi/io/killed_assembly.cpp, from the build that `make test` makes for the C++ tests. It keeps its sums in a
-matrix of 64-bit integers, as reproducible mode does, so that the end must be the same to the last bit.
+The program is tests/mpi/io/killed_assembly.cpp, from the build that `make test` makes for the C++ tests. It adds up real numbers in a
+reproducible matrix, so that the end must be the same to the last bit.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -123,6 +124,7 @@ def killed_and_resumed(program: Path, folder: Path, kills: int, settings: dict[s
     victims: Counter[str] = Counter()
     rank_counts: list[int] = []
     counted = -1
+    launchers_left = 0
     while sum(killed.values()) < kills:
         ranks = choose.choice([n for n in (1, 2, 3, 4) if n != (rank_counts[-1] if rank_counts else 0)])
         with Job(program, folder / "killed", ranks, settings, environment=delivery(choose)) as job:
@@ -137,14 +139,35 @@ def killed_and_resumed(program: Path, folder: Path, kills: int, settings: dict[s
             assert job.process.poll() is None, f"it ended before it was killed: {job.text()}"
             moment = where(job.text())
             job.kill(processes or [job.process.pid])
-            job.wait(30)
+            launchers_left += 0 if ended(job) else 1
             killed[moment] += 1
             victims[victim] += 1
     _, text = finished(program, folder / "killed", 1 + rank_counts[-1] % 4, settings)
     print(f"\n{kills} kills of {settings['subsets']} subsets ({seconds:.1f} s undisturbed), on {rank_counts} ranks:")
     print(f"  in the middle of {dict(killed)}; killed {dict(victims)}; last: {text.splitlines()[0]}")
+    print(f"  {launchers_left} times mpiexec was still there 30 s after the kill, without ranks")
     assert bits(folder / "killed" / "result.h5") == bits(folder / "undisturbed" / "result.h5")
-    print("  the final matrix and vector equal the undisturbed ones bit for bit")
+    print("  the final matrix (real numbers, reproducible sums) and vector equal the undisturbed ones bit for bit")
+
+
+def ended(job: Job) -> bool:
+    """False when mpiexec has not ended in 30 s; it is then killed. No rank may be left by that time."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        job.wait(30)
+        return True
+    left = job.rank_processes()
+    assert not left, f"ranks {left} outlived the kill:\n{backtraces(left)}\n{job.text()}"
+    job.kill([job.process.pid])
+    job.wait(30)
+    return False
+
+
+def backtraces(ranks: dict[int, int]) -> str:
+    """What they wait for, where gdb is installed."""
+    if shutil.which("gdb") is None:
+        return "(no gdb)"
+    commands = [["gdb", "-p", str(pid), "-batch", "-ex", "thread apply all bt"] for pid in ranks.values()]
+    return "\n".join(subprocess.run(c, capture_output=True, text=True, check=False).stdout for c in commands)
 
 
 def delivery(choose: random.Random) -> dict[str, str]:
@@ -233,6 +256,16 @@ def test_a_full_disk_keeps_the_checkpoint_before(program: Path, tmp_path: Path) 
         assert text.startswith("resumed with 40 of 60 subsets on 2 ranks")
 
 
+def test_what_a_killed_save_reserved_is_room_for_the_next(program: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    with small_disk(folder, "7m"):
+        for name in ("checkpoint.h5.partial", "checkpoint.h5.partial.room"):
+            (folder / name).write_bytes(bytes(3_000_000))
+        _, text = finished(program, folder, 2, {**SMALL, "subsets": 20})
+        assert "saved 20" in text
+        assert sorted(path.name for path in folder.glob("*.partial*")) == []
+
+
 def test_a_limit_on_file_sizes_is_as_a_full_disk(program: Path, tmp_path: Path) -> None:
     with Job(program, tmp_path, 3, {**SMALL, "limit": 1_400_000, "limited": 3}) as job:
         assert saves_before_the_disk_is_full(job) == 1
@@ -277,5 +310,8 @@ def test_a_checkpoint_says_what_it_holds(program: Path, tmp_path: Path) -> None:
         assert file["counted"][...].tolist() == [[0, 19]]
         assert dict(file["numbers"].attrs) == {"attempt": 1}
         assert set(file["arrays"]) == {"hessian", "gradient"}
-        for name in file["arrays"]:
-            np.testing.assert_array_equal(file["arrays"][name][...], result[name][...])
+        sums = file["arrays/hessian"]
+        assert sums.attrs["largest"] == 60.0  # 20 subsets of 3 paths
+        assert 0 < sums.attrs["magnitude"] < 60.0
+        np.testing.assert_array_equal(sums[...] * sums.attrs["resolution"], result["hessian"][...])
+        np.testing.assert_array_equal(file["arrays/gradient"][...], result["gradient"][...])

@@ -65,26 +65,12 @@ void agree_on(const comm::communicator& ranks, const std::string& what, const st
                                                   ranks.rank(), what, own, first));
 }
 
-std::string in_words(const std::vector<named_array>& arrays) {
+std::string arrays_in_words(const std::vector<named_array>& arrays) {
     std::string words;
     for (const auto& a : arrays) {
-        words += fmt::format("{}'{}' ({} {} x {})", words.empty() ? "" : ", ", a.name, element_name(a.data.element),
-                             a.data.layout.rows.extent, a.data.layout.cols.extent);
-    }
-    return words.empty() ? "none" : words;
-}
-
-// Doubles by their bits: NaN and -0 are numbers like any other here.
-std::string in_words(const checkpoint_numbers& numbers) {
-    std::string words;
-    for (const auto& [name, number] : numbers) {
-        words += fmt::format("{}'{}' = ", words.empty() ? "" : ", ", name);
-        if (const auto* whole = std::get_if<std::int64_t>(&number)) {
-            words += fmt::format("{}", *whole);
-        } else {
-            words +=
-                fmt::format("{} (bits {:x})", std::get<double>(number), std::bit_cast<std::uint64_t>(std::get<double>(number)));
-        }
+        words += fmt::format("{}'{}' ({} {} x {}{}{})", words.empty() ? "" : ", ", a.name, element_name(a.data.element),
+                             a.data.layout.rows.extent, a.data.layout.cols.extent, a.meaning.same.empty() ? "" : ", ",
+                             a.meaning.same.empty() ? "" : in_words(a.meaning.same));
     }
     return words.empty() ? "none" : words;
 }
@@ -195,6 +181,7 @@ checkpoint::checkpoint(runtime::world& ranks, std::string path, checkpoint_optio
                 failure = fmt::format("checkpoint '{}': {}; allowed: one job at a time, in a folder that may be written",
                                       s.file.path, reason);
         }
+        if (failure.empty()) remove_leftovers(s.file);
     }
     comm::agree(s.communicator(), failure);
 }
@@ -203,7 +190,7 @@ checkpoint::~checkpoint() = default;
 
 const subset_list& checkpoint::counted() const { return state_->counted; }
 
-void checkpoint::add(const std::string& name, stored_array data, const runtime::world* of) {
+void checkpoint::add(const std::string& name, stored_array data, const runtime::world& of, array_meaning meaning) {
     auto& s = *state_;
     const auto refuse = [&](const std::string& reason) {
         throw user_error(fmt::format("checkpoint '{}': array '{}' {}", s.file.path, name, reason));
@@ -212,9 +199,8 @@ void checkpoint::add(const std::string& name, stored_array data, const runtime::
     if (name.empty() || name == "." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
         refuse("has a name that HDF5 cannot take; allowed: any text without '/' but '' and '.'");
     if (std::ranges::find(s.arrays, name, &named_array::name) != s.arrays.end()) refuse("is added twice; allowed: each name once");
-    if ((of != nullptr && of != s.ranks) || data.layout.ranks() != s.ranks->size())
-        refuse("lives in another world; allowed: arrays of the checkpoint's own");
-    s.arrays.push_back({name, std::move(data)});
+    if (&of != s.ranks) refuse("lives in another world; allowed: arrays of the checkpoint's own");
+    s.arrays.push_back({name, std::move(data), std::move(meaning)});
 }
 
 // ---------------------------------------------------------------------------------------------------------------- resume
@@ -242,18 +228,25 @@ std::optional<resumed> checkpoint::resume() {
     s.ranks->barrier();
     comm::agree(ranks, failure);
     for (const auto& a : s.arrays) a.data.commit();
-    agree_on(ranks, "the arrays", in_words(s.arrays));
+    agree_on(ranks, "the arrays", arrays_in_words(s.arrays));
     const auto access = collective_access(ranks, s.options.transfer);
 
     const auto refuse = [&](const std::string& path, const verdict& why) {
         throw user_error(fmt::format("cannot resume from checkpoint '{}': {}", path, why.reason));
+    };
+    const auto refuse_last = [&](verdict why) {
+        // An undamaged file is not passed over in silence: it may hold more work than the one before.
+        const bool other_fits = ranks.rank() == 0 && examine_checkpoint(s.previous_path(), s.arrays).state == file_state::whole;
+        if (ranks.maximum(other_fits ? 1 : 0) == 1)
+            why.reason += fmt::format(" (or remove it to resume from the one before, '{}')", s.previous_path());
+        refuse(s.file.path, why);
     };
     const bool was_in_use = ranks.maximum(s.begun.empty() ? 0 : 1) == 1;
     s.resumed = false;
     checkpoint_content content;
     resumed result;
     const verdict last = s.fill_from(s.file.path, access, content);
-    if (last.state == file_state::refused) refuse(s.file.path, last);
+    if (last.state == file_state::refused) refuse_last(last);
     if (last.state != file_state::whole) {
         const verdict before = s.fill_from(s.previous_path(), access, content);
         if (before.state == file_state::refused) refuse(s.previous_path(), before);
@@ -282,6 +275,9 @@ std::optional<resumed> checkpoint::resume() {
         s.resumed = true;
     }
     if (last.state != file_state::whole && result.notice.empty()) return std::nullopt;
+    for (std::size_t k = 0; k < s.arrays.size(); ++k) {
+        if (const auto& restore = s.arrays[k].meaning.restore_magnitude) restore(ranks.rank() == 0 ? content.magnitudes[k] : 0.0);
+    }
     result.numbers = std::move(content.numbers);
     return result;
 }
@@ -330,7 +326,10 @@ void checkpoint::save(const checkpoint_numbers& numbers) {
     if (failure.empty()) failure = why_not_names(numbers);
     comm::agree(ranks, failure);
     agree_on(ranks, "the numbers", in_words(numbers));
-    for (const auto& a : s.arrays) a.data.commit();
+    for (const auto& a : s.arrays) {
+        a.data.commit();
+        if (a.meaning.check) a.meaning.check();
+    }
     const checkpoint_content content{s.with_finished(), numbers};
 
     std::uintmax_t bytes = std::uintmax_t{4096} + 16 * content.counted.runs().size();
@@ -338,6 +337,7 @@ void checkpoint::save(const checkpoint_numbers& numbers) {
         bytes += static_cast<std::uintmax_t>(a.data.layout.rows.extent) * static_cast<std::uintmax_t>(a.data.layout.cols.extent) *
                  static_cast<std::uintmax_t>(element_bytes(a.data.element));
     }
+    if (ranks.rank() == 0) remove_leftovers(s.file);
     comm::agree(ranks, ranks.rank() == 0 ? why_not_writable(s.file, bytes) : "");
     const bool keep = s.options.keep_previous && !s.last_is_damaged;
     write_aside(ranks, s.file, bytes, s.options.transfer, keep ? previous::kept : previous::replaced,

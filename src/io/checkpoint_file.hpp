@@ -12,20 +12,28 @@
 
 /// The inside of a checkpoint: an HDF5 file with
 ///   attribute craton_checkpoint    version of this format
-///   arrays/<name>                  each array in global order; attribute checksum (local_checksum summed over the ranks)
+///   arrays/<name>                  each array in global order; attribute checksum (local_checksum summed over the ranks), and where the array has
+///                                  them its meaning (array_meaning::same) and magnitude
 ///   counted                        n x 2, runs first ... last of the counted subsets; attribute checksum
 ///   numbers                        a group whose attributes are the numbers
+/// in a version of HDF5's format that has checksums for all metadata (names, extents, attributes).
 namespace craton::io {
 
 struct named_array {
     std::string name;
     stored_array data;
+    array_meaning meaning;
 };
+
+/// "'name' = value, ..." or "none"; other numbers have other words (doubles are compared by their bits).
+[[nodiscard]] std::string in_words(const checkpoint_numbers& numbers);
 
 /// What is read beside the arrays.
 struct checkpoint_content {
     subset_list counted;
     checkpoint_numbers numbers;
+    /// Of each array, all ranks together; 0 where it has none.
+    std::vector<double> magnitudes = {};
 };
 
 /// Fills an open new file. Collective. Returns "" or, on the ranks that saw it, why it failed.
@@ -40,7 +48,8 @@ struct verdict {
     std::string reason;
 };
 
-/// Looks at a file without reading arrays: is it one that write_checkpoint wrote, for these arrays? Not collective: for one rank.
+/// Looks at a file without reading arrays: is it one that write_checkpoint wrote, for these arrays? What is refused is undamaged as far as that
+/// shows. Not collective: for one rank.
 [[nodiscard]] verdict examine_checkpoint(const std::string& path, const std::vector<named_array>& arrays);
 
 /// Reads a file that was found whole. Collective. Damage that only reading shows (sums that differ) comes back on every rank as a verdict.

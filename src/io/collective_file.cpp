@@ -149,17 +149,22 @@ std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes) {
     return {};
 }
 
+void remove_leftovers(const file_purpose& file) {
+    ::unlink((file.path + ".partial").c_str());
+    ::unlink((file.path + ".partial.room").c_str());
+}
+
 void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
                  previous what_was_there, const std::function<std::string(hid_t)>& write) {
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
     const auto access = collective_access(ranks, options);
-    // What a killed job left is removed rather than overwritten: a process of it may not be gone yet.
-    if (first) ::unlink(partial.c_str());
+    // From this version of the format on HDF5 keeps a checksum with every piece of metadata, and refuses what does not agree with it.
+    H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     try {
         // First in a file of another name: the new one's striping is MPI-IO's to choose, when it creates it.
         std::string failure = first ? reserve(partial + ".room", O_CREAT, bytes) : "";
-        if (first) ::unlink((partial + ".room").c_str());
+        if (first) remove_leftovers(file);
         comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
         {
             hdf5_handle open(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);

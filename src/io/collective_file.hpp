@@ -26,10 +26,15 @@ struct file_purpose {
 /// "", or why a file of so many bytes cannot be written there, in clearer words than HDF5's. Not collective.
 [[nodiscard]] std::string why_not_writable(const file_purpose& file, std::uintmax_t bytes);
 
+/// Removes what a killed job may have left beside the file: it holds room on the disk, so do it before looking for some. Removed rather than
+/// overwritten, for a process of that job may not be gone yet. Not collective.
+void remove_leftovers(const file_purpose& file);
+
 enum class previous { replaced, kept };
 
-/// Writes a file of about so many bytes at `<path>.partial`, for which it reserves the room first, forces it to disk on every rank, and gives it its name. At no moment is there no whole file at `path`
-/// where there was one before; with previous::kept that one is then at `<path>.previous`. Collective. `write` fills the open file and returns
+/// Writes a file of about so many bytes at `<path>.partial`, for which it reserves the room first, forces it to disk on every rank, and gives
+/// it its name. Its metadata carry checksums. At no moment is there no whole file at `path` where there was one before; with previous::kept
+/// that one is then at `<path>.previous`. Collective. `write` fills the open file and returns
 /// "" or, on the ranks that saw it, why it failed. Throws user_error on every rank when anything failed anywhere; what was at `path` is then
 /// still there, and nothing is left beside it.
 void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,

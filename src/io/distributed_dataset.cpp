@@ -110,7 +110,7 @@ template <class Call> auto with_element_size(element kind, Call call) {
 
 enum class direction { to_file, to_storage, compare };
 
-// Between column-major storage and the row-major buffer; true when, to compare, all of it is the same.
+// Between column-major storage and the row-major buffer; false when, to compare, any of it differs.
 template <class Element>
 bool transpose(direction where, std::byte* storage_bytes, std::int64_t lld, const dimension_part& rows, const dimension_part& cols,
                std::byte* buffer_bytes) {
@@ -145,6 +145,7 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
     const std::int64_t lld = data.layout.leading_dimension(ranks.rank());
     std::vector<std::byte> buffer;
     std::string failure;
+    bool same = true;
     for_each_piece(
         data, ranks.rank(), options.buffer_bytes, file_space.get(), [&](hid_t memory, const auto& rows, const auto& cols) {
             const std::int64_t elements = std::max<std::int64_t>(1, rows.local_count * cols.local_count);
@@ -169,9 +170,13 @@ std::string transfer_dataset(direction where, hid_t dataset, const stored_array&
                                       name, failure),
                     options.patience_s))
                 return false;
-            if (where == direction::to_storage) copy();
+            // A rank that has found a difference goes on, for the pieces that are left are collective.
+            if (where != direction::to_file) same = copy() && same;
             return true;
         });
+    if (failure.empty() && !same) {
+        failure = fmt::format("elements of rank {} in '{}' are other ones when read back than were written", ranks.rank(), name);
+    }
     return failure;
 }
 

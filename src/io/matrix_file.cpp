@@ -54,6 +54,7 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
     ranks.barrier(); // polls: ranks that still send must get rid of it before the first collective that does not
     const auto bytes = static_cast<std::uintmax_t>(data.layout.rows.extent) * static_cast<std::uintmax_t>(data.layout.cols.extent) *
                        static_cast<std::uintmax_t>(element_bytes(data.element));
+    if (communicator.rank() == 0) remove_leftovers(file);
     comm::agree(communicator, communicator.rank() == 0 ? why_not_writable(file, bytes) : "");
     const auto write = [&](hid_t open) -> std::string {
         // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.

@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-/// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (Open MPI 4.1.4, HDF5 1.10.8). What cannot be led out
-/// of there is ended, with one line and exit code 2.
+/// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5 1.10.8). What cannot
+/// be led out of there is ended, with one line and exit code 2.
 namespace craton::io {
 
 /// True when the call that this rank has come back from was fine ("") on every rank. A rank on which it was not waits for the others as long as

@@ -23,6 +23,7 @@ template <class T> class convergent_vector {
     ~convergent_vector();
 
     [[nodiscard]] const cyclic_dimension& layout() const noexcept { return layout_; }
+    [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
 
     /// Adds values[a] to element indices[a]. Any thread; not collective. Throws user_error, with nothing applied, when an index is out of range
     /// or the lengths differ.

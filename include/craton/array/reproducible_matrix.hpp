@@ -52,6 +52,9 @@ template <class T> class reproducible_matrix {
     /// The multiples of encoding().resolution(): what a checkpoint keeps.
     [[nodiscard]] convergent_matrix<std::int64_t>& sums() noexcept { return sums_; }
     [[nodiscard]] const convergent_matrix<std::int64_t>& sums() const noexcept { return sums_; }
+    /// The largest magnitudes of this rank's updates since reset(), together; what commit() watches. For checkpoints.
+    [[nodiscard]] double magnitude() const noexcept { return magnitude_.load(); }
+    void restore_magnitude(double together) noexcept { magnitude_ = together; }
 
   private:
     /// The block in multiples, column major, and its largest magnitude; with `one_triangle` only where row <= column.

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <craton/array/reproducible_matrix.hpp>
+#include <craton/array/symmetric_matrix.hpp>
 #include <craton/io/matrix_file.hpp>
 #include <craton/io/stored_array.hpp>
 #include <craton/io/subset_list.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +21,17 @@ namespace craton::io {
 
 /// What a program wants to find again beside its arrays: an iteration, a seed, a misfit.
 using checkpoint_numbers = std::map<std::string, std::variant<std::int64_t, double>>;
+
+/// What an array's elements mean, where they are not simply the elements of a matrix or vector.
+struct array_meaning {
+    /// Kept in the file; must be the same where the array is resumed.
+    checkpoint_numbers same = {};
+    /// Collective: throws user_error on every rank when what is in the array is not worth keeping. Empty: it always is.
+    std::function<void()> check = {};
+    /// This rank's part of a number that is kept as the sum over the ranks and comes back on rank 0 (0 on the others). Both or none.
+    std::function<double()> magnitude = {};
+    std::function<void(double)> restore_magnitude = {};
+};
 
 struct checkpoint_options {
     transfer_options transfer = {};
@@ -95,17 +109,32 @@ class checkpoint {
     /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not collective. Throws
     /// user_error for a name given twice, empty or with '/', an array of another world, and after resume().
     template <class T> void add(const std::string& name, array::convergent_matrix<T>& matrix) {
-        add(name, stored(matrix), &matrix.ranks());
+        add(name, stored(matrix), matrix.ranks(), {});
     }
     template <class T> void add(const std::string& name, array::convergent_vector<T>& vector) {
-        add(name, stored(vector), nullptr);
+        add(name, stored(vector), vector.ranks(), {});
+    }
+    /// Keeps the 64-bit sums, with `largest` and the resolution of their encoding, which resume() requires to be the same; and the magnitude that
+    /// commit() watches, so that save() refuses sums that may not have fitted, counting what was there before resume().
+    template <class T> void add(const std::string& name, array::reproducible_matrix<T>& matrix) {
+        add(name, stored(matrix.sums()), matrix.ranks(),
+            {.same = {{"largest", matrix.encoding().largest()}, {"resolution", matrix.encoding().resolution()}},
+             .check = [&matrix] { matrix.commit(); },
+             .magnitude = [&matrix] { return matrix.magnitude(); },
+             .restore_magnitude = [&matrix](double together) { matrix.restore_magnitude(together); }});
+    }
+    /// Keeps the packed triangle, with order and block: any number of ranks and any grid resume it, with the same block (the packing depends on it).
+    template <class T> void add(const std::string& name, array::symmetric_matrix<T>& matrix) {
+        add(name, stored(matrix.packed()), matrix.ranks(),
+            {.same = {{"order", matrix.packing().order}, {"block", matrix.packing().block}}});
     }
 
     /// Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted subsets from the last
-    /// checkpoint, written by any number of ranks with any grid and blocks; where that is damaged (cut short, wrong sums) from the one before, and
-    /// says so in the notice. Returns nothing, with the arrays as they are, when there is no checkpoint. Throws user_error on every rank for a
-    /// whole file that is no checkpoint or holds other arrays, shapes, types or a version of the format that this one does not know (arrays as they
-    /// were), and when all that is there is damaged (arrays perhaps overwritten).
+    /// checkpoint, written by any number of ranks with any grid and blocks; where that is damaged (cut short, wrong sums, metadata that their
+    /// checksums contradict) from the one before, and says so in the notice. Returns nothing, with the arrays as they are, when there is no
+    /// checkpoint. Throws user_error on every rank for a whole file that is no checkpoint or holds other arrays, shapes, types, encodings or a
+    /// version of the format that this one does not know (arrays as they were; says so when the one before would do, which is then for the user to
+    /// choose), and when all that is there is damaged (arrays perhaps overwritten).
     std::optional<resumed> resume();
 
     /// Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way unless the thread has another one open. Throws
@@ -115,7 +144,8 @@ class checkpoint {
     /// Collective, blocking; polls while it waits for subsets that other threads of this rank have open. When it returns a whole file with all
     /// subsets finished anywhere before it has taken the place of the one before, and is on disk. Throws user_error on every rank, with the
     /// checkpoint before it in place and everything ready for another try, when it cannot be written; and when the calling thread has a subset
-    /// open, one was abandoned, two ranks finished the same one, numbers or their names differ between ranks, or before resume().
+    /// open, one was abandoned, two ranks finished the same one, numbers or their names differ between ranks, the updates of a reproducible
+    /// matrix exceed its `largest`, or before resume().
     void save(const checkpoint_numbers& numbers = {});
 
     /// Subsets in the last checkpoint, saved or resumed: the same on every rank. Not while a save is under way.
@@ -124,7 +154,7 @@ class checkpoint {
     [[nodiscard]] std::vector<std::int64_t> missing(std::int64_t total) const { return counted().missing(total); }
 
   private:
-    void add(const std::string& name, stored_array data, const runtime::world* of);
+    void add(const std::string& name, stored_array data, const runtime::world& of, array_meaning meaning);
 
     std::unique_ptr<state> state_;
 };

@@ -15,11 +15,11 @@ struct transfer_options {
     io::hints hints = {};
     /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every rank.
     std::size_t buffer_bytes = std::size_t{64} << 20;
-    /// Reads back what was written and compares it, for MPI-IO may fail to write and say nothing (Open MPI 4.1.4 in collective writes).
+    /// Reads back what was written and compares it bit for bit: a disk, or a library on the way to it, may keep something else and report nothing.
     bool verify = true;
-    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (Open MPI 4.1 and HDF5 1.10 do when a disk fails in
-    /// the middle of a transfer). When one transfer of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line
-    /// and ends the job with exit code 2.
+    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5 1.10.8 when one
+    /// rank could not write in the middle of a transfer; whether other versions do is not known). When one transfer of buffer_bytes, or the closing
+    /// of the file, has taken so long, a rank says so in one line and ends the job with exit code 2.
     double patience_s = 600.0;
 };
 

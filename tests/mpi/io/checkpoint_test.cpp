@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <chrono>
@@ -16,8 +17,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <hdf5.h>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <sys/resource.h>
@@ -241,11 +244,15 @@ TEST_P(checkpoint_test, numbers_come_back_to_the_last_bit) {
     io::checkpoint checkpoint(world(), path());
     sums.add_to(checkpoint);
     static_cast<void>(checkpoint.resume());
-    checkpoint.save({{"seed", std::numeric_limits<std::int64_t>::min()}, {"misfit", -0.0}, {"with a space", nan}, {"pi", 3.25}});
+    io::checkpoint_numbers numbers{
+        {"seed", std::numeric_limits<std::int64_t>::min()}, {"misfit", -0.0}, {"with a space", nan}, {"pi", 3.25}};
+    for (std::int64_t k = 0; k < 20; ++k) numbers.emplace("number " + std::to_string(k), k);
+    checkpoint.save(numbers);
     const auto found = checkpoint.resume();
     ASSERT_TRUE(found.has_value());
-    ASSERT_EQ(found->numbers.size(), 4U);
+    ASSERT_EQ(found->numbers.size(), 24U);
     EXPECT_EQ(std::get<std::int64_t>(found->numbers.at("seed")), std::numeric_limits<std::int64_t>::min());
+    EXPECT_EQ(std::get<std::int64_t>(found->numbers.at("number 19")), 19);
     EXPECT_TRUE(std::signbit(std::get<double>(found->numbers.at("misfit"))));
     EXPECT_EQ(std::bit_cast<std::uint64_t>(std::get<double>(found->numbers.at("with a space"))), std::bit_cast<std::uint64_t>(nan));
 }
@@ -368,24 +375,292 @@ TEST_P(checkpoint_test, refuses_on_every_rank_what_it_cannot_resume) {
     world().barrier();
 }
 
-TEST_P(checkpoint_test, refuses_a_version_that_it_does_not_know) {
+// Two saves, of the subsets 0 to 9 and 0 to 19.
+void save_twice(runtime::world& world, const std::string& path) {
+    assembly<float> sums(world);
+    io::checkpoint checkpoint(world, path);
+    sums.add_to(checkpoint);
+    static_cast<void>(checkpoint.resume());
+    do_subsets(sums, checkpoint, 0, 10);
+    checkpoint.save({{"iteration", std::int64_t{1}}});
+    do_subsets(sums, checkpoint, 10, 20);
+    checkpoint.save({{"iteration", std::int64_t{2}}});
+    world.barrier();
+}
+
+TEST_P(checkpoint_test, refuses_an_undamaged_file_that_it_does_not_know_and_says_that_the_one_before_would_do) {
+    save_twice(world(), path());
+    const auto refused = [&](std::initializer_list<std::string> parts) {
+        assembly<float> sums(world());
+        io::checkpoint checkpoint(world(), path());
+        sums.add_to(checkpoint);
+        expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, parts);
+        world().barrier();
+    };
+    const auto set_version = [&](std::int64_t version) {
+        if (first()) {
+            const hid_t file = H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+            const hid_t attribute = H5Aopen(file, "craton_checkpoint", H5P_DEFAULT);
+            EXPECT_GE(H5Awrite(attribute, H5T_NATIVE_INT64, &version), 0);
+            H5Aclose(attribute);
+            H5Fclose(file);
+        }
+        world().barrier();
+    };
+    set_version(9);
+    refused({"it has version 9 of the format; allowed: version 1",
+             "or remove it to resume from the one before, '" + path() + ".previous'"});
+    if (first()) fs::rename(path() + ".previous", path("elsewhere"));
+    world().barrier();
+    refused({"it has version 9 of the format; allowed: version 1, which this program knows"});
+    if (first()) {
+        fs::rename(path("elsewhere"), path() + ".previous");
+        fs::remove(path());
+    }
+    world().barrier();
     assembly<float> sums(world());
     io::checkpoint checkpoint(world(), path());
     sums.add_to(checkpoint);
-    static_cast<void>(checkpoint.resume());
-    checkpoint.save();
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    sums.expect_holds(range(0, 10));
+}
+
+// Every byte of the file takes its turn, in steps: names, extents, types, attributes, checksums, addresses, elements.
+TEST_P(checkpoint_test, whichever_byte_is_damaged_the_one_before_is_used) {
+    save_twice(world(), path());
+    std::string whole;
     if (first()) {
-        // In the object header the value follows the name, its type and its dataspace, each padded to 8 bytes.
         std::ifstream in(path(), std::ios::binary);
-        std::string bytes((std::istreambuf_iterator<char>(in)), {});
-        const auto value = bytes.find("craton_checkpoint") + 24 + 16 + 8;
-        ASSERT_EQ(bytes.substr(value, 8), std::string("\1\0\0\0\0\0\0\0", 8));
-        bytes[value] = 9;
-        std::ofstream(path(), std::ios::binary) << bytes;
+        whole.assign(std::istreambuf_iterator<char>(in), {});
+    }
+    const std::int64_t bytes = world().communicator().maximum(static_cast<std::int64_t>(whole.size()));
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    std::int64_t fell_back = 0;
+    // Of the matrix's elements a few, of the rest many.
+    std::int64_t matrix_begin = 0;
+    if (first()) {
+        const hid_t file = H5Fopen(path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+        const hid_t data = H5Dopen2(file, "arrays/matrix", H5P_DEFAULT);
+        matrix_begin = static_cast<std::int64_t>(H5Dget_offset(data));
+        H5Dclose(data);
+        H5Fclose(file);
+    }
+    matrix_begin = world().communicator().maximum(matrix_begin);
+    const std::int64_t matrix_end = matrix_begin + size * size * static_cast<std::int64_t>(sizeof(float));
+    const auto step = [&](std::int64_t place) { return place >= matrix_begin && place < matrix_end ? 997 : 31; };
+    std::int64_t tried = 0;
+    for (std::int64_t place = 10 * GetParam(); place < bytes; place += step(place), ++tried) {
+        if (first()) {
+            std::string damaged = whole;
+            damaged[static_cast<std::size_t>(place)] =
+                static_cast<char>(damaged[static_cast<std::size_t>(place)] ^ (1 << place % 8));
+            std::ofstream(path(), std::ios::binary) << damaged;
+        }
+        world().barrier();
+        std::optional<io::resumed> found;
+        ASSERT_NO_THROW(found = checkpoint.resume()) << "byte " << place;
+        ASSERT_TRUE(found.has_value()) << "byte " << place;
+        const bool unharmed = found->notice.empty(); // bytes that HDF5 does not use
+        fell_back += unharmed ? 0 : 1;
+        ASSERT_EQ(found->numbers, (io::checkpoint_numbers{{"iteration", std::int64_t{unharmed ? 2 : 1}}})) << "byte " << place;
+        ASSERT_EQ(checkpoint.counted().size(), unharmed ? 20 : 10) << "byte " << place;
+        sums.expect_holds(range(0, unharmed ? 20 : 10));
+    }
+    EXPECT_GT(tried, 40);
+    EXPECT_GT(fell_back, tried / 2);
+}
+
+TEST_P(checkpoint_test, an_extent_larger_than_what_is_stored_is_damage) {
+    save_twice(world(), path());
+    if (first()) {
+        const hid_t file = H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+        EXPECT_GE(H5Ldelete(file, "counted", H5P_DEFAULT), 0);
+        const std::array<hsize_t, 2> extent{hsize_t{1} << 58U, 2};
+        const std::array<hsize_t, 2> chunk{64, 2};
+        const hid_t space = H5Screate_simple(2, extent.data(), nullptr);
+        const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+        H5Pset_chunk(creation, 2, chunk.data());
+        const hid_t data = H5Dcreate2(file, "counted", H5T_NATIVE_INT64, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+        EXPECT_GE(data, 0);
+        H5Dclose(data);
+        H5Pclose(creation);
+        H5Sclose(space);
+        H5Fclose(file);
     }
     world().barrier();
-    expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, {"it has version 9 of the format; allowed: version 1"});
+    assembly<float> sums(world());
+    io::checkpoint checkpoint(world(), path());
+    sums.add_to(checkpoint);
+    const auto found = checkpoint.resume();
+    ASSERT_TRUE(found.has_value());
+    EXPECT_NE(found->notice.find("the list of counted subsets is damaged"), std::string::npos) << found->notice;
+    sums.expect_holds(range(0, 10));
+}
+
+// What subset s adds to a matrix of real numbers.
+void add_real(array::reproducible_matrix<double>& matrix, std::int64_t s) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(s));
+    std::vector<double> block;
+    for (int k = 0; k < 9; ++k) block.push_back(std::uniform_real_distribution<double>(-1, 1)(random));
+    const std::vector<std::int64_t> rows{s % size, (3 * s + 1) % size, (s * s) % size};
+    matrix.update(base::row_major<const double>(block.data(), 3, 3), rows, rows);
+}
+
+TEST_P(checkpoint_test, reproducible_sums_are_resumed_on_any_number_of_ranks_to_the_last_bit) {
+    constexpr double largest = 100;
+    std::vector<std::int64_t> everything = range(0, size);
+    std::vector<double> wanted;
+    {
+        array::reproducible_matrix<double> undisturbed(world(), size, size, largest, 8, 8);
+        if (first()) {
+            for (std::int64_t s = 0; s < 30; ++s) add_real(undisturbed, s);
+        }
+        undisturbed.commit();
+        wanted = undisturbed.read_slice(everything, everything);
+        world().barrier();
+    }
+    {
+        array::reproducible_matrix<double> matrix(world(), size, size, largest, 8, 8);
+        io::checkpoint checkpoint(world(), path());
+        checkpoint.add("h", matrix);
+        EXPECT_FALSE(checkpoint.resume().has_value());
+        for (std::int64_t s = world().rank(); s < 20; s += world().size()) {
+            auto work = checkpoint.begin(s);
+            add_real(matrix, s);
+            work.finish();
+        }
+        checkpoint.save();
+    }
     world().barrier();
+    for (int ranks = 1; ranks <= world().size(); ++ranks) {
+        const bool takes_part = world().rank() < ranks;
+        const auto some = world().communicator().split(takes_part ? 0 : 1);
+        if (takes_part) {
+            runtime::world fewer(some);
+            array::reproducible_matrix<double> matrix(fewer, size, size, largest, 5, 7);
+            io::checkpoint checkpoint(fewer, path());
+            checkpoint.add("h", matrix);
+            ASSERT_TRUE(checkpoint.resume().has_value());
+            for (const auto s : checkpoint.missing(30)) {
+                if (s % ranks == fewer.rank()) add_real(matrix, s);
+            }
+            matrix.commit();
+            EXPECT_EQ(matrix.read_slice(everything, everything), wanted);
+            fewer.barrier();
+        }
+        world().barrier();
+    }
+}
+
+TEST_P(checkpoint_test, reproducible_sums_of_another_encoding_are_refused) {
+    const auto refused = [&](auto& matrix, std::initializer_list<std::string> parts) {
+        io::checkpoint checkpoint(world(), path());
+        checkpoint.add("h", matrix);
+        expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, parts);
+        world().barrier();
+    };
+    array::reproducible_matrix<double> matrix(world(), size, size, 10.0, 8, 8);
+    {
+        io::checkpoint checkpoint(world(), path());
+        checkpoint.add("h", matrix);
+        static_cast<void>(checkpoint.resume());
+        checkpoint.save();
+    }
+    array::reproducible_matrix<double> coarser(world(), size, size, 3000.0, 8, 8);
+    refused(coarser, {"array 'h': it was saved with 'largest' = 10.0, 'resolution' = ",
+                      "but has 'largest' = 3000.0, 'resolution' = ", "allowed: the same"});
+    refused(matrix.sums(), {"it was saved with 'largest' = 10.0", "but has none here"});
+    // plain integers into a reproducible matrix
+    {
+        io::checkpoint checkpoint(world(), path("plain.h5"));
+        checkpoint.add("h", matrix.sums());
+        static_cast<void>(checkpoint.resume());
+        checkpoint.save();
+    }
+    io::checkpoint checkpoint(world(), path("plain.h5"));
+    checkpoint.add("h", matrix);
+    expect_user_error([&] { static_cast<void>(checkpoint.resume()); }, {"it was saved with none but has 'largest' = 10.0"});
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, what_was_summed_before_a_resume_counts_towards_the_largest_sum) {
+    const std::vector<std::int64_t> one{7};
+    const double eight = 8;
+    const auto add_on = [&](int rank, auto& matrix) {
+        if (world().rank() == rank) matrix.update(base::row_major<const double>(&eight, 1, 1), one, one);
+    };
+    {
+        array::reproducible_matrix<double> matrix(world(), size, size, 10.0, 8, 8);
+        io::checkpoint checkpoint(world(), path());
+        checkpoint.add("h", matrix);
+        static_cast<void>(checkpoint.resume());
+        add_on(0, matrix);
+        add_on(world().size() - 1, matrix); // 16: up to twice `largest` fits
+        checkpoint.save();
+    }
+    world().barrier();
+    array::reproducible_matrix<double> matrix(world(), size, size, 10.0, 8, 8);
+    io::checkpoint checkpoint(world(), path());
+    checkpoint.add("h", matrix);
+    ASSERT_TRUE(checkpoint.resume().has_value());
+    EXPECT_EQ(matrix.magnitude(), first() ? 16.0 : 0.0);
+    EXPECT_EQ(matrix.read(7, 7), 16.0);
+    checkpoint.save(); // once, not once for every rank
+    add_on(world().size() - 1, matrix);
+    expect_user_error([&] { checkpoint.save(); }, {"the updates reach 24 together, but `largest` is 10"});
+    ASSERT_TRUE(checkpoint.resume().has_value()); // back to what fits
+    EXPECT_EQ(matrix.read(7, 7), 16.0);
+    EXPECT_NO_THROW(checkpoint.save());
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, a_symmetric_matrix_is_resumed_on_any_grid_with_the_same_block) {
+    const auto value = [](std::int64_t i, std::int64_t j) {
+        return std::complex<float>(static_cast<float>(i), static_cast<float>(j));
+    };
+    {
+        array::symmetric_matrix<std::complex<float>> matrix(world(), size, 4);
+        if (first()) {
+            const auto all = range(0, size);
+            std::vector<std::complex<float>> block;
+            for (const auto i : all) {
+                for (const auto j : all) block.push_back(value(i, j));
+            }
+            matrix.update(base::row_major<const std::complex<float>>(block.data(), size, size), all, all);
+        }
+        io::checkpoint checkpoint(world(), path());
+        checkpoint.add("h", matrix);
+        static_cast<void>(checkpoint.resume());
+        checkpoint.save();
+        array::symmetric_matrix<std::complex<float>> other_blocks(world(), size, 5);
+        io::checkpoint never(world(), path("never.h5"));
+        world().barrier();
+        if (first()) fs::copy_file(path(), path("never.h5"));
+        world().barrier();
+        never.add("h", other_blocks);
+        expect_user_error([&] { static_cast<void>(never.resume()); },
+                          {"array 'h': it was saved with 'block' = 4, 'order' = 61 but has 'block' = 5, 'order' = 61 here"});
+        world().barrier();
+    }
+    world().barrier();
+    for (int ranks = 1; ranks <= world().size(); ++ranks) {
+        const bool takes_part = world().rank() < ranks;
+        const auto some = world().communicator().split(takes_part ? 0 : 1);
+        if (takes_part) {
+            runtime::world fewer(some);
+            array::symmetric_matrix<std::complex<float>> matrix(fewer, size, 4, {1, ranks});
+            io::checkpoint checkpoint(fewer, path());
+            checkpoint.add("h", matrix);
+            ASSERT_TRUE(checkpoint.resume().has_value());
+            for (std::int64_t i = 0; i < size; i += 6) {
+                for (std::int64_t j = i; j < size; j += 5) EXPECT_EQ(matrix.read(i, j), value(i, j));
+            }
+            fewer.barrier();
+        }
+        world().barrier();
+    }
 }
 
 TEST_P(checkpoint_test, refuses_what_would_be_lost_or_counted_twice) {
@@ -397,7 +672,9 @@ TEST_P(checkpoint_test, refuses_what_would_be_lost_or_counted_twice) {
     {
         runtime::world other(world().communicator());
         convergent_matrix<float> elsewhere(other, size, size, 8, 8);
-        expect_user_error([&] { checkpoint.add("elsewhere", elsewhere); }, "another world");
+        convergent_vector<float> vector_elsewhere(other, size);
+        expect_user_error([&] { checkpoint.add("elsewhere", elsewhere); }, "array 'elsewhere' lives in another world");
+        expect_user_error([&] { checkpoint.add("elsewhere", vector_elsewhere); }, "array 'elsewhere' lives in another world");
         other.barrier();
     }
     expect_user_error([&] { static_cast<void>(checkpoint.begin(1)); }, "begun before resume()");
@@ -421,7 +698,10 @@ TEST_P(checkpoint_test, refuses_what_would_be_lost_or_counted_twice) {
                           {"has the numbers 'rank' = 1 but rank 0 'rank' = 0", "the same on every rank"});
         auto work = checkpoint.begin(77); // by every rank
         work.finish();
-        expect_user_error([&] { checkpoint.save(); }, "subset 77 was finished by two ranks");
+        expect_user_error(
+            [&] { checkpoint.save(); },
+            {"subset 77 was finished by two ranks, so that it is in the arrays twice; allowed: each subset by one rank",
+             "resume() goes back"});
         ASSERT_TRUE(checkpoint.resume().has_value());
     }
     {
@@ -460,6 +740,7 @@ TEST_P(checkpoint_test, leftovers_of_a_killed_save_do_no_harm) {
     for (std::int64_t k = 0; k < 2; ++k) {
         if (first()) {
             std::ofstream(path() + ".partial") << std::string(1 << 20, 'x');
+            std::ofstream(path() + ".partial.room") << std::string(1 << 20, 'x');
             std::ofstream(path() + ".previous.new") << "x";
         }
         world().barrier();
@@ -469,7 +750,20 @@ TEST_P(checkpoint_test, leftovers_of_a_killed_save_do_no_harm) {
     ASSERT_TRUE(checkpoint.resume().has_value());
     sums.expect_holds(range(0, 10));
     EXPECT_FALSE(fs::exists(path() + ".partial"));
+    EXPECT_FALSE(fs::exists(path() + ".partial.room"));
     EXPECT_FALSE(fs::exists(path() + ".previous.new"));
+    world().barrier();
+}
+
+TEST_P(checkpoint_test, the_room_that_a_killed_save_reserved_is_free_again_from_the_start) {
+    if (first()) {
+        std::ofstream(path() + ".partial") << "x";
+        std::ofstream(path() + ".partial.room") << "x";
+    }
+    world().barrier();
+    const io::checkpoint checkpoint(world(), path());
+    EXPECT_FALSE(fs::exists(path() + ".partial"));
+    EXPECT_FALSE(fs::exists(path() + ".partial.room"));
     world().barrier();
 }
 

@@ -8,6 +8,7 @@
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
+#include <craton/array/reproducible_matrix.hpp>
 #include <craton/base/error.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/io/checkpoint.hpp>
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <complex>
 #include <csignal>
 #include <cstdint>
@@ -33,8 +35,8 @@ namespace {
 
 using namespace craton;
 
-// Sums in reproducible mode are fixed-point numbers in a matrix of 64-bit integers: this one, whose content does not depend on who adds when.
-using sums = array::convergent_matrix<std::int64_t>;
+// Real numbers, whose sums do not depend on who adds when.
+using sums = array::reproducible_matrix<double>;
 
 struct settings {
     std::string folder = ".";
@@ -71,8 +73,8 @@ settings parse(int argc, char** argv) {
 // What one path of a subset adds: a symmetric block and a vector on index sets that overlap those of all others.
 struct path_update {
     std::vector<std::int64_t> indices;
-    std::vector<std::int64_t> block;
-    std::vector<double> gradient;
+    std::vector<double> block;    // between -1 and 1, of all 53 bits
+    std::vector<double> gradient; // whole numbers: sums of doubles, exact in any order
 };
 
 constexpr int paths_per_subset = 3;
@@ -83,12 +85,13 @@ path_update update_of(std::int64_t subset, int path, std::int64_t size) {
     while (static_cast<std::int64_t>(indices.size()) < std::min<std::int64_t>(40, size))
         indices.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(size)));
     path_update u{{indices.begin(), indices.end()}, {}, {}};
-    std::vector<std::int64_t> g;
-    for (std::size_t k = 0; k < u.indices.size(); ++k)
-        g.push_back(static_cast<std::int64_t>(random() >> 33) - (std::int64_t{1} << 30));
+    std::vector<double> g;
+    for (std::size_t k = 0; k < u.indices.size(); ++k) {
+        g.push_back(std::uniform_real_distribution<double>(-1, 1)(random));
+        u.gradient.push_back(std::floor(g.back() * 1e6));
+    }
     for (const auto a : g) {
-        u.gradient.push_back(static_cast<double>(a));
-        for (const auto b : g) u.block.push_back((a * b) >> 16);
+        for (const auto b : g) u.block.push_back(a * b);
     }
     return u;
 }
@@ -111,7 +114,7 @@ void assemble_round(const settings& s, io::checkpoint& checkpoint, runtime::coun
                 std::this_thread::sleep_for(std::chrono::milliseconds(s.work_ms) / paths_per_subset); // the physics
                 const auto u = update_of(subset, path, s.size);
                 const auto n = static_cast<std::int64_t>(u.indices.size());
-                hessian.update_symmetric(base::row_major<const std::int64_t>(u.block.data(), n, n), u.indices);
+                hessian.update_symmetric(base::row_major<const double>(u.block.data(), n, n), u.indices);
                 gradient.update(u.gradient, u.indices);
             }
             open.finish();
@@ -127,8 +130,9 @@ void assemble_round(const settings& s, io::checkpoint& checkpoint, runtime::coun
     for (auto& thread : team) thread.join();
 }
 
-// Plain loops over every subset; shares nothing with the arrays.
+// Plain loops over every subset, in multiples of the resolution; shares nothing with the arrays.
 bool equals_reference(const settings& s, sums& hessian, array::convergent_vector<double>& gradient) {
+    const double resolution = hessian.encoding().resolution();
     std::vector<std::int64_t> dense(static_cast<std::size_t>(s.size * s.size));
     std::vector<double> line(static_cast<std::size_t>(s.size));
     for (std::int64_t subset = 0; subset < s.subsets; ++subset) {
@@ -137,7 +141,8 @@ bool equals_reference(const settings& s, sums& hessian, array::convergent_vector
             for (std::size_t a = 0; a < u.indices.size(); ++a) {
                 line[static_cast<std::size_t>(u.indices[a])] += u.gradient[a];
                 for (std::size_t b = a; b < u.indices.size(); ++b)
-                    dense[static_cast<std::size_t>(u.indices[a] * s.size + u.indices[b])] += u.block[a * u.indices.size() + b];
+                    dense[static_cast<std::size_t>(u.indices[a] * s.size + u.indices[b])] +=
+                        std::llrint(u.block[a * u.indices.size() + b] / resolution);
             }
         }
     }
@@ -147,7 +152,7 @@ bool equals_reference(const settings& s, sums& hessian, array::convergent_vector
     for (std::int64_t j = 0; j < l.local_cols(me); ++j) {
         for (std::int64_t i = 0; i < l.local_rows(me); ++i) {
             const auto place = l.rows.global(l.process_row(me), i) * s.size + l.cols.global(l.process_col(me), j);
-            equal = equal && hessian.local()[static_cast<std::size_t>(i + j * l.leading_dimension(me))] ==
+            equal = equal && hessian.sums().local()[static_cast<std::size_t>(i + j * l.leading_dimension(me))] ==
                                  dense[static_cast<std::size_t>(place)];
         }
     }
@@ -158,7 +163,8 @@ bool equals_reference(const settings& s, sums& hessian, array::convergent_vector
 }
 
 int run(const settings& s, runtime::world& ranks) {
-    sums hessian(ranks, s.size, s.size, 32, 32);
+    const auto largest = static_cast<double>(s.subsets * paths_per_subset); // elements are below 1
+    sums hessian(ranks, s.size, s.size, largest, 32, 32);
     array::convergent_vector<double> gradient(ranks, s.size, 32);
     runtime::counter next(ranks);
     // All ranks write for all, so that the limited one does.
@@ -194,7 +200,9 @@ int run(const settings& s, runtime::world& ranks) {
         say(ranks, "DIFFERS from the reference");
         return exit_bug;
     }
-    io::save_array(io::stored(hessian), ranks, s.folder + "/result.h5", "hessian", {});
+    array::convergent_matrix<double> rounded(ranks, s.size, s.size, 32, 32);
+    hessian.copy_to(rounded);
+    io::save_matrix(rounded, s.folder + "/result.h5", "hessian", {.upper_only = true});
     io::save_array(io::stored(gradient), ranks, s.folder + "/result.h5", "gradient", {.append = true});
     say(ranks, "done, equal to the reference");
     return 0;
