@@ -83,19 +83,19 @@ io::checkpoint_numbers numbers_from(const nb::dict& given) {
 
 template <class T, class Class> void bind_add(Class& c) {
     c.def(
-        "add", [](checkpoint& k, const std::string& name, array::convergent_matrix<T>& a) { k.add(name, a); }, nb::arg("name"),
+        "add", [](held_checkpoint& k, const std::string& name, array::convergent_matrix<T>& a) { k.add(name, a); }, nb::arg("name"),
         nb::arg("array"), nb::keep_alive<1, 3>());
     c.def(
-        "add", [](checkpoint& k, const std::string& name, array::convergent_vector<T>& a) { k.add(name, a); }, nb::arg("name"),
+        "add", [](held_checkpoint& k, const std::string& name, array::convergent_vector<T>& a) { k.add(name, a); }, nb::arg("name"),
         nb::arg("array"), nb::keep_alive<1, 3>());
     c.def(
-        "add", [](checkpoint& k, const std::string& name, array::symmetric_matrix<T>& a) { k.add(name, a.packed()); },
+        "add", [](held_checkpoint& k, const std::string& name, array::symmetric_matrix<T>& a) { k.add(name, a.packed()); },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 
 template <class T, class Class> void bind_add_reproducible(Class& c) {
     c.def(
-        "add", [](checkpoint& k, const std::string& name, array::reproducible_matrix<T>& a) { k.add(name, a.sums()); },
+        "add", [](held_checkpoint& k, const std::string& name, array::reproducible_matrix<T>& a) { k.add(name, a.sums()); },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 

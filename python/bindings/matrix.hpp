@@ -64,6 +64,8 @@ template <class T> class python_matrix : public takes_gil_back, public array::co
     std::optional<std::conditional_t<is_real, linalg::gram_updater<T>, no_gram_updater<T>>> gram_;
 };
 
+template <class T> [[nodiscard]] const array::merge<T>& merge_operation(const python_matrix<T>& a) { return a.operation(); }
+
 using block_sizes = std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
 
 [[nodiscard]] inline std::pair<std::int64_t, std::int64_t> block_pair(const block_sizes& block) {
@@ -229,12 +231,12 @@ template <class T> [[nodiscard]] nanobind::class_<python_matrix<T>, array::conve
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
     const std::string suffix = dtype_suffix<T>();
-    nb::class_<matrix> base(m, ("_ConvergentMatrix" + suffix).c_str(), nb::is_weak_referenceable());
+    nb::class_<matrix> base(m, ("_ConvergentMatrix" + suffix).c_str());
     bind_matrix_shape<T>(base);
     bind_matrix_updates<T>(base);
     bind_matrix_reads<T>(base);
     nb::class_<python_matrix<T>, matrix> derived(
-        m, ("ConvergentMatrix" + suffix).c_str(),
+        m, ("ConvergentMatrix" + suffix).c_str(), nb::type_slots(merge_slots<python_matrix<T>, T>::slots),
         "Dense block-cyclic matrix to which any thread of any rank adds blocks at any time.");
     derived.def(
         "__init__",

@@ -4,6 +4,7 @@
 
 #include <craton/array/merge.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -22,10 +23,15 @@ template <class T> class python_merge {
             call(into, arriving);
         } catch (nanobind::python_error& error) {
             const nanobind::str type(error.type().attr("__name__"));
-            const nanobind::str text(error.value());
-            throw user_error(std::string("merge: the function raised ") + type.c_str() + ": " + text.c_str());
+            std::string text = nanobind::str(error.value()).c_str();
+            std::replace(text.begin(), text.end(), '\n', ' ');
+            throw user_error(std::string("merge: the function raised ") + type.c_str() + ": " + text);
         }
     }
+
+    /// For Python's collector of cycles: the function often knows the matrix, by its globals at least.
+    [[nodiscard]] PyObject* function() const noexcept { return shared_->function.ptr(); }
+    void forget_function() const { shared_->function.reset(); }
 
   private:
     struct held {
@@ -38,6 +44,7 @@ template <class T> class python_merge {
         delete it;
     }
     void call(std::span<T> into, std::span<const T> arriving) const {
+        if (!shared_->function.is_valid()) throw user_error("merge: an update reaches a matrix that Python has given up");
         using target = nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>;
         using source = nanobind::ndarray<nanobind::numpy, const T, nanobind::ndim<1>>;
         const auto to = nanobind::cast(target(into.data(), {into.size()}), nanobind::rv_policy::reference);
@@ -81,5 +88,25 @@ template <class T> [[nodiscard]] array::merge<T> merge_from(const nanobind::obje
     }
     return operation::custom(number<T>(start, "identity"), python_merge<T>(given, is_ufunc));
 }
+
+/// The slots of a Python class whose objects know a merge: operation(object) is its array::merge<T>.
+template <class Object, class T> struct merge_slots {
+    static const python_merge<T>* merge_of(PyObject* self) {
+        if (!nanobind::inst_ready(self)) return nullptr;
+        return merge_operation(*nanobind::inst_ptr<Object>(self)).combine().template target<python_merge<T>>();
+    }
+    static int traverse(PyObject* self, visitproc visit, void* arg) {
+        Py_VISIT(Py_TYPE(self));
+        if (const auto* merge = merge_of(self)) Py_VISIT(merge->function());
+        return 0;
+    }
+    static int clear(PyObject* self) {
+        if (const auto* merge = merge_of(self)) merge->forget_function();
+        return 0;
+    }
+    static inline PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, // NOLINT: as Python wants them
+                                         {Py_tp_clear, reinterpret_cast<void*>(&clear)},       // NOLINT
+                                         {0, nullptr}};
+};
 
 } // namespace craton::bindings

@@ -11,6 +11,10 @@ using craton::runtime::world;
 
 namespace craton::bindings {
 
+template <class T> static const array::merge<T>& merge_operation(const ends_without_gil<symmetric_matrix<T>>& a) {
+    return a.packed().operation();
+}
+
 namespace {
 
 template <class T, class Class> void bind_symmetric_updates(Class& c) {
@@ -98,7 +102,7 @@ template <class T> void bind_symmetric(nb::module_& m) {
             "The packed array, for files: its layout is described in symmetric_matrix.hpp.");
     bind_symmetric_updates<T>(c);
     bind_symmetric_reads<T>(c);
-    nb::class_<held, matrix>(m, ("SymmetricMatrix" + suffix).c_str(),
+    nb::class_<held, matrix>(m, ("SymmetricMatrix" + suffix).c_str(), nb::type_slots(merge_slots<held, T>::slots),
                              "Symmetric matrix that keeps its upper triangle: half the memory.")
         .def(
             "__init__",

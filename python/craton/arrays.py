@@ -45,11 +45,11 @@ def _made(kind: str, dtype: DTypeLike, allowed: tuple[str, ...] = tuple(_SUFFIXE
 
 # fmt: off
 @overload
-def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _F32 = ..., block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.ConvergentMatrix_f32: ...  # noqa: E501
+def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _F32 = ..., block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.ConvergentMatrix_f32: ...  # type: ignore[overload-overlap]  # noqa: E501
 @overload
 def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _F64, block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.ConvergentMatrix_f64: ...  # noqa: E501
 @overload
-def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _C64, block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: complex | None = ...) -> _craton.ConvergentMatrix_c64: ...  # noqa: E501
+def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _C64, block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: complex | None = ...) -> _craton.ConvergentMatrix_c64: ...  # type: ignore[overload-overlap]  # noqa: E501
 @overload
 def ConvergentMatrix(world: _craton.World, rows: int, cols: int, dtype: _C128, block: Block = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: complex | None = ...) -> _craton.ConvergentMatrix_c128: ...  # noqa: E501
 @overload
@@ -84,7 +84,7 @@ def ConvergentMatrix(
 
 # fmt: off
 @overload
-def SymmetricMatrix(world: _craton.World, order: int, dtype: _F32 = ..., block: int = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.SymmetricMatrix_f32: ...  # noqa: E501
+def SymmetricMatrix(world: _craton.World, order: int, dtype: _F32 = ..., block: int = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.SymmetricMatrix_f32: ...  # type: ignore[overload-overlap]  # noqa: E501
 @overload
 def SymmetricMatrix(world: _craton.World, order: int, dtype: _F64, block: int = ..., grid: tuple[int, int] = ..., merge: Merge = ..., identity: float | None = ...) -> _craton.SymmetricMatrix_f64: ...  # noqa: E501
 @overload
@@ -110,7 +110,7 @@ def SymmetricMatrix(
 
 # fmt: off
 @overload
-def ReproducibleMatrix(world: _craton.World, rows: int, cols: int, dtype: _F64 = ..., *, largest: float, block: Block = ..., grid: tuple[int, int] = ...) -> _craton.ReproducibleMatrix_f64: ...  # noqa: E501
+def ReproducibleMatrix(world: _craton.World, rows: int, cols: int, dtype: _F64 = ..., *, largest: float, block: Block = ..., grid: tuple[int, int] = ...) -> _craton.ReproducibleMatrix_f64: ...  # type: ignore[overload-overlap]  # noqa: E501
 @overload
 def ReproducibleMatrix(world: _craton.World, rows: int, cols: int, dtype: _F32, *, largest: float, block: Block = ..., grid: tuple[int, int] = ...) -> _craton.ReproducibleMatrix_f32: ...  # noqa: E501
 @overload
@@ -138,7 +138,7 @@ def ReproducibleMatrix(
 
 # fmt: off
 @overload
-def ConvergentVector(world: _craton.World, size: int, block: int = ..., dtype: _F64 = ...) -> _craton.ConvergentVector_f64: ...
+def ConvergentVector(world: _craton.World, size: int, block: int = ..., dtype: _F64 = ...) -> _craton.ConvergentVector_f64: ...  # type: ignore[overload-overlap]
 @overload
 def ConvergentVector(world: _craton.World, size: int, block: int = ..., *, dtype: _F32) -> _craton.ConvergentVector_f32: ...
 @overload

@@ -84,14 +84,14 @@ def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]:
     """(eigenvalues, ascending; eigenvectors in the columns of a new matrix). Otherwise as eigvalsh; 9 n^3 flops at most."""
     _require_real("eigh", matrix)
     full = _expanded(matrix)
-    vectors = _new(full, *full.shape, block=full.block)
+    vectors = _new(full, full.shape[0], full.shape[1], full.block)
     return _craton._eigh(full, vectors), vectors
 
 
 def matvec(a: Full | Packed, x: ArrayLike, *, transpose: bool = False, symmetric: bool = False) -> NDArray[np.float64]:
     """A x, or A^T x. symmetric: of a ConvergentMatrix only the upper triangle is read; a SymmetricMatrix always is."""
     _require_real("matvec", a)
-    if symmetric or isinstance(a, _PACKED):
+    if symmetric or _is_packed(a):
         return _craton._symmetric_matvec(a, x)
     return _craton._matvec(a, x, transpose)
 
@@ -117,7 +117,7 @@ def matmul(
         _require_real("matmul", matrix)
         if matrix.dtype != a.dtype:
             raise UserError(f"matmul: {a.dtype} times {matrix.dtype}; allowed: one element type")
-    left, right = isinstance(a, _PACKED) or symmetric == "a", isinstance(b, _PACKED) or symmetric == "b"
+    left, right = _is_packed(a) or symmetric == "a", _is_packed(b) or symmetric == "b"
     if left and right:
         raise UserError("matmul: both factors are symmetric; allowed: one (SymmetricMatrix.to_matrix of the other)")
     if (left or right) and (transpose_a or transpose_b):
@@ -140,6 +140,10 @@ def matmul(
     return result
 
 
+def _is_packed(matrix: Any) -> bool:
+    return isinstance(matrix, _PACKED)
+
+
 def _require_real(call: str, matrix: Any) -> None:
     if not isinstance(matrix, _FULL + _PACKED):
         kind = f"{type(matrix).__name__} of {getattr(matrix, 'dtype', 'no')} elements"
@@ -148,18 +152,18 @@ def _require_real(call: str, matrix: Any) -> None:
 
 def _require_full(call: str, matrix: Any) -> None:
     _require_real(call, matrix)
-    if isinstance(matrix, _PACKED):
+    if _is_packed(matrix):
         raise UserError(f"{call}: a SymmetricMatrix; allowed: a ConvergentMatrix (SymmetricMatrix.to_matrix)")
 
 
 def _block(matrix: Any) -> tuple[int, int]:
-    return (matrix.block, matrix.block) if isinstance(matrix, _PACKED) else matrix.block
+    return (matrix.block, matrix.block) if _is_packed(matrix) else matrix.block
 
 
 def _expanded(matrix: Any) -> Any:
-    return matrix.to_matrix() if isinstance(matrix, _PACKED) else matrix
+    return matrix.to_matrix() if _is_packed(matrix) else matrix
 
 
 def _new(like: Any, rows: int, cols: int, block: tuple[int, int]) -> Any:
-    grid = like.packed.grid if isinstance(like, _PACKED) else like.grid
+    grid = like.packed.grid if _is_packed(like) else like.grid
     return ConvergentMatrix(like.world, rows, cols, dtype=like.dtype, block=block, grid=grid)
