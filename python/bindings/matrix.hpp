@@ -116,10 +116,12 @@ template <class T, class Class> void bind_matrix_shape(Class& c) {
             "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
         .def_prop_ro(
             "local_rows_global",
-            [](const matrix& a) { return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank()))); })
-        .def_prop_ro("local_cols_global", [](const matrix& a) {
-            return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank())));
-        });
+            [](const matrix& a) { return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank()))); },
+            nanobind::rv_policy::move)
+        .def_prop_ro(
+            "local_cols_global",
+            [](const matrix& a) { return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank()))); },
+            nanobind::rv_policy::move);
 }
 
 template <class T, class Class> void bind_matrix_updates(Class& c) {

@@ -802,6 +802,13 @@ class Checkpoint:
         verify: bool = True,
         patience_s: float = 600.0,
     ) -> None: ...
+    def close(self) -> None:
+        """Gives the lock back; nothing else may be called after. Not collective. UserError while a subset is open. The end of a
+        `with` block without an exception closes, as does the end of the object."""
+    def __enter__(self) -> Checkpoint: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
     def add(
         self,
         name: str,

@@ -77,8 +77,12 @@ def test_what_was_saved_comes_back(world, tmp_path):
     assert checkpoint.counted == [(0, 11), (17, 17)]
     kept = contents(made)
     with checkpoint.begin(20):
+        with pytest.raises(craton.UserError, match=r"close\(\) while a subset is open"):
+            checkpoint.close()
         update_all(made, 20)  # after the last save: to be done again
-    del checkpoint, team  # and with it the lock
+    checkpoint.close()
+    with pytest.raises(craton.UserError, match="it has been closed"):
+        checkpoint.save()
 
     again, made = add_all(world, path)
     numbers, notice = again.resume()
@@ -95,8 +99,11 @@ def test_what_was_saved_comes_back(world, tmp_path):
 
 def test_an_abandoned_subset_is_not_saved(world, tmp_path):
     checkpoint, made = add_all(world, tmp_path / "c.h5")
+    with checkpoint as entered:
+        assert entered.resume() is None
+        checkpoint.save()
+    checkpoint, made = add_all(world, tmp_path / "c.h5")
     checkpoint.resume()
-    checkpoint.save()
     with pytest.raises(KeyError), checkpoint.begin(1):
         update_all(made, 1)
         raise KeyError

@@ -186,7 +186,7 @@ def durability(world, folder):
         return (
             craton.ConvergentMatrix(world, N, N, dtype="int64", block=8),
             craton.SymmetricMatrix(world, N, dtype="float64", block=8),
-            craton.ReproducibleMatrix(world, N, N, dtype="float32", largest=1e4),
+            craton.ReproducibleMatrix(world, N, N, dtype="float32", largest=1e4, block=8),
         )
 
     path = str(folder / "work.h5")
@@ -208,8 +208,8 @@ def durability(world, folder):
                 made[1].update_symmetric(block.astype(float), range(k, k + 4))
                 made[2].update(block.astype("float32"), range(k, k + 4), range(4))
         checkpoint.save({"round": 2, "misfit": 0.5})
+        checkpoint.close()
         world.barrier()
-        del checkpoint
     wanted = np.zeros((N, N), int)
     square = np.zeros((N, N), int)
     for k in range(40):
