@@ -15,7 +15,17 @@
 namespace craton::bindings {
 
 void bind_runtime(nanobind::module_& m);
+void bind_segment(nanobind::module_& m);
 void bind_array(nanobind::module_& m);
+void bind_matrix_f32(nanobind::module_& m);
+void bind_matrix_f64(nanobind::module_& m);
+void bind_matrix_complex(nanobind::module_& m);
+void bind_matrix_i64(nanobind::module_& m);
+void bind_vectors(nanobind::module_& m);
+void bind_symmetric_matrices(nanobind::module_& m);
+void bind_reproducible_matrices(nanobind::module_& m);
+void bind_linalg(nanobind::module_& m);
+void bind_checkpoint(nanobind::module_& m);
 void bind_tomography(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 void bind_bench(nanobind::module_& m);

@@ -13,6 +13,7 @@ namespace craton::bindings {
 class index_array {
   public:
     index_array(const nanobind::object& values, const char* name) {
+        if (nanobind::try_cast(values, array_, false)) return; // as it is
         const auto numpy = nanobind::module_::import_("numpy");
         const nanobind::object given = numpy.attr("asarray")(values);
         const auto kind = nanobind::cast<std::string>(given.attr("dtype").attr("kind"));

@@ -13,10 +13,10 @@ Importing the package loads the compiled extension but does not start MPI; the f
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 # NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
-import numpy as _numpy
+import numpy as _numpy  # noqa: F401
 
 
 def openblas_core() -> str | None:
@@ -58,17 +58,42 @@ def _load_extension() -> Any:
 
 _extension = _load_extension()
 
+# What these import is the extension above.
+from craton import linalg  # noqa: E402
+from craton.arrays import ConvergentMatrix, ConvergentVector, ReproducibleMatrix, SymmetricMatrix  # noqa: E402
+from craton.linalg import cholesky as Cholesky  # noqa: E402
+from craton.segment import Segment  # noqa: E402
+
 if TYPE_CHECKING:
     from craton._craton import (
-        ConvergentMatrix_f32,
-        ConvergentMatrix_f64,
-        ConvergentVector_f64,
+        BlockCyclic,
+        Checkpoint,
         Counter,
+        NeighbourSync,
+        ProgressThread,
         UserError,
+        WorkQueue,
         World,
     )
 
-__all__ = ["Cholesky", "ConvergentMatrix", "ConvergentVector", "Counter", "UserError", "World", "__version__"]
+__all__ = [
+    "BlockCyclic",
+    "Checkpoint",
+    "Cholesky",
+    "ConvergentMatrix",
+    "ConvergentVector",
+    "Counter",
+    "NeighbourSync",
+    "ProgressThread",
+    "ReproducibleMatrix",
+    "Segment",
+    "SymmetricMatrix",
+    "UserError",
+    "WorkQueue",
+    "World",
+    "__version__",
+    "linalg",
+]
 
 __version__: str = _extension.build_info()["version"]
 
@@ -115,39 +140,14 @@ def _first_line(text: str) -> str:
     return text.strip("\0 \n").splitlines()[0].strip()
 
 
-def ConvergentMatrix(
-    world: World,
-    rows: int,
-    cols: int,
-    dtype: Literal["float32", "float64"] = "float32",
-    block: int = 64,
-    grid: tuple[int, int] = (0, 0),
-) -> ConvergentMatrix_f32 | ConvergentMatrix_f64:
-    """A dense distributed matrix to which any thread of any rank adds blocks at any time. Collective."""
-    name = _numpy.dtype(dtype).name
-    kinds = {"float32": "ConvergentMatrix_f32", "float64": "ConvergentMatrix_f64"}
-    if name not in kinds:
-        raise _extension.UserError(f"ConvergentMatrix: dtype = {name!r}; allowed: 'float32' or 'float64'")
-    return getattr(_extension, kinds[name])(world, rows, cols, block=block, grid=grid)
-
-
-def ConvergentVector(world: World, size: int, block: int = 64) -> ConvergentVector_f64:
-    """A distributed vector to which any thread of any rank adds at any time. Collective."""
-    vector: ConvergentVector_f64 = _extension.ConvergentVector_f64(world, size, block=block)
-    return vector
-
-
-def Cholesky(matrix: ConvergentMatrix_f32 | ConvergentMatrix_f64) -> Any:
-    """Factorises a symmetric positive-definite matrix where it lies. Collective; UserError if it is not so."""
-    single = _numpy.dtype(matrix.dtype) == _numpy.float32
-    return (_extension.Cholesky_f32 if single else _extension.Cholesky_f64)(matrix)
+# The extension's own classes that a program begins with: MPI is known to be the right one before they are used.
+_CLASSES = {"BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World"}
 
 
 def __getattr__(name: str) -> Any:
-    """World, Counter: the extension's own classes, once MPI is known to be the right one."""
     if name == "UserError":
         return _extension.UserError
-    if name in {"World", "Counter"}:
+    if name in _CLASSES:
         check_mpi()
         _end_all_ranks_on_uncaught_exceptions()
         value = getattr(_extension, name)

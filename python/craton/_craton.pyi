@@ -1,19 +1,24 @@
 """Type stubs of the compiled extension: the C++ objects, one to one.
 
-Arrays are C-contiguous NumPy arrays. Angles are radians unless a name says degrees; lengths are metres unless a name
+Arrays of the tomography part are C-contiguous NumPy arrays; those of the distributed arrays have any strides. Angles are radians unless a name says degrees; lengths are metres unless a name
 says km; times are seconds. "Collective" means that every rank of the world must call.
 """
 
-from collections.abc import Callable
-from typing import Any, TypedDict
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 f32 = NDArray[np.float32]
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
+
+# Rows or columns: any array-like of integers. A block that is no array yet becomes one of the matrix's element type.
+Indices = NDArray[np.integer[Any]] | Sequence[int] | range
+_Nested = Sequence[Sequence[complex]]
 
 class UserError(Exception):
     """The user's or the environment's fault: one line that says what, where, the value and what is allowed."""
@@ -70,6 +75,15 @@ class World:
     @property
     def node_size(self) -> int:
         """Ranks on this rank's node, itself included."""
+    def shares_memory_with(self, rank: int) -> bool:
+        """True when that rank is on this rank's node: its memory is mapped here, and updates are made in place."""
+    max_bytes_in_flight: int
+    """Bytes of messages this rank may have under way before an update waits for room; 1 or more. May be set at any time
+    and differ per rank."""
+    @property
+    def bytes_in_flight(self) -> int: ...
+    def flush(self) -> None:
+        """Starts every message that waits for company. Not collective, does not block."""
     def poll(self) -> int:
         """Runs the handlers of messages that have arrived; returns how many. Not collective, does not block."""
     def quiesce(self) -> None:
@@ -90,6 +104,91 @@ class Counter:
     def read(self) -> int: ...
     def reset(self) -> None:
         """Collective."""
+
+class ProgressThread:
+    """A thread that runs the handlers of arriving messages while the others compute: between `with ProgressThread(world):`
+    and its end nobody needs to poll. It sleeps when nothing happens. Not collective; any thread; stops by itself when
+    MPI is finalised."""
+
+    def __init__(self, world: World) -> None:
+        """Does not start it."""
+    def start(self) -> None:
+        """Makes the thread, or wakes it after pause(). Not blocking. UserError after MPI has been finalised."""
+    def pause(self) -> None:
+        """It looks no more until resume(). Blocks until a handler that it is running has ended."""
+    def resume(self) -> None: ...
+    def stop(self) -> None:
+        """Ends it; start() makes another. Blocks as pause()."""
+    @property
+    def running(self) -> bool: ...
+    def __enter__(self) -> ProgressThread: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class WorkQueue:
+    """Hands out task numbers 0 to n - 1, each to exactly one caller on one rank: first every rank's own share of about equal
+    predicted cost, then what it can steal from others. `for task in queue:` on any number of threads. Collective
+    constructor. UserError on every rank for a cost that is negative or not finite, 2^32 tasks or more, and numbers of tasks
+    that differ between ranks."""
+
+    def __init__(self, world: World, tasks: int | ArrayLike) -> None:
+        """tasks: how many, or the predicted cost of each (any unit), the same on every rank."""
+    def next(self) -> int | None:
+        """The next task; None when there are none left. Blocks, and polls, while it steals; the victim must poll or have a
+        ProgressThread if it is on another node."""
+    def __iter__(self) -> WorkQueue: ...
+    def __next__(self) -> int: ...
+    def reset(self) -> None:
+        """Collective: all tasks are to be done again."""
+    @property
+    def own(self) -> tuple[int, int]:
+        """Tasks [first, second) are this rank's before anything is stolen."""
+    @property
+    def stolen(self) -> int:
+        """How many of the tasks that this rank was given it had stolen."""
+
+class NeighbourSync:
+    """Synchronises a rank with the ranks that it names, and nobody else. Collective constructor. The n-th wait for a rank is met
+    by its n-th signal. UserError, before any signal, for a rank that does not exist."""
+
+    def __init__(self, world: World) -> None: ...
+    def signal(self, ranks: Sequence[int]) -> None:
+        """Not blocking."""
+    def wait(self, ranks: Sequence[int]) -> None:
+        """Blocking, polls: returns when each of the ranks has signalled this one once more than it has waited for it. What
+        a rank wrote to shared memory, or copied to the end, before its signal is there. One thread at a time."""
+    def synchronise(self, ranks: Sequence[int]) -> None:
+        """Signals and waits for the same list."""
+
+class Copy:
+    """A copy between memories that was started (Segment.start_rput, start_rget, copy_to). Any thread."""
+
+    def test(self) -> bool:
+        """True when it is complete; polls once when it is not."""
+    def wait(self) -> Any:
+        """Blocking; polls meanwhile. Returns the array of a get, else None."""
+
+class SegmentBytes:
+    """What craton.Segment is made of. Collective constructor. Offsets are bytes, strides elements."""
+
+    def __init__(self, world: World, bytes: int) -> None: ...
+    def bytes_of(self, rank: int) -> NDArray[np.uint8] | None: ...
+    def size_of(self, rank: int) -> int: ...
+    def start_put(self, rank: int, offset_bytes: int, array: NDArray[Any], strides: list[int]) -> Copy: ...
+    def start_get(self, rank: int, offset_bytes: int, array: NDArray[Any], strides: list[int]) -> Copy: ...
+    def start_copy(
+        self,
+        rank: int,
+        offset_bytes: int,
+        to: SegmentBytes,
+        to_rank: int,
+        to_offset_bytes: int,
+        extents: list[int],
+        strides: list[int],
+        to_strides: list[int],
+        element_bytes: int,
+    ) -> Copy: ...
 
 # -------------------------------------------------------------------------------------------------------- benchmarks
 # What `craton bench` measures with; each is described in benchmarks/*/*.hpp. Collective over comm unless it has none.
@@ -161,107 +260,580 @@ class BlockCyclic:
     def __init__(
         self, rows: int, cols: int, block_rows: int, block_cols: int, grid_rows: int, grid_cols: int
     ) -> None: ...
+    def owner(self, row: int, col: int) -> int:
+        """Rank that owns a global element."""
+    def local_rows(self, rank: int) -> int: ...
+    def local_cols(self, rank: int) -> int: ...
+    def local_index(self, row: int, col: int) -> tuple[int, int]:
+        """Where a global element lies on its owner: (local row, local column)."""
+    def global_index(self, rank: int, row: int, col: int) -> tuple[int, int]:
+        """The global element at a local place of a rank."""
 
-class ConvergentMatrix_f32:
-    """Dense block-cyclic matrix to which any thread of any rank adds blocks at any time. Collective constructor."""
+S = TypeVar("S", np.float32, np.float64, np.complex64, np.complex128, np.int64)
+R = TypeVar("R", np.float32, np.float64)
 
-    def __init__(self, world: World, rows: int, cols: int, block: int = 64, grid: tuple[int, int] = (0, 0)) -> None:
-        """grid (0, 0) chooses the most square grid. UserError if the grid does not match the number of ranks, or if
-        a rank would own nothing (more ranks than blocks)."""
+# The classes whose names begin with _ are bases of the public ones; objects inside others (ReproducibleMatrix.sums) are of them.
+
+class _ConvergentMatrix(Generic[S]):
+    """Dense block-cyclic matrix to which any thread of any rank adds blocks at any time.
+
+    An update is applied exactly once between its call and the return of the next commit(); concurrent updates leave what
+    some serial order of them would. Read elements after a commit() and before the next update. Blocks are NumPy arrays
+    of the matrix's own element type with any strides (Fortran order, slices, transposes): they are read where they
+    lie, and another type is refused rather than converted. Indices are array-likes of integers. Every method
+    releases the GIL, and any thread may call those that are not collective.
+    """
+
+    @property
+    def world(self) -> World: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
-    def block(self) -> tuple[int, int]: ...
+    def block(self) -> tuple[int, int]:
+        """Rows and columns of a block."""
     @property
-    def grid(self) -> tuple[int, int]: ...
+    def grid(self) -> tuple[int, int]:
+        """Process rows and columns."""
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def layout(self) -> BlockCyclic: ...
     @property
-    def local(self) -> f32:
-        """View (no copy) of this rank's storage, shape (local_rows, local_cols), Fortran order."""
+    def dtype(self) -> np.dtype[S]: ...
+    @property
+    def local(self) -> NDArray[S]:
+        """View (no copy) of this rank's storage, shape (local_rows, local_cols), Fortran order. Keeps the matrix alive.
+        Read and written between a commit() and the next update."""
     @property
     def local_rows_global(self) -> i64:
         """Global row index of each local row."""
     @property
-    def local_cols_global(self) -> i64: ...
-    def update(self, block: f32, rows: i64, cols: i64) -> None:
-        """Adds block[a, b] to element (rows[a], cols[b]). Any thread; GIL released; not collective.
-        UserError when an index is out of range (nothing of that update is applied)."""
-    def update_symmetric(self, block: f32, indices: i64) -> None:
-        """Adds the symmetric block to the upper triangle: element (i, j) with i <= j only."""
+    def local_cols_global(self) -> i64:
+        """Global column index of each local column."""
+    @overload
+    def update(self, block: NDArray[S] | _Nested, rows: Indices, cols: Indices) -> None:
+        """Merges block[a, b] into element (rows[a], cols[b]); repeated indices merge repeatedly. Any thread; not collective;
+        blocks only while the bound on bytes in flight is reached; `block` may be reused on return.
+        UserError when an index is out of range or a shape does not match: nothing of that update is applied."""
+    @overload
+    def update(self, block: complex, rows: int, cols: int) -> None:
+        """One number into one element."""
+    def update_symmetric(self, block: NDArray[S] | _Nested, indices: Indices) -> None:
+        """Merges a symmetric block into the upper triangle: element (indices[a], indices[b]) only where row <= column.
+        Otherwise as update. The matrix must be square."""
+    def update_trapezoid(
+        self,
+        block: NDArray[S] | _Nested,
+        rows: Indices,
+        cols: Indices,
+        side: Literal["upper", "lower"] = "upper",
+        offset: int = 0,
+    ) -> None:
+        """As update, but takes element (i, j) only where i <= j + offset (upper) or i >= j + offset (lower)."""
     def commit(self) -> None:
-        """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns."""
+        """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns. The
+        threads of this rank must have returned from their updates."""
     def reset(self) -> None:
-        """Collective: all elements become zero."""
-    def read(self, row: int, col: int) -> float:
-        """One element from its owner, after a commit. Blocking, not collective."""
-    def read_slice(self, rows: i64, cols: i64) -> f32:
-        """The block at (rows, cols), from its owners. Blocking, not collective."""
-    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0) -> None:
-        """Local on every rank (call on all): element (a*nr+i, b*nr+j) += scale * lateral[a,b] * radial[i,j], upper triangle only."""
-    def diagonal(self) -> f64:
-        """Collective: the whole diagonal on every rank."""
-    def copy_as_f64(self) -> ConvergentMatrix_f64:
-        """Collective: the same matrix, same layout, in double precision."""
-    def save(self, path: str, dataset: str, symmetric: bool = False, append: bool = False) -> None:
-        """Collective HDF5 in global order; written aside and renamed. append adds the dataset to an existing file in place."""
-    def load(self, path: str, dataset: str) -> None:
+        """Collective: commits, then makes all elements the merge's identity (zero for sums)."""
+    def scale(self, factor: complex) -> None:
+        """Collective: commits, then multiplies every element."""
+    def fill_lower(self) -> None:
+        """Collective: commits, then makes the strict lower triangle of a square matrix the transpose of the upper one."""
+    def read(self, row: int, col: int) -> Any:
+        """One element from its owner, after a commit. Blocking, not collective; the owner must poll if on another node."""
+    def read_slice(self, rows: Indices, cols: Indices) -> NDArray[S]:
+        """The block at (rows, cols), shape (len(rows), len(cols)). As read."""
+    def read_block(self, row: int, col: int, rows: int, cols: int) -> NDArray[S]:
+        """The rectangle of rows x cols elements that begins at (row, col). As read."""
+    def diagonal(self) -> NDArray[Any]:
+        """Collective: the whole diagonal on every rank; float64 of a float32 matrix. The matrix must be square."""
+    def save(
+        self, path: str, dataset: str, symmetric: bool = False, append: bool = False, hints: dict[str, str] = {}
+    ) -> None:
+        """Collective HDF5 in global order; written aside and renamed. append adds the dataset to an existing file in place.
+        symmetric: records that only the upper triangle is meaningful. hints go to MPI-IO (striping_factor, ...), over those
+        of CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written."""
+    def load(self, path: str, dataset: str, hints: dict[str, str] = {}) -> None:
         """Collective; any number of ranks may load what any other number saved. UserError: missing file or dataset,
         file cut short, other shape, other precision (both named)."""
 
-class ConvergentMatrix_f64:
-    """As ConvergentMatrix_f32, in double precision."""
+class _RealConvergentMatrix(_ConvergentMatrix[R]):
+    def update_gram(
+        self,
+        panel: NDArray[R] | Sequence[NDArray[R]],
+        indices: Indices,
+        weights: NDArray[R] | Sequence[NDArray[R] | None] | None = None,
+        tolerance: float = 0.0,
+        method: Literal["auto", "origin", "owner"] = "auto",
+        always_compress: bool = False,
+    ) -> GramReport:
+        """Adds G^T W G to the upper triangle without forming it: G is k x n, column b belongs to indices[b]; weights are of
+        its k rows (None: one). A list of panels with the same indices, and of their weights, is stacked. Any strides.
+        tolerance > 0: the panel may first be compressed to its numerical rank; the trace norm of what is lost is at most
+        tolerance * trace(G^T W G). method: where products for other nodes are made; "auto" asks the cost model.
+        Any thread, not collective, blocks as update. UserError: shapes that do not match, indices out of range,
+        negative weights, a matrix that is not square or whose merge is not "add"."""
+    def update_kronecker(
+        self, lateral: NDArray[R], radial: NDArray[R], indices: Indices, weights: NDArray[R] | None = None
+    ) -> None:
+        """As update_gram for a panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] =
+        lateral[a] * radial[t, i]; len(lateral) * radial.shape[1] indices in that order."""
+    def explain_gram(
+        self, n: int, k: int, tolerance: float = 0.0, method: Literal["auto", "origin", "owner"] = "auto"
+    ) -> str:
+        """What the cost model expects of an update of n columns and k samples: one line per way, and the choice."""
+    gram_wire_bytes_per_s: float
+    """Bytes per second between nodes that the cost model takes."""
+    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0) -> None:
+        """Local on every rank (call on all): element (a*nr+i, b*nr+j) += scale * lateral[a,b] * radial[i,j], upper triangle
+        only. commit() again before the next update or read."""
+    def copy_as_f64(self) -> ConvergentMatrix_f64:
+        """Collective: the same matrix, same layout, in double precision."""
 
-    def __init__(self, world: World, rows: int, cols: int, block: int = 64, grid: tuple[int, int] = (0, 0)) -> None: ...
+class GramReport:
+    """What one update_gram did."""
+
+    @property
+    def samples(self) -> int:
+        """k, of all panels together."""
+    @property
+    def rank(self) -> int:
+        """Rows that were multiplied: k, or fewer after compression."""
+    @property
+    def targets_at_origin(self) -> int: ...
+    @property
+    def targets_at_owner(self) -> int: ...
+
+class _SymmetricMatrix(Generic[S]):
+    """A symmetric matrix that keeps its upper triangle only, in half the memory, where Cholesky factors it. Contract and
+    arguments are ConvergentMatrix's."""
+
+    @property
+    def world(self) -> World: ...
+    @property
+    def order(self) -> int: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
-    def block(self) -> tuple[int, int]: ...
+    def block(self) -> int: ...
     @property
-    def grid(self) -> tuple[int, int]: ...
+    def dtype(self) -> np.dtype[S]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def packed(self) -> _ConvergentMatrix[S]:
+        """The packed array itself (no copy), for files: a block version of the rectangular full packed format."""
+    def update(self, block: NDArray[S] | _Nested, rows: Indices, cols: Indices) -> None:
+        """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left
+        out. Any thread; not collective."""
+    def update_symmetric(self, block: NDArray[S] | _Nested, indices: Indices) -> None:
+        """Merges a symmetric block, as ConvergentMatrix.update_symmetric."""
+    def commit(self) -> None:
+        """Collective, blocking: every earlier update has been applied when it returns."""
+    def reset(self) -> None:
+        """Collective: commits, then makes all elements the merge's identity."""
+    def scale(self, factor: complex) -> None:
+        """Collective: commits, then multiplies every element."""
+    def read(self, row: int, col: int) -> Any:
+        """One element of either triangle. Blocking, not collective."""
+    def read_slice(self, rows: Indices, cols: Indices) -> NDArray[S]:
+        """The block at (rows, cols) of either triangle. As read."""
+    def diagonal(self) -> NDArray[S]:
+        """Collective: the whole diagonal on every rank."""
+    def expand(self, full: _ConvergentMatrix[S], fill_lower: bool = False) -> None:
+        """Collective, blocking: replaces `full`, of the same order, by this committed matrix; its lower triangle by the
+        identity, or (fill_lower) by the mirror image."""
+    def compress(self, full: _ConvergentMatrix[S]) -> None:
+        """Collective, blocking: replaces this matrix by the upper triangle of `full`, committed and of the same order."""
+
+class _ReproducibleMatrix(Generic[R]):
+    """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Arguments are
+    ConvergentMatrix's."""
+
     @property
-    def local(self) -> f64: ...
+    def world(self) -> World: ...
     @property
-    def local_rows_global(self) -> i64: ...
+    def shape(self) -> tuple[int, int]: ...
     @property
-    def local_cols_global(self) -> i64: ...
-    def update(self, block: f64, rows: i64, cols: i64) -> None: ...
-    def update_symmetric(self, block: f64, indices: i64) -> None: ...
-    def commit(self) -> None: ...
-    def reset(self) -> None: ...
+    def layout(self) -> BlockCyclic: ...
+    @property
+    def dtype(self) -> np.dtype[R]: ...
+    @property
+    def largest(self) -> float:
+        """The bound on the sum over all updates of their largest magnitudes."""
+    @property
+    def resolution(self) -> float:
+        """Every contribution is rounded once to a whole multiple of it."""
+    @property
+    def sums(self) -> _ConvergentMatrix[np.int64]:
+        """The sums as multiples of `resolution` (no copy)."""
+    def update(self, block: NDArray[R] | _Nested, rows: Indices, cols: Indices) -> None:
+        """As ConvergentMatrix.update. UserError also for an element that is not finite or larger than `largest`."""
+    def update_symmetric(self, block: NDArray[R] | _Nested, indices: Indices) -> None: ...
+    def commit(self) -> None:
+        """Collective, blocking. UserError on every rank when the updates together may have exceeded `largest`."""
+    def reset(self) -> None:
+        """Collective."""
     def read(self, row: int, col: int) -> float: ...
-    def read_slice(self, rows: i64, cols: i64) -> f64: ...
-    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0) -> None: ...
-    def diagonal(self) -> f64: ...
-    def copy_as_f64(self) -> ConvergentMatrix_f64: ...
-    def save(self, path: str, dataset: str, symmetric: bool = False, append: bool = False) -> None: ...
-    def load(self, path: str, dataset: str) -> None: ...
+    def read_slice(self, rows: Indices, cols: Indices) -> NDArray[R]: ...
 
-class ConvergentVector_f64:
-    """One-dimensional, block-cyclic over all ranks. Collective constructor."""
+class _ConvergentVector(Generic[S]):
+    """One-dimensional, block-cyclic over all ranks. Contract and arguments are ConvergentMatrix's; sums only."""
 
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
-    def update(self, values: f64, indices: i64) -> None: ...
-    def commit(self) -> None: ...
-    def reset(self) -> None: ...
-    def gather(self) -> f64:
+    @property
+    def size(self) -> int: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def dtype(self) -> np.dtype[S]: ...
+    @property
+    def local(self) -> NDArray[S]:
+        """View (no copy) of this rank's elements."""
+    def update(self, values: NDArray[S] | Sequence[complex], indices: Indices) -> None:
+        """Adds values[a] to element indices[a]. Any thread; not collective. UserError: an index out of range, or lengths that
+        differ: nothing is applied."""
+    def commit(self) -> None:
+        """Collective, blocking: every earlier update has been applied when it returns."""
+    def reset(self) -> None:
+        """Collective: all elements become zero."""
+    def gather(self) -> NDArray[S]:
         """Collective: the whole vector on every rank."""
 
-class Cholesky_f32:
-    """Factorises a symmetric positive-definite convergent matrix in place (upper triangle). Collective constructor.
-    UserError (with the order of the leading minor) when it is not positive definite."""
+class _ConvergentMatrix_f32(_RealConvergentMatrix[np.float32]): ...
 
-    def __init__(self, matrix: ConvergentMatrix_f32) -> None: ...
-    def solve(self, rhs: f64) -> f64:
+class ConvergentMatrix_f32(_ConvergentMatrix_f32):
+    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
+    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: float | None = None,
+    ) -> None: ...
+
+class _SymmetricMatrix_f32(_SymmetricMatrix[np.float32]): ...
+
+class SymmetricMatrix_f32(_SymmetricMatrix_f32):
+    """Made by craton.SymmetricMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: float | None = None,
+    ) -> None: ...
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_f32:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class ConvergentVector_f32(_ConvergentVector[np.float32]):
+    """Made by craton.ConvergentVector. Collective constructor."""
+
+    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+
+class ReproducibleMatrix_f32(_ReproducibleMatrix[np.float32]):
+    """Made by craton.ReproducibleMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        largest: float,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+    ) -> None: ...
+    def to_matrix(self) -> ConvergentMatrix_f32:
+        """Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra."""
+
+class Cholesky_f32:
+    """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
+    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
+
+    def __init__(self, matrix: _ConvergentMatrix_f32 | _SymmetricMatrix_f32) -> None: ...
+    @overload
+    def solve(self, rhs: _ConvergentMatrix_f32) -> None:
+        """Collective: A X = B for all columns of a committed matrix on the same process grid, in place."""
+    @overload
+    def solve(self, rhs: ArrayLike) -> f64:
         """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
+    def log_determinant(self) -> float:
+        """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
+    def inverse_diagonal(self) -> f64:
+        """Collective: the diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more."""
+    def invert(self) -> None:
+        """Collective: overwrites the upper triangle of the matrix with that of its inverse."""
+
+class _ConvergentMatrix_f64(_RealConvergentMatrix[np.float64]): ...
+
+class ConvergentMatrix_f64(_ConvergentMatrix_f64):
+    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
+    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: float | None = None,
+    ) -> None: ...
+
+class _SymmetricMatrix_f64(_SymmetricMatrix[np.float64]): ...
+
+class SymmetricMatrix_f64(_SymmetricMatrix_f64):
+    """Made by craton.SymmetricMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: float | None = None,
+    ) -> None: ...
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_f64:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class ConvergentVector_f64(_ConvergentVector[np.float64]):
+    """Made by craton.ConvergentVector. Collective constructor."""
+
+    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+
+class ReproducibleMatrix_f64(_ReproducibleMatrix[np.float64]):
+    """Made by craton.ReproducibleMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        largest: float,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+    ) -> None: ...
+    def to_matrix(self) -> ConvergentMatrix_f64:
+        """Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra."""
 
 class Cholesky_f64:
-    """As Cholesky_f32, in double precision."""
+    """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
+    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
 
-    def __init__(self, matrix: ConvergentMatrix_f64) -> None: ...
-    def solve(self, rhs: f64) -> f64: ...
+    def __init__(self, matrix: _ConvergentMatrix_f64 | _SymmetricMatrix_f64) -> None: ...
+    @overload
+    def solve(self, rhs: _ConvergentMatrix_f64) -> None:
+        """Collective: A X = B for all columns of a committed matrix on the same process grid, in place."""
+    @overload
+    def solve(self, rhs: ArrayLike) -> f64:
+        """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
+    def log_determinant(self) -> float:
+        """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
+    def inverse_diagonal(self) -> f64:
+        """Collective: the diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more."""
+    def invert(self) -> None:
+        """Collective: overwrites the upper triangle of the matrix with that of its inverse."""
+
+class _ConvergentMatrix_c64(_ConvergentMatrix[np.complex64]): ...
+
+class ConvergentMatrix_c64(_ConvergentMatrix_c64):
+    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
+    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: complex | None = None,
+    ) -> None: ...
+
+class _SymmetricMatrix_c64(_SymmetricMatrix[np.complex64]): ...
+
+class SymmetricMatrix_c64(_SymmetricMatrix_c64):
+    """Made by craton.SymmetricMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: complex | None = None,
+    ) -> None: ...
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_c64:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class ConvergentVector_c64(_ConvergentVector[np.complex64]):
+    """Made by craton.ConvergentVector. Collective constructor."""
+
+    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+
+class _ConvergentMatrix_c128(_ConvergentMatrix[np.complex128]): ...
+
+class ConvergentMatrix_c128(_ConvergentMatrix_c128):
+    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
+    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: complex | None = None,
+    ) -> None: ...
+
+class _SymmetricMatrix_c128(_SymmetricMatrix[np.complex128]): ...
+
+class SymmetricMatrix_c128(_SymmetricMatrix_c128):
+    """Made by craton.SymmetricMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: complex | None = None,
+    ) -> None: ...
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_c128:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class ConvergentVector_c128(_ConvergentVector[np.complex128]):
+    """Made by craton.ConvergentVector. Collective constructor."""
+
+    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+
+class _ConvergentMatrix_i64(_ConvergentMatrix[np.int64]): ...
+
+class ConvergentMatrix_i64(_ConvergentMatrix_i64):
+    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
+    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
+
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: int | None = None,
+    ) -> None: ...
+
+class _SymmetricMatrix_i64(_SymmetricMatrix[np.int64]): ...
+
+class SymmetricMatrix_i64(_SymmetricMatrix_i64):
+    """Made by craton.SymmetricMatrix. Collective constructor."""
+
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: int | None = None,
+    ) -> None: ...
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_i64:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class ConvergentVector_i64(_ConvergentVector[np.int64]):
+    """Made by craton.ConvergentVector. Collective constructor."""
+
+    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+
+# ---------------------------------------------------------------------------------------- linear algebra (craton.linalg)
+
+def _matvec(a: Any, x: ArrayLike, transposed: bool, /) -> f64: ...
+def _symmetric_matvec(a: Any, x: ArrayLike, /) -> f64: ...
+def _matmul(alpha: float, a: Any, a_transposed: bool, b: Any, b_transposed: bool, beta: float, c: Any, /) -> None: ...
+def _symmetric_matmul(right: bool, alpha: float, a: Any, b: Any, beta: float, c: Any, /) -> None: ...
+def _eigvalsh(a: Any, /) -> f64: ...
+def _eigh(a: Any, vectors: Any, /) -> f64: ...
+def _invert_triangle(a: Any, lower: bool, /) -> None: ...
+
+# ------------------------------------------------------------------------------------------------------ checkpoints
+
+class Subset:
+    """The updates of one work subset, from Checkpoint.begin to finish(); true when they are to be made, false when they
+    are counted already. In a `with` block the end without an exception finishes it; with one the subset is
+    abandoned, its updates are in the arrays in part, and save() refuses from then on."""
+
+    def __bool__(self) -> bool: ...
+    def finish(self) -> None:
+        """All updates of the subset have been called and have returned. Any thread."""
+    def __enter__(self) -> Subset: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class Checkpoint:
+    """Named arrays, and which work subsets are counted in them, together in one file that survives any kill
+    (docs/durability.md). Collective constructor; takes `<path>.lock`.
+
+    keep_previous: the checkpoint before the last one stays as `<path>.previous`. wait_for_other_job_s: for one that was
+    killed a moment ago. hints go to MPI-IO; buffer_bytes of each rank on the way to the file; verify reads back what was
+    written; after patience_s in one transfer the job ends. UserError on every rank when another job holds the
+    checkpoint, or the folder is missing or may not be written."""
+
+    def __init__(
+        self,
+        world: World,
+        path: str,
+        *,
+        keep_previous: bool = True,
+        wait_for_other_job_s: float = 10.0,
+        hints: dict[str, str] = {},
+        buffer_bytes: int = 64 << 20,
+        verify: bool = True,
+        patience_s: float = 600.0,
+    ) -> None: ...
+    def close(self) -> None:
+        """Gives the lock back; nothing else may be called after. Not collective. UserError while a subset is open. The end of a
+        `with` block without an exception closes, as does the end of the object."""
+    def __enter__(self) -> Checkpoint: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def add(
+        self,
+        name: str,
+        array: _ConvergentMatrix[Any] | _ConvergentVector[Any] | _SymmetricMatrix[Any] | _ReproducibleMatrix[Any],
+    ) -> None:
+        """Names an array: the same names in the same order on every rank, before resume(). A SymmetricMatrix is resumed
+        with the block size it was saved with. UserError: a name given twice, empty or with '/'; after resume()."""
+    def resume(self) -> tuple[dict[str, int | float], str] | None:
+        """Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted
+        subsets from the last checkpoint, whatever number of ranks wrote it. Returns the numbers saved and a notice (empty, or
+        that the checkpoint before the last was used), or None when there is no checkpoint. UserError on every rank for a
+        file that is no checkpoint, holds other arrays, or is damaged."""
+    def begin(self, subset: int) -> Subset:
+        """Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way."""
+    def save(self, numbers: dict[str, int | float] = {}) -> None:
+        """Collective, blocking; waits for subsets that other threads have open. When it returns all finished subsets are
+        on disk. UserError on every rank when it cannot be written; the checkpoint before stays in place."""
+    @property
+    def counted(self) -> list[tuple[int, int]]:
+        """Subsets in the last checkpoint as runs (first, last), both included; the same on every rank."""
+    def missing(self, total: int) -> i64:
+        """Those of 0 ... total - 1 that are not in the last checkpoint, ascending: what is left to do."""
+
+def hints_from_environment() -> dict[str, str]:
+    """What CRATON_IO_HINTS ("name=value;name=value") says to MPI-IO. UserError for what is not of that form."""
 
 # ------------------------------------------------------------------------------------------------------- tomography
 

@@ -123,7 +123,7 @@ class Inversion:
             settings, size = self.config.inversion, self.basis.size
             self.hessian = craton.ConvergentMatrix(
                 self.world, size, size, dtype=settings.precision, block=settings.block
-            )  # type: ignore[arg-type]
+            )
             self.gradient = craton.ConvergentVector(self.world, size, settings.block)
         self.say(
             f"{len(modes)} toroidal modes with T > {self.config.modes.shortest_period_s:g} s; "

@@ -1,0 +1,169 @@
+#include "blocks.hpp"
+#include "gil.hpp"
+
+#include <craton/comm/environment.hpp>
+#include <craton/runtime/copy.hpp>
+#include <craton/runtime/segment.hpp>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+namespace nb = nanobind;
+using craton::runtime::copy_end;
+using craton::runtime::copy_handle;
+using craton::runtime::segment;
+using craton::runtime::world;
+
+namespace craton::bindings {
+
+namespace {
+
+using held_segment = ends_without_gil<segment>;
+
+/// A copy that was started, with the array that it writes to.
+class python_copy {
+  public:
+    python_copy(copy_handle handle, nb::object array) : handle_(std::move(handle)), array_(std::move(array)) {}
+    python_copy(python_copy&&) noexcept = default;
+    python_copy(const python_copy&) = delete;
+    python_copy& operator=(const python_copy&) = delete;
+    /// Never waits: an array that is still to be written is not freed any more.
+    ~python_copy() {
+        if (array_.is_valid() && !complete()) static_cast<void>(array_.release());
+    }
+
+    bool test() {
+        const nb::gil_scoped_release release;
+        return handle_.test();
+    }
+    nb::object wait() {
+        without_gil([&] { handle_.wait(); });
+        return array_.is_valid() ? array_ : nb::object(nb::none());
+    }
+
+  private:
+    bool complete() noexcept {
+        try {
+            return comm::environment::running() && test();
+        } catch (...) {
+            return false;
+        }
+    }
+    copy_handle handle_;
+    nb::object array_; // invalid where nothing is written to memory of Python
+};
+
+/// A NumPy array of any element type: where its elements lie, with strides in elements.
+struct strided_array {
+    strided_array(const nb::object& array, const char* call) {
+        const nb::object interface = array.attr("__array_interface__");
+        const auto data = nb::cast<nb::tuple>(interface["data"]);
+        bytes = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0])); // NOLINT: that is what it means
+        element_bytes = nb::cast<std::int64_t>(array.attr("itemsize"));
+        for (const auto& extent : nb::cast<nb::tuple>(array.attr("shape"))) extents.push_back(nb::cast<std::int64_t>(extent));
+        for (const auto& stride : nb::cast<nb::tuple>(array.attr("strides"))) {
+            const auto step = nb::cast<std::int64_t>(stride);
+            if (element_bytes == 0 || step % element_bytes != 0) {
+                throw user_error(std::string(call) + ": a stride of " + std::to_string(step) + " bytes between elements of " +
+                                 std::to_string(element_bytes) + "; allowed: whole multiples");
+            }
+            strides.push_back(step / element_bytes);
+        }
+        if (extents.empty()) { // a number
+            extents.push_back(1);
+            strides.push_back(1);
+        }
+    }
+    std::byte* bytes = nullptr;
+    std::int64_t element_bytes = 1;
+    std::vector<std::int64_t> extents, strides;
+};
+
+copy_end place(const segment& in, int rank, std::int64_t offset_bytes, const char* call) {
+    if (rank < 0 || rank >= in.ranks().size()) {
+        throw user_error(std::string(call) + ": rank " + std::to_string(rank) + "; allowed: 0 to " +
+                         std::to_string(in.ranks().size() - 1));
+    }
+    if (offset_bytes < 0)
+        throw user_error(std::string(call) + ": offset is " + std::to_string(offset_bytes) + " bytes; allowed: 0 or more");
+    return {&in, rank, static_cast<std::size_t>(offset_bytes), nullptr};
+}
+
+void require_as_many(std::size_t given, std::size_t dimensions, const char* call) {
+    if (given != dimensions) {
+        throw user_error(std::string(call) + ": " + std::to_string(given) + " strides for " + std::to_string(dimensions) +
+                         " dimensions; allowed: as many");
+    }
+}
+
+python_copy start_put(const held_segment& to, int rank, std::int64_t offset_bytes, const nb::object& array,
+                      const std::vector<std::int64_t>& strides) {
+    const strided_array from(array, "rput");
+    require_as_many(strides.size(), from.extents.size(), "rput");
+    const auto target = place(to, rank, offset_bytes, "rput");
+    auto handle = without_gil([&] {
+        return runtime::start_copy({nullptr, -1, 0, from.bytes}, target, {from.extents, from.strides, strides},
+                                   static_cast<std::size_t>(from.element_bytes));
+    });
+    return {std::move(handle), nb::object()};
+}
+
+python_copy start_get(const held_segment& from, int rank, std::int64_t offset_bytes, const nb::object& array,
+                      const std::vector<std::int64_t>& strides) {
+    const strided_array to(array, "rget");
+    require_as_many(strides.size(), to.extents.size(), "rget");
+    const auto source = place(from, rank, offset_bytes, "rget");
+    auto handle = without_gil([&] {
+        return runtime::start_copy(source, {nullptr, -1, 0, to.bytes}, {to.extents, strides, to.strides},
+                                   static_cast<std::size_t>(to.element_bytes));
+    });
+    return {std::move(handle), array};
+}
+
+python_copy start_copy(const held_segment& from, int from_rank, std::int64_t from_offset_bytes, const held_segment& to, int to_rank,
+                       std::int64_t to_offset_bytes, const std::vector<std::int64_t>& extents,
+                       const std::vector<std::int64_t>& from_strides, const std::vector<std::int64_t>& to_strides,
+                       std::size_t element_bytes) {
+    require_as_many(from_strides.size(), extents.size(), "copy_to");
+    require_as_many(to_strides.size(), extents.size(), "copy_to");
+    const auto source = place(from, from_rank, from_offset_bytes, "copy_to");
+    const auto target = place(to, to_rank, to_offset_bytes, "copy_to");
+    auto handle =
+        without_gil([&] { return runtime::start_copy(source, target, {extents, from_strides, to_strides}, element_bytes); });
+    return {std::move(handle), nb::object()};
+}
+
+/// The bytes of a rank's part, which keep the segment alive; None where they are not mapped here.
+nb::object bytes_of(nb::handle self, int rank) {
+    auto& s = nb::cast<held_segment&>(self);
+    const auto where = place(s, rank, 0, "view");
+    std::byte* const base = s.base(rank);
+    if (base == nullptr) return nb::none();
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(base, {s.bytes(where.rank)}, self), nb::rv_policy::reference);
+}
+
+} // namespace
+
+void bind_segment(nb::module_& m) {
+    nb::class_<python_copy>(m, "Copy", "A copy between memories that was started.")
+        .def("test", &python_copy::test, "True when it is complete; polls once when it is not. Any thread.")
+        .def("wait", &python_copy::wait, "Blocking; polls meanwhile. The array of a get, else None.");
+    nb::class_<held_segment>(m, "SegmentBytes", "Memory that any rank can name, in bytes: what craton.Segment is made of.")
+        .def(nb::init<world&, std::size_t>(), nb::arg("world"), nb::arg("bytes"), nb::keep_alive<1, 2>(),
+             nb::call_guard<nb::gil_scoped_release>(), "Collective, blocking.")
+        .def("bytes_of", &bytes_of, nb::arg("rank"), "A view, or None where the rank is on another node.")
+        .def(
+            "size_of", [](const held_segment& s, int rank) { return s.bytes(place(s, rank, 0, "size_of").rank); }, nb::arg("rank"))
+        .def("start_put", &start_put, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("array"), nb::arg("strides"),
+             nb::keep_alive<0, 1>())
+        .def("start_get", &start_get, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("array"), nb::arg("strides"),
+             nb::keep_alive<0, 1>())
+        .def("start_copy", &start_copy, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("to"), nb::arg("to_rank"),
+             nb::arg("to_offset_bytes"), nb::arg("extents"), nb::arg("strides"), nb::arg("to_strides"), nb::arg("element_bytes"),
+             nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>());
+}
+
+} // namespace craton::bindings
