@@ -237,8 +237,9 @@ def test_assembly_measures_every_contender(tmp_path: Path) -> None:
             record = ending_with(records, f": {name}, {ranks} ranks")
             assert record["value"] > 0 and record["ranks"] == ranks and record["limit_name"] == "plain loop"
             assert record["ratio_of_bests"] == pytest.approx(record["best"] / record["limit_best"])
-    loops = [with_name(records, "loop, own updates"), with_name(records, "loop, own columns")]
-    assert max(loop["value"] for loop in loops) == pytest.approx(loops[0]["limit_value"])
+    loop = with_name(records, "loop, own updates")
+    assert loop["value"] == pytest.approx(loop["limit_value"])
+    assert with_name(records, "loop, own columns")["value"] > 0
     assert with_name(records, "triad")["value"] > 0
 
 

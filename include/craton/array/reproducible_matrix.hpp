@@ -45,10 +45,6 @@ template <class T> class reproducible_matrix {
     /// Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra. Throws user_error when the layouts differ.
     void copy_to(convergent_matrix<T>& target) const;
 
-    /// The largest magnitudes of this rank's updates since reset(), together; what commit() watches. For checkpoints.
-    [[nodiscard]] double magnitude() const noexcept { return magnitude_.load(); }
-    void restore_magnitude(double together) noexcept { magnitude_ = together; }
-
     /// The multiples of encoding().resolution(): what a checkpoint keeps.
     [[nodiscard]] convergent_matrix<std::int64_t>& sums() noexcept { return sums_; }
     [[nodiscard]] const convergent_matrix<std::int64_t>& sums() const noexcept { return sums_; }
