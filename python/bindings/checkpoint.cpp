@@ -120,14 +120,13 @@ template <class T, class Class> void bind_add(Class& c) {
         "add", [](python_checkpoint& k, const std::string& name, array::convergent_vector<T>& a) { k.get()->add(name, a); },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
     c.def(
-        "add", [](python_checkpoint& k, const std::string& name, array::symmetric_matrix<T>& a) { k.get()->add(name, a.packed()); },
+        "add", [](python_checkpoint& k, const std::string& name, array::symmetric_matrix<T>& a) { k.get()->add(name, a); },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 
 template <class T, class Class> void bind_add_reproducible(Class& c) {
     c.def(
-        "add",
-        [](python_checkpoint& k, const std::string& name, array::reproducible_matrix<T>& a) { k.get()->add(name, a.sums()); },
+        "add", [](python_checkpoint& k, const std::string& name, array::reproducible_matrix<T>& a) { k.get()->add(name, a); },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 
