@@ -26,7 +26,8 @@ class neighbour_sync {
     /// Not collective; no signal may be under way.
     ~neighbour_sync();
 
-    /// Not blocking. Throws user_error, before any signal, for a rank that does not exist.
+    /// Not blocking, unless the bound on bytes in flight is reached: then polls. To a rank off the node that has 100 signals to receive yet, more
+    /// leave together at a later poll(). Throws user_error, before any signal, for a rank that does not exist.
     void signal(std::span<const int> ranks);
     /// Blocking, polls: returns when each of the ranks has signalled this one once more than this one has waited for it. Throws as signal().
     void wait(std::span<const int> ranks);

@@ -183,7 +183,7 @@ TEST_P(world_test, too_large_a_message_is_refused_and_leaves_no_trace) {
     // With its header: 2 GiB are one byte too many for MPI's count already.
     for (const std::size_t bytes : {(std::size_t{1} << 31) - 16, std::size_t{1} << 31, std::size_t{1} << 40}) {
         tests::expect_user_error([&] { static_cast<void>(world().prepare(0, id, bytes)); },
-                                 {"bytes of one message", std::to_string(bytes + 16), "allowed"});
+                                 {"bytes of one message", std::to_string(bytes + 16), "does not fit a 32-bit integer"});
         tests::expect_user_error([&] { static_cast<void>(world().try_prepare(0, id, bytes)); }, "bytes of one message");
     }
     EXPECT_EQ(world().statistics().peak_bytes_in_flight, 0);
