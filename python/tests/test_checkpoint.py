@@ -1,7 +1,7 @@
 """An assembly that is killed again and again, and resumed each time on another number of ranks, loses and doubles nothing.
 
-The program is tests/mpi/io/killed_assembly.cpp, from the build that `make test` makes for the C++ tests. It adds up real numbers in a
-reproducible matrix, so that the end must be the same to the last bit.
+The program is tests/mpi/io/killed_assembly.cpp, from the build that `make test` makes for the C++ tests. It adds up real
+numbers in a reproducible matrix, so that the end must be the same to the last bit.
 """
 
 from __future__ import annotations
@@ -120,6 +120,9 @@ def where(text: str) -> str:
 def killed_and_resumed(program: Path, folder: Path, kills: int, settings: dict[str, int], seed: int) -> None:
     choose = random.Random(seed)
     seconds, _ = finished(program, folder / "undisturbed", 3, settings)
+    # All kills together come before the end, and most after some progress.
+    longest_s = 0.7 * seconds / kills
+    most_saves = max(1, settings["subsets"] // settings["every"] // (kills + 1))
     killed: Counter[str] = Counter()
     victims: Counter[str] = Counter()
     rank_counts: list[int] = []
@@ -129,7 +132,7 @@ def killed_and_resumed(program: Path, folder: Path, kills: int, settings: dict[s
         ranks = choose.choice([n for n in (1, 2, 3, 4) if n != (rank_counts[-1] if rank_counts else 0)])
         with Job(program, folder / "killed", ranks, settings, environment=delivery(choose)) as job:
             rank_counts.append(ranks)
-            counted = wait_and_check(job, choose, counted)
+            counted = wait_and_check(job, choose, counted, longest_s, most_saves)
             victim = choose.choice(("all ranks", "one rank", "all ranks and mpiexec"))
             processes = list(job.rank_processes().values())
             if victim == "one rank":
@@ -175,7 +178,7 @@ def delivery(choose: random.Random) -> dict[str, str]:
     return {"CRATON_RANKS_PER_NODE": ranks_per_node} if ranks_per_node else {}
 
 
-def wait_and_check(job: Job, choose: random.Random, counted: int) -> int:
+def wait_and_check(job: Job, choose: random.Random, counted: int, longest_s: float, most_saves: int) -> int:
     """Waits for a random moment. Every attempt must begin with no less than the one before had."""
     moment = choose.choice(("launch", "assembly", "assembly", "save"))
     if moment == "launch":
@@ -183,10 +186,10 @@ def wait_and_check(job: Job, choose: random.Random, counted: int) -> int:
     else:
         deadline = time.monotonic() + 60
         word = "resumed" if moment == "assembly" else "saving"
-        seen = job.text().count(word)
-        while job.text().count(word) <= seen and job.process.poll() is None and time.monotonic() < deadline:
+        wanted = 1 if moment == "assembly" else choose.randint(1, most_saves)
+        while job.text().count(word) < wanted and job.process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.001)
-        time.sleep(choose.uniform(0.0, 0.6 if moment == "assembly" else 0.03))
+        time.sleep(choose.uniform(0.0, longest_s if moment == "assembly" else 0.03))
     for line in job.text().splitlines():
         if line.startswith("resumed with"):
             now = int(line.split()[2])
