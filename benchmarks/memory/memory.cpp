@@ -68,6 +68,7 @@ samples measure_memory_bound(MPI_Comm comm, const memory_options& options) {
         runtime::world world(comm::communicator::duplicate(comm),
                              {.ranks_per_node = options.ranks_per_node, .max_bytes_in_flight = options.max_bytes_in_flight});
         array::convergent_matrix<float> matrix(world, options.matrix_side, options.matrix_side);
+        matrix.reset(); // writes all of the storage: pages count from the first write on
         std::mt19937_64 random(static_cast<std::uint64_t>(rank));
         const auto side = options.update_side;
         const std::vector<float> block(static_cast<std::size_t>(side * side), 1.0F);
