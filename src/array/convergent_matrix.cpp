@@ -2,8 +2,8 @@
 
 #include "block_source.hpp"
 #include "scatter_kernels.hpp"
-#include "scratch_lease.hpp"
 #include "update_plan.hpp"
+#include <craton/base/scratch_lease.hpp>
 
 #include <craton/array/update_times.hpp>
 #include <craton/base/assert.hpp>
@@ -216,7 +216,7 @@ template <class T>
 template <class Fill>
 void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
                                         const trapezoid& taken, bool same_indices) {
-    const scratch_lease<update_plan> plan;
+    const base::scratch_lease<update_plan> plan;
     {
         const timed_phase timed(update_phase::binning);
         plan->make(layout_, rows, cols, taken, same_indices, line_elements<T>);

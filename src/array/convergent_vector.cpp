@@ -1,7 +1,7 @@
 #include <craton/array/convergent_vector.hpp>
 
 #include "index_bins.hpp"
-#include "scratch_lease.hpp"
+#include <craton/base/scratch_lease.hpp>
 
 #include <craton/base/error.hpp>
 #include <craton/base/narrow.hpp>
@@ -65,8 +65,8 @@ template <class T> void convergent_vector<T>::update(std::span<const T> values, 
                                          layout_.extent - 1));
         }
     }
-    const scratch_lease<std::vector<owned_indices>> lease_of_bins;
-    const scratch_lease<std::vector<T>> lease_of_part;
+    const base::scratch_lease<std::vector<owned_indices>> lease_of_bins;
+    const base::scratch_lease<std::vector<T>> lease_of_part;
     auto& bins = *lease_of_bins;
     auto& part = *lease_of_part;
     bin_by_owner(indices, {}, layout_, bins);

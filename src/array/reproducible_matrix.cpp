@@ -1,6 +1,6 @@
 #include <craton/array/reproducible_matrix.hpp>
 
-#include "scratch_lease.hpp"
+#include <craton/base/scratch_lease.hpp>
 
 #include <craton/base/error.hpp>
 
@@ -66,7 +66,7 @@ double reproducible_matrix<T>::encode(base::matrix_view<const T> block, bool one
 template <class T>
 void reproducible_matrix<T>::update(base::matrix_view<const T> block, std::span<const std::int64_t> rows,
                                     std::span<const std::int64_t> cols) {
-    const scratch_lease<std::vector<std::int64_t>> multiples;
+    const base::scratch_lease<std::vector<std::int64_t>> multiples;
     const double largest_here = encode(block, false, *multiples);
     sums_.update(column_major(*multiples, block.rows, block.cols), rows, cols);
     magnitude_.fetch_add(largest_here * multiplicity(rows) * multiplicity(cols), std::memory_order_relaxed);
@@ -76,7 +76,7 @@ template <class T>
 void reproducible_matrix<T>::update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices) {
     // Column major, as convergent_matrix reads a symmetric block.
     if (block.col_stride == 1) block = {block.data, block.cols, block.rows, block.col_stride, block.row_stride};
-    const scratch_lease<std::vector<std::int64_t>> multiples;
+    const base::scratch_lease<std::vector<std::int64_t>> multiples;
     const bool one_triangle = block.rows == block.cols && std::ranges::is_sorted(indices);
     const double largest_here = encode(block, one_triangle, *multiples);
     sums_.update_symmetric(column_major(*multiples, block.rows, block.cols), indices);

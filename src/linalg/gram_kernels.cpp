@@ -56,7 +56,8 @@ template <class T> std::vector<double> gram_of_samples(int n, int k, double tole
     const std::size_t elements = at(k) * at(k);
     constexpr double far_above_rounding = 1e-4;
     if (std::is_same_v<T, float> && tolerance < far_above_rounding) {
-        const std::vector<double> wide(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(at(n) * at(k)));
+        thread_local std::vector<double> wide; // nothing here runs handlers
+        wide.assign(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(at(n) * at(k)));
         std::vector<double> product(elements);
         upper_of_gram(k, n, wide.data(), product.data());
         return product;

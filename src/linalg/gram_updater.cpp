@@ -4,6 +4,7 @@
 #include "panel_product.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/base/scratch_lease.hpp>
 #include <craton/base/timer.hpp>
 
 #include <fmt/format.h>
@@ -86,7 +87,7 @@ double gram_cost_model::compression_saves(double n, double k, double rank) const
 template <class T> struct gram_updater<T>::stacked_panel {
     std::int64_t n = 0, k = 0;
     std::vector<T> values; ///< n x k, the columns of G contiguous (gram_kernels.hpp)
-    packed_panel<T> packed{0, 0};
+    packed_panel<T> packed;
 };
 
 template <class T>
@@ -130,8 +131,8 @@ template <class T> void check_panel(const weighted_panel<T>& p, std::size_t colu
 }
 
 // Panels one under the other, each row times the root of its weight: n x k, the columns of G contiguous.
-template <class T> std::vector<T> stack(std::span<const weighted_panel<T>> panels, std::int64_t n, std::int64_t k) {
-    std::vector<T> values(at(n * k));
+template <class T> void stack(std::span<const weighted_panel<T>> panels, std::int64_t n, std::int64_t k, std::vector<T>& values) {
+    values.resize(at(n * k));
     T* to = values.data();
     for (const auto& p : panels) {
         for (std::int64_t t = 0; t < p.panel.rows; ++t, to += n) {
@@ -144,7 +145,6 @@ template <class T> std::vector<T> stack(std::span<const weighted_panel<T>> panel
             }
         }
     }
-    return values;
 }
 
 void check_range(std::span<const std::int64_t> indices, std::int64_t extent) {
@@ -165,7 +165,10 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
         throw user_error(fmt::format("update_gram: tolerance = {}; allowed: 0 (no compression) to below 1", options.tolerance));
     }
     check_range(indices, matrix_->layout().rows.extent);
-    stacked_panel g;
+    // Megabytes that would be taken from the system and given back at every update.
+    const base::scratch_lease<stacked_panel> lease;
+    stacked_panel& g = *lease;
+    g.k = 0;
     g.n = static_cast<std::int64_t>(indices.size());
     for (const auto& p : panels) {
         check_panel(p, indices.size());
@@ -174,7 +177,7 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
     gram_report report;
     report.samples = report.rank = g.k;
     if (g.n == 0 || g.k == 0) return report;
-    g.values = stack(panels, g.n, g.k);
+    stack(panels, g.n, g.k, g.values);
     if (options.tolerance > 0 &&
         (options.always_compress || compression_pays(static_cast<double>(g.n), static_cast<double>(g.k)))) {
         report.rank = compress(g.n, g.k, options.tolerance, g.values);
@@ -183,7 +186,7 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
         g.k = report.rank;
         if (g.k == 0) return report; // a panel of zeros
     }
-    g.packed = packed_panel<T>(g.n, g.k);
+    g.packed.reshape(g.n, g.k);
     g.packed.pack(g.values.data(), g.n, 0, g.n, 0);
     add_product(g, indices, options, report);
     return report;
@@ -386,7 +389,8 @@ void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_
     check_panel(weighted_panel<T>{radial, weights}, at(n_radial));
     // radial^T W radial, small: n_radial x n_radial.
     const weighted_panel<T> only{radial, weights};
-    const auto values = stack<T>(std::span(&only, 1), n_radial, radial.rows);
+    std::vector<T> values;
+    stack<T>(std::span(&only, 1), n_radial, radial.rows, values);
     packed_panel<T> packed(n_radial, radial.rows);
     packed.pack(values.data(), n_radial, 0, n_radial, 0);
     std::vector<std::int32_t> columns(at(n_radial));
@@ -450,7 +454,8 @@ void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const 
     const weighted_panel<T> only{panel, weights};
     check_panel(only, indices.size());
     if (panel.rows == 0 || indices.empty()) return;
-    const auto values = stack<T>(std::span(&only, 1), panel.cols, panel.rows);
+    std::vector<T> values;
+    stack<T>(std::span(&only, 1), panel.cols, panel.rows, values);
     // No element of a positive semi-definite matrix is larger than its largest diagonal element.
     std::vector<double> diagonal(indices.size(), 0.0);
     for (std::size_t e = 0; e < values.size(); ++e) {

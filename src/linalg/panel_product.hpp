@@ -41,9 +41,15 @@ template <class T> class packed_panel {
         return detail::vectors_high * static_cast<std::int64_t>(detail::vector_bytes / sizeof(T));
     }
 
+    packed_panel() = default;
     /// Room for n columns of k samples; none packed yet.
-    packed_panel(std::int64_t n, std::int64_t k)
-        : k_(k), values_(static_cast<std::size_t>((n + strip_height() - 1) / strip_height() * strip_height() * k)) {}
+    packed_panel(std::int64_t n, std::int64_t k) { reshape(n, k); }
+    /// The same in the memory that is there, where it is enough. What was packed is lost.
+    void reshape(std::int64_t n, std::int64_t k) {
+        constexpr std::int64_t h = strip_height();
+        k_ = k;
+        values_.resize(static_cast<std::size_t>((n + h - 1) / h * h * k));
+    }
 
     [[nodiscard]] std::int64_t samples() const { return k_; }
     /// Packs columns first ... first + count of an array with the columns of G contiguous (leading dimension ld) as columns `to` ... of this.
@@ -73,7 +79,7 @@ template <class T> class packed_panel {
     [[nodiscard]] const T* column(std::int64_t r) const { return strip(r / strip_height()) + r % strip_height(); }
 
   private:
-    std::int64_t k_;
+    std::int64_t k_ = 0;
     std::vector<T> values_;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace craton::array {
+namespace craton::base {
 
 /// A buffer for the time of one call, from those that this thread has used before. One per thread would not do: while a call waits for room to
 /// send, its thread runs handlers, and they may make the same call.
@@ -30,4 +30,4 @@ template <class Buffer> class scratch_lease {
     std::unique_ptr<Buffer> buffer_;
 };
 
-} // namespace craton::array
+} // namespace craton::base
