@@ -189,7 +189,12 @@ class stage {
             entries.push_back(enter("direct", *members, [&](const team& t, update_list updates) {
                 return std::make_unique<convergent>(t.comm(), 0, side, std::move(updates));
             }));
+            // Two virtual nodes, however many the ranks; beside it, every rank its own.
             entries.push_back(enter("messages", *members, [&](const team& t, update_list updates) {
+                return std::make_unique<convergent>(t.comm(), (t.size() + 1) / 2, side, std::move(updates));
+            }));
+            if (members->size() <= 2) continue;
+            entries.push_back(enter("messages, a node each", *members, [&](const team& t, update_list updates) {
                 return std::make_unique<convergent>(t.comm(), 1, side, std::move(updates));
             }));
         }

@@ -50,6 +50,7 @@ def assembly(run: Run) -> Iterator[Measurement]:
     no lock (it may lose contributions where they meet): that is what ratios are of. A second line shows the loop with
     every second group of 64 columns to each thread, which is safe and quicker, but needs all updates in one memory.
 
+    Messages travel between two virtual nodes of this machine; with more than 2 ranks also between as many nodes as ranks.
     A job of more than 2 ranks measures its first 2 alone as well, so that `--ranks 4` shows what more ranks than cores cost.
     """
     for order in whole_numbers(run.options["orders"], "orders"):
