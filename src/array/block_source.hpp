@@ -2,6 +2,7 @@
 
 #include "update_plan.hpp"
 
+#include <craton/array/convergent_matrix.hpp>
 #include <craton/base/matrix_view.hpp>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ template <class T> class block_source {
     [[nodiscard]] std::int64_t widest(const target_part& part) const {
         return as_it_lies(part) ? std::numeric_limits<std::int64_t>::max() : packed_columns;
     }
+
+    static void set_destination(const T*, std::int64_t) {}
 
     /// As prepare(), for copy_column() only.
     void prepare_copy(const target_part& part, std::int64_t b, std::int64_t e) {
@@ -122,11 +125,20 @@ template <class T, class Fill> class tile_source_columns {
         if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
         tile_ = tile.data();
         if (stride_ == 0) return; // the triangle ends before these columns
+        part_ = &part;
+        first_of_tile_ = b;
+        const tile_ahead ahead{base_ == nullptr || part.places.lines.empty() ? nullptr : &fetch, this};
         fill_(std::span(part.rows->position).subspan(at(lowest_), at(stride_)),
-              std::span(part.cols->position).subspan(at(b), at(e - b)), tile.data(), stride_);
+              std::span(part.cols->position).subspan(at(b), at(e - b)), tile.data(), stride_, ahead);
     }
 
     [[nodiscard]] const T* column(std::int64_t b) const { return tile_ + (b - first_column_) * stride_ - lowest_; }
+
+    /// Storage that the tiles are merged into; null (as at first) where they are sent.
+    void set_destination(const T* base, std::int64_t leading_dimension) {
+        base_ = base;
+        lld_ = leading_dimension;
+    }
 
     [[nodiscard]] static bool can_be_added_as_it_lies(const target_part&) { return false; }
     [[nodiscard]] static const T* block_column(const target_part&, std::int64_t) { return nullptr; }
@@ -137,6 +149,24 @@ template <class T, class Fill> class tile_source_columns {
     }
 
   private:
+    // To the second-level cache: a whole tile's worth of lines is asked for before the first is needed.
+    static void fetch(const void* where, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
+        const auto& self = *static_cast<const tile_source_columns*>(where);
+        const auto& lines = self.part_->places.lines;
+        const std::int64_t first = self.lowest_ + row;
+        auto line =
+            std::partition_point(lines.begin(), lines.end(), [&](const place_line& l) { return l.first + l.count <= first; });
+        for (; line != lines.end() && line->first < first + rows; ++line) {
+            for (std::int64_t c = 0; c < cols; ++c) {
+                const auto j_local = self.part_->cols->local[static_cast<std::size_t>(self.first_of_tile_ + col + c)];
+                __builtin_prefetch(self.base_ + j_local * self.lld_ + line->local, 0, 2);
+            }
+        }
+    }
+
+    const T* base_ = nullptr;
+    std::int64_t lld_ = 0, first_of_tile_ = 0;
+    const target_part* part_ = nullptr;
     const Fill& fill_;
     const T* tile_ = nullptr;
     std::int64_t first_column_ = 0, lowest_ = 0, stride_ = 0;

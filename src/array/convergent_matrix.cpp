@@ -248,6 +248,7 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
     const std::int64_t columns = part.columns();
     const bool as_it_lies = operation_.kind() == merge_kind::add && fill.can_be_added_as_it_lies(part);
     const std::int64_t widest = as_it_lies ? columns : fill.widest(part);
+    fill.set_destination(base, lld);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
     std::int64_t ready = 0; // columns before it have been made ready
     for (std::int64_t b = 0; b < columns;) {

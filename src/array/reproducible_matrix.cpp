@@ -92,10 +92,10 @@ void reproducible_matrix<T>::update_tiles(const typename convergent_matrix<T>::t
                                      largest_magnitude, encoding_.largest()));
     }
     const auto encode_tile = [&](std::span<const std::int32_t> tile_rows, std::span<const std::int32_t> tile_cols, std::int64_t* to,
-                                 std::int64_t stride) {
+                                 std::int64_t stride, const tile_ahead& ahead) {
         thread_local std::vector<T> tile;
         tile.resize(tile_rows.size() * tile_cols.size());
-        fill(tile_rows, tile_cols, tile.data(), static_cast<std::int64_t>(tile_rows.size()));
+        fill(tile_rows, tile_cols, tile.data(), static_cast<std::int64_t>(tile_rows.size()), ahead);
         const T* from = tile.data();
         for (std::size_t b = 0; b < tile_cols.size(); ++b, to += stride) {
             for (std::size_t a = 0; a < tile_rows.size(); ++a) to[a] = encoding_.encode(static_cast<double>(*from++));

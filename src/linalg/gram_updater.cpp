@@ -261,15 +261,16 @@ template <class T> class tile_products {
                   std::span<const std::int32_t> cols_through, std::int64_t most_rows)
         : left_(left), right_(right), rows_through_(rows_through), cols_through_(cols_through), most_rows_(most_rows) {}
 
-    void operator()(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+    void operator()(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
+                    const array::tile_ahead& ahead) {
         columns_.resize(cols.size());
         std::ranges::transform(cols, columns_.begin(), [&](std::int32_t p) { return through(cols_through_, p); });
         const auto count = static_cast<std::int64_t>(rows.size());
         if (side_by_side(rows)) {
-            multiply_tile<T>(left_, through(rows_through_, rows.front()), count, right_, columns_, to, stride);
+            multiply_tile<T>(left_, through(rows_through_, rows.front()), count, right_, columns_, to, stride, ahead);
         } else {
             const std::int64_t first = gather(rows);
-            multiply_tile<T>(*gathered_, first, count, right_, columns_, to, stride);
+            multiply_tile<T>(*gathered_, first, count, right_, columns_, to, stride, ahead);
         }
     }
 
@@ -398,7 +399,8 @@ void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_
     std::vector<T> product(at(n_radial * n_radial));
     multiply_tile<T>(packed, 0, n_radial, packed, columns, product.data(), n_radial);
 
-    const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+    const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
+                          const array::tile_ahead&) {
         for (std::size_t b = 0; b < cols.size(); ++b, to += stride) {
             const T* const column = product.data() + cols[b] % n_radial * n_radial;
             const T factor = lateral[at(cols[b] / n_radial)];

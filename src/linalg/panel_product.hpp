@@ -118,9 +118,10 @@ void multiply_strip(const T* strip, const std::array<const T*, columns_wide>& co
 
 /// to[a + b * stride] = column(first + a) . column(cols[b]) for a < count: `left` and `right` have the same samples.
 /// 2 k flops per element; a strip of `left` and all of the tile's columns stay in the first-level cache.
-template <class T>
+/// `ahead(row, rows, col, cols)` is called before each small rectangle of the tile is computed.
+template <class T, class Ahead>
 void multiply_tile(const packed_panel<T>& left, std::int64_t first, std::int64_t count, const packed_panel<T>& right,
-                   std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+                   std::span<const std::int32_t> cols, T* to, std::int64_t stride, const Ahead& ahead) {
     constexpr std::int64_t h = packed_panel<T>::strip_height();
     constexpr auto wide = static_cast<std::size_t>(detail::columns_wide);
     alignas(64) std::array<std::array<T, static_cast<std::size_t>(h)>, detail::columns_wide> apart;
@@ -130,6 +131,8 @@ void multiply_tile(const packed_panel<T>& left, std::int64_t first, std::int64_t
         const std::int64_t begin = std::max(first, s * h);
         const std::int64_t end = std::min(first + count, (s + 1) * h);
         for (std::size_t b = 0; b < cols.size(); b += wide) {
+            ahead(begin - first, end - begin, static_cast<std::int64_t>(b),
+                  static_cast<std::int64_t>(std::min(wide, cols.size() - b)));
             // At the edges of the tile the product is made apart, and what belongs to the tile is copied.
             const bool whole = end - begin == h && b + wide <= cols.size();
             for (std::size_t c = 0; c < wide; ++c) {
@@ -143,6 +146,12 @@ void multiply_tile(const packed_panel<T>& left, std::int64_t first, std::int64_t
             }
         }
     }
+}
+
+template <class T>
+void multiply_tile(const packed_panel<T>& left, std::int64_t first, std::int64_t count, const packed_panel<T>& right,
+                   std::span<const std::int32_t> cols, T* to, std::int64_t stride) {
+    multiply_tile(left, first, count, right, cols, to, stride, [](std::int64_t, std::int64_t, std::int64_t, std::int64_t) {});
 }
 
 /// The twin it is tested against.

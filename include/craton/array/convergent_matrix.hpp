@@ -16,6 +16,17 @@
 
 namespace craton::array {
 
+/// Where the rectangle of a tile that is computed next will be merged: asking for its cache lines then lets memory work while the product is
+/// computed. Calling it is optional; it does nothing where the tile will be sent.
+struct tile_ahead {
+    void (*fetch)(const void* where, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) = nullptr;
+    const void* where = nullptr;
+    /// Rows and columns are counted within the tile.
+    void operator()(std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) const {
+        if (fetch != nullptr) fetch(where, row, rows, col, cols);
+    }
+};
+
 struct target_part;
 class update_plan;
 
@@ -63,8 +74,8 @@ template <class T> class convergent_matrix {
 
     /// Where elements of a block come from that is never formed as a whole: fill(rows, cols, to, stride) writes element
     /// (rows[a], cols[b]), positions in the index lists, to to[a + b * stride].
-    using tile_source =
-        std::function<void(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride)>;
+    using tile_source = std::function<void(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to,
+                                           std::int64_t stride, const tile_ahead& ahead)>;
     /// As update_trapezoid() with rows and columns from a source that is asked for one tile after the other, so that a product is
     /// merged where it lies in the cache. The lists must be the same when `taken` is a triangle of a symmetric update.
     void update_tiles(const tile_source& fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,

@@ -154,7 +154,8 @@ TEST_P(merges_test, tiles_are_asked_for_instead_of_a_block) {
     convergent_matrix<float> matrix(world(), extent, extent, 7, 7);
     const auto u = make_update<float>(3, 1);
     const convergent_matrix<float>::tile_source fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols,
-                                                           float* to, std::int64_t stride) {
+                                                           float* to, std::int64_t stride, const array::tile_ahead& ahead) {
+        ahead(0, static_cast<std::int64_t>(rows.size()), 0, static_cast<std::int64_t>(cols.size())); // may be called or not
         for (std::size_t b = 0; b < cols.size(); ++b) {
             for (std::size_t a = 0; a < rows.size(); ++a) {
                 to[a + b * static_cast<std::size_t>(stride)] =
