@@ -24,7 +24,9 @@ N, n, LAYERS = 1024, 128, 16
 def bench(*arguments: object, timeout: int = 240) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "craton.cli", "bench", *map(str, arguments)]
     # MPI started in this very process, by another test, must not look as if mpiexec had started the command.
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_COMM", "OMPI_UNIVERSE", "PMI"))}
+    kept = {
+        key: value for key, value in os.environ.items() if not key.startswith(("OMPI_COMM", "OMPI_UNIVERSE", "PMI"))
+    }
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=kept, check=False)
 
 
