@@ -39,7 +39,8 @@ struct gram_report {
     std::int64_t targets_at_origin = 0, targets_at_owner = 0;
 };
 
-/// Seconds that the ways of one update are expected to take. The machine's rates are measured once, when first needed.
+/// Seconds that the ways of one update are expected to take. The rate of multiplying is measured once, when first needed; the other two are
+/// assumed until you set them.
 struct gram_cost_model {
     double multiply_flops_per_s = 0; ///< by one call of BLAS as these updates make it
     double merge_elements_per_s = 500e6;
