@@ -1,4 +1,5 @@
 #include <craton/array/convergent_vector.hpp>
+#include <craton/array/merge.hpp>
 
 #include "index_bins.hpp"
 #include <craton/base/scratch_lease.hpp>
@@ -51,7 +52,7 @@ void convergent_vector<T>::add(int target, std::span<const std::int32_t> places,
     auto* lock = runtime::global_ptr<runtime::stripe_lock>{&memory_, target, 0}.local();
     T* const to = runtime::global_ptr<T>{&memory_, target, storage_offset_bytes}.local();
     const std::lock_guard guard(*lock);
-    for (std::size_t a = 0; a < places.size(); ++a) to[places[a]] += values[a];
+    for (std::size_t a = 0; a < places.size(); ++a) add_to(to[places[a]], values[a]);
 }
 
 template <class T> void convergent_vector<T>::update(std::span<const T> values, std::span<const std::int64_t> indices) {

@@ -78,10 +78,10 @@ template <class T> void add_line(T* dst, const T* src, line_part part) {
     const std::uint32_t lowest = part.taken & (~part.taken + 1);
     if (((part.taken + lowest) & part.taken) == 0) {
         T* const to = dst + std::countr_zero(part.taken);
-        for (std::int32_t a = 0; a < part.count; ++a) to[a] += src[a];
+        for (std::int32_t a = 0; a < part.count; ++a) add_to(to[a], src[a]);
         return;
     }
-    for (std::uint32_t left = part.taken; left != 0; left &= left - 1) dst[std::countr_zero(left)] += *src++;
+    for (std::uint32_t left = part.taken; left != 0; left &= left - 1) add_to(dst[std::countr_zero(left)], *src++);
 }
 
 } // namespace detail
@@ -97,7 +97,7 @@ template <class T> inline constexpr std::int32_t line_elements = static_cast<std
 
 /// The twin that the other is tested against. Places may repeat.
 template <class T> void scatter_add_reference(T* dst, const T* src, const std::int32_t* local, std::int64_t count) {
-    for (std::int64_t a = 0; a < count; ++a) dst[local[a]] += src[a];
+    for (std::int64_t a = 0; a < count; ++a) add_to(dst[local[a]], src[a]);
 }
 
 /// Where a column of an update lies: element a of the list at src[a], or at src[position of a] in the caller's block.

@@ -11,6 +11,16 @@ namespace craton::array {
 
 enum class merge_kind : std::uint8_t { add, minimum, maximum, custom };
 
+/// into += arriving. Whole numbers are added modulo 2^64 (a sum that leaves their range and comes back is right, as fixed_point needs it).
+template <class T> void add_to(T& into, const T& arriving) {
+    if constexpr (std::is_integral_v<T>) {
+        using bits = std::make_unsigned_t<T>;
+        into = static_cast<T>(static_cast<bits>(into) + static_cast<bits>(arriving));
+    } else {
+        into += arriving;
+    }
+}
+
 /// How an arriving element joins the one that is there. The operation must be associative and commutative: updates are merged in any
 /// order (French et al. 2015, III-A). The identity is what every element starts as and what reset() makes it again: merging a value
 /// into the identity gives the value.
