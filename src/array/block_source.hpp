@@ -1,5 +1,6 @@
 #pragma once
 
+#include "scatter_kernels.hpp"
 #include "update_plan.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
@@ -76,6 +77,8 @@ template <class T> class block_source {
         const auto last = part.last[static_cast<std::size_t>(b)];
         if (base_ != nullptr || block_.row_stride != 1) return std::copy(column(b) + first, column(b) + last, to);
         const T* const from = block_column(part, b);
+        if (can_be_added_as_it_lies(part) && part.places.many_per_line())
+            return copy_lines(to, from, part.places.lines, first, last);
         const std::int32_t* const position = part.rows->position.data();
         for (std::int32_t a = first; a < last; ++a) *to++ = from[position[a]];
         return to;

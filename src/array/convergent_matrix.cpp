@@ -18,6 +18,7 @@
 #include <limits>
 #include <mutex>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace craton::array {
@@ -115,9 +116,13 @@ template <class T> convergent_matrix<T>::~convergent_matrix() {
     world_->unregister_handler(read_handler_);
 }
 
+template <class T> std::int64_t convergent_matrix<T>::stripe_number(std::int64_t j_local) const {
+    return j_local / layout_.cols.block % stripes;
+}
+
 template <class T> runtime::stripe_lock& convergent_matrix<T>::stripe(int rank, std::int64_t j_local) const {
     auto* locks = reinterpret_cast<runtime::stripe_lock*>(memory_.base(rank)); // NOLINT: zeroed memory is unlocked locks
-    return locks[(j_local / layout_.cols.block) % stripes];
+    return locks[stripe_number(j_local)];
 }
 
 template <class T> T* convergent_matrix<T>::storage(int rank) const {
@@ -222,15 +227,33 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
         plan->make(layout_, rows, cols, taken, same_indices, line_elements<T>);
     }
     require_sendable(*plan);
-    for (const int target : plan->targets()) {
-        const target_part part = plan->part(target);
-        if (T* const base = storage(target); base != nullptr) {
-            apply_here(part, base, fill);
-            world_->count_direct_update();
-        } else {
-            send_columns(part, fill);
+    const auto can_be_added = [&](const target_part& part) {
+        return operation_.kind() == merge_kind::add && storage(part.target) != nullptr && fill.can_be_added_as_it_lies(part);
+    };
+    std::vector<target_part> parts, side_by_side; // of one process column
+    std::vector<postponed_columns> postponed;
+    for (auto targets = plan->targets(); !targets.empty(); targets = targets.subspan(parts.size())) {
+        parts.clear();
+        for (const int target : targets) {
+            if (layout_.process_col(target) != layout_.process_col(targets.front())) break;
+            parts.push_back(plan->part(target));
         }
+        side_by_side.clear();
+        for (const auto& part : parts) {
+            if (storage(part.target) == nullptr) {
+                send_columns(part, fill);
+                continue;
+            }
+            if (can_be_added(part)) {
+                side_by_side.push_back(part);
+            } else {
+                apply_here(part, fill);
+            }
+            world_->count_direct_update();
+        }
+        if (!side_by_side.empty()) add_here(side_by_side, fill, {0, side_by_side.front().columns()}, postponed);
     }
+    add_postponed(*plan, fill, postponed);
 }
 
 // A column is the least that a message carries. Refused before anything is applied.
@@ -242,19 +265,76 @@ template <class T> void convergent_matrix<T>::require_sendable(const update_plan
         fmt::format("update: {} rows for one rank; allowed: {} at a time for ranks on other nodes", plan.most_rows(), most_rows));
 }
 
-// Direct: the target's memory is mapped here; merge in place, one stripe of columns at a time.
-template <class T> template <class Fill> void convergent_matrix<T>::apply_here(const target_part& part, T* base, Fill fill) {
+// Direct: the target's memory is mapped here. A sum whose columns can be added as they lie needs nothing made ready. So a stripe of columns goes
+// to all the process rows in turn: each takes some of the cache lines of the block that the first one brought in. And a stripe that another
+// rank holds is left for later: its holder may have lost the processor, and the next stripes are free.
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::add_here(std::span<const target_part> parts, const Fill& fill, column_range columns,
+                                    std::vector<postponed_columns>& postponed) {
+    const auto& cols = *parts.front().cols;
+    const auto stripe_of = [&](std::int64_t b) { return stripe_number(cols.local[at(b)]); };
+    for (std::int64_t b = columns.begin; b < columns.end;) {
+        const std::int64_t begin = b;
+        while (b < columns.end && stripe_of(b) == stripe_of(begin)) ++b;
+        for (const auto& part : parts) {
+            auto& lock = stripe(part.target, cols.local[at(begin)]);
+            if (!lock.try_lock()) {
+                postponed.push_back({part.target, {begin, b}});
+                continue;
+            }
+            const std::lock_guard guard(lock, std::adopt_lock);
+            add_columns(part, fill, {begin, b});
+        }
+    }
+}
+
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::add_columns(const target_part& part, const Fill& fill, column_range columns) {
+    const timed_phase timed(update_phase::copying);
+    const std::int64_t lld = layout_.leading_dimension(part.target);
+    T* const base = storage(part.target);
+    const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
+    for (std::int64_t b = columns.begin; b < columns.end; ++b) {
+        const std::int64_t after = std::min(b + 1, part.columns() - 1);
+        add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)], part.last[at(b)],
+                               next_column<T>{storage_column(after), fill.block_column(part, after)});
+    }
+}
+
+// What was left for later, until nothing is left.
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::add_postponed(update_plan& plan, const Fill& fill, std::vector<postponed_columns>& left) {
+    std::vector<postponed_columns> still_left;
+    while (!left.empty()) {
+        still_left.clear();
+        for (const auto& [target, columns] : left) {
+            const target_part part = plan.part(target);
+            add_here(std::span(&part, 1), fill, columns, still_left);
+        }
+        if (still_left.size() == left.size()) {
+            const timed_phase timed(update_phase::waiting);
+            std::this_thread::yield();
+        }
+        std::swap(left, still_left);
+    }
+}
+
+// Anything else is merged in place one stripe of columns at a time, in order.
+template <class T> template <class Fill> void convergent_matrix<T>::apply_here(const target_part& part, Fill fill) {
+    T* const base = storage(part.target);
     const std::int64_t lld = layout_.leading_dimension(part.target);
     const std::int64_t columns = part.columns();
-    const bool as_it_lies = operation_.kind() == merge_kind::add && fill.can_be_added_as_it_lies(part);
-    const std::int64_t widest = as_it_lies ? columns : fill.widest(part);
+    const std::int64_t widest = fill.widest(part);
     fill.set_destination(base, lld);
     const auto storage_column = [&](std::int64_t b) { return base + part.cols->local[at(b)] * lld; };
     std::int64_t ready = 0; // columns before it have been made ready
     for (std::int64_t b = 0; b < columns;) {
         if (b == ready) {
             ready = b + std::min(widest, columns - b);
-            if (!as_it_lies) fill.prepare(part, b, ready);
+            fill.prepare(part, b, ready);
         }
         auto& lock = stripe(part.target, part.cols->local[at(b)]);
         {
@@ -265,11 +345,6 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
         const timed_phase timed(update_phase::copying);
         for (; b < ready && &stripe(part.target, part.cols->local[at(b)]) == &lock; ++b) {
             const std::int64_t after = std::min(b + 1, columns - 1);
-            if (as_it_lies) {
-                add_column_by_position(storage_column(b), fill.block_column(part, b), part.places, part.first[at(b)],
-                                       part.last[at(b)], next_column<T>{storage_column(after), fill.block_column(part, after)});
-                continue;
-            }
             merge_column(operation_, storage_column(b), fill.column(b), part.places, part.first[at(b)], part.last[at(b)],
                          next_column<T>{storage_column(after), fill.column(std::min(after, ready - 1))});
         }

@@ -84,6 +84,22 @@ template <class T> void add_line(T* dst, const T* src, line_part part) {
     for (std::uint32_t left = part.taken; left != 0; left &= left - 1) add_to(dst[std::countr_zero(left)], *src++);
 }
 
+// The first `count` elements, at most a line of them.
+template <class T> T* copy_line(T* to, const T* from, std::int32_t count) {
+#ifdef __AVX512F__
+    if constexpr (sizeof(T) == 4) {
+        const auto packed = static_cast<__mmask16>((1U << count) - 1);
+        _mm512_mask_storeu_ps(to, packed, _mm512_maskz_loadu_ps(packed, from));
+        return to + count;
+    } else if constexpr (sizeof(T) == 8) {
+        const auto packed = static_cast<__mmask8>((1U << count) - 1);
+        _mm512_mask_storeu_pd(to, packed, _mm512_maskz_loadu_pd(packed, from));
+        return to + count;
+    }
+#endif
+    return std::copy_n(from, count, to);
+}
+
 } // namespace detail
 
 /// What is merged after a column: the column of storage, and what would be place 0 of the list in its source.
@@ -103,24 +119,47 @@ template <class T> void scatter_add_reference(T* dst, const T* src, const std::i
 /// Where a column of an update lies: element a of the list at src[a], or at src[position of a] in the caller's block.
 enum class source_order : bool { by_number, by_position };
 
+namespace detail {
+
+// Calls what(line, elements taken, where they stand in the source) for the lines, or parts of them, of places first ... last - 1.
+template <source_order order, class What>
+void for_each_line(std::span<const place_line> lines, std::int64_t first, std::int64_t last, const What& what) {
+    auto line = lines.begin();
+    if (first > 0) {
+        line = std::partition_point(line, lines.end(), [&](const place_line& l) { return l.first + l.count <= first; });
+    }
+    for (; line != lines.end() && line->first < last; ++line) {
+        std::int64_t from = order == source_order::by_number ? line->first : line->position;
+        line_part part{line->taken, line->count};
+        if (line->first + part.count > last) part = keep_lowest(part, last - line->first);
+        if (line->first < first) {
+            part = drop_lowest(part, first - line->first);
+            from += first - line->first;
+        }
+        what(*line, part, from);
+    }
+}
+
+} // namespace detail
+
 /// Adds to places first ... last - 1 of an ascending list of distinct ones, cut into lines of line_elements<T>.
 template <source_order order, class T>
 void scatter_add_lines(T* dst, const T* src, std::span<const place_line> lines, std::int64_t first, std::int64_t last,
                        const next_column<T>& next) {
-    const auto begin =
-        std::partition_point(lines.begin(), lines.end(), [&](const place_line& line) { return line.first + line.count <= first; });
-    for (auto line = begin; line != lines.end() && line->first < last; ++line) {
-        std::int64_t from = order == source_order::by_number ? line->first : line->position;
-        __builtin_prefetch(next.dst + line->local, 0, 3);
+    detail::for_each_line<order>(lines, first, last, [&](const place_line& line, detail::line_part part, std::int64_t from) {
+        __builtin_prefetch(next.dst + line.local, 0, 3);
         __builtin_prefetch(next.src + from, 0, 3);
-        detail::line_part part{line->taken, line->count};
-        if (line->first + part.count > last) part = detail::keep_lowest(part, last - line->first);
-        if (line->first < first) {
-            part = detail::drop_lowest(part, first - line->first);
-            from += first - line->first;
-        }
-        detail::add_line(dst + line->local, src + from, part);
-    }
+        detail::add_line(dst + line.local, src + from, part);
+    });
+}
+
+/// Copies the source of the same places, found by position, to `to`; returns where they end.
+template <class T> T* copy_lines(T* to, const T* block, std::span<const place_line> lines, std::int64_t first, std::int64_t last) {
+    detail::for_each_line<source_order::by_position>(lines, first, last,
+                                                     [&](const place_line&, detail::line_part part, std::int64_t from) {
+                                                         to = detail::copy_line(to, block + from, part.count);
+                                                     });
+    return to;
 }
 
 /// Places of one target's rows, and what is known about them.
@@ -129,6 +168,9 @@ struct scatter_places {
     std::span<const place_line> lines; ///< of distinct places only
     bool distinct = true;
     bool lines_side_by_side = true; ///< within every line the caller's positions count up by one
+
+    /// Enough that to copy line by line is quicker than one by one.
+    [[nodiscard]] bool many_per_line() const { return 4 * lines.size() <= local.size(); }
 };
 
 /// As merge_column(), for sums into distinct places with lines, from the caller's block as it lies: place a at block[position of a].

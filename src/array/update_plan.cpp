@@ -1,6 +1,8 @@
 #include "update_plan.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 
 namespace craton::array {
 
@@ -25,22 +27,27 @@ void update_plan::make(const block_cyclic& layout, std::span<const std::int64_t>
         if (!row_bins_[p].distinct) continue;
         lines_side_by_side_[p] = find_lines(row_bins_[p].local, row_bins_[p].position, line_elements, row_lines_[p]) ? 1 : 0;
     }
+    rows_taken_.resize(row_bins_.size());
+    process_cols_.resize(col_bins_.size());
+    std::iota(process_cols_.begin(), process_cols_.end(), std::size_t{0});
+    std::shuffle(process_cols_.begin(), process_cols_.end(), random_);
     targets_.clear();
-    for (std::size_t p = 0; p < row_bins_.size(); ++p) {
-        if (row_bins_[p].size() == 0) continue;
-        for (std::size_t q = 0; q < col_bins_.size(); ++q) {
-            if (col_bins_[q].size() == 0) continue;
+    for (const std::size_t q : process_cols_) {
+        if (col_bins_[q].size() == 0) continue;
+        const auto first_of_column = std::ssize(targets_);
+        for (std::size_t p = 0; p < row_bins_.size(); ++p) {
+            if (row_bins_[p].size() == 0) continue;
             targets_.push_back(layout.rank_of(static_cast<std::int64_t>(p), static_cast<std::int64_t>(q)));
         }
+        std::shuffle(targets_.begin() + first_of_column, targets_.end(), random_);
     }
-    std::shuffle(targets_.begin(), targets_.end(), random_);
 }
 
 // Both lists ascend, so the bounds do too: one pass over rows and columns together.
-void update_plan::count_rows_taken(const owned_indices& rows, const owned_indices& cols) {
+void update_plan::count_rows_taken(const owned_indices& rows, const owned_indices& cols, rows_taken& counted) const {
     const auto all = static_cast<std::int32_t>(rows.size());
-    first_.assign(cols.size(), 0);
-    last_.assign(cols.size(), all);
+    counted.first.assign(cols.size(), 0);
+    counted.last.assign(cols.size(), all);
     if (taken_.which == trapezoid::side::all) return;
     const bool upper = taken_.which == trapezoid::side::upper;
     std::int32_t bound = 0;
@@ -52,7 +59,7 @@ void update_plan::count_rows_taken(const owned_indices& rows, const owned_indice
             if (upper ? i > edge : i >= edge) break;
             ++bound;
         }
-        (upper ? last_ : first_)[b] = bound;
+        (upper ? counted.last : counted.first)[b] = bound;
     }
 }
 
@@ -65,9 +72,9 @@ std::size_t update_plan::most_rows() const {
 target_part update_plan::part(int target) {
     const auto p = static_cast<std::size_t>(layout_.process_row(target));
     const auto q = static_cast<std::size_t>(layout_.process_col(target));
-    count_rows_taken(row_bins_[p], col_bins_[q]);
+    count_rows_taken(row_bins_[p], col_bins_[q], rows_taken_[p]);
     const scatter_places places{row_bins_[p].local, row_lines_[p], row_bins_[p].distinct, lines_side_by_side_[p] != 0};
-    return {target, &row_bins_[p], &col_bins_[q], places, first_, last_};
+    return {target, &row_bins_[p], &col_bins_[q], places, rows_taken_[p].first, rows_taken_[p].last};
 }
 
 } // namespace craton::array

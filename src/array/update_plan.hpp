@@ -34,16 +34,20 @@ class update_plan {
     void make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
               const trapezoid& taken, bool same_indices, std::int32_t line_elements);
 
-    /// The targets that get anything, in random order: ranks that update at the same pace must not all meet at the same target
-    /// (French et al. 2015, III-C2).
+    /// The targets that get anything. Those of one process column, which get the same columns of the block, stand side by side; otherwise
+    /// in random order: ranks that update at the same pace must not all meet at the same target (French et al. 2015, III-C2).
     [[nodiscard]] std::span<const int> targets() const { return targets_; }
     /// Rows of the target that has most.
     [[nodiscard]] std::size_t most_rows() const;
-    /// Valid until the next call.
+    /// Valid until a part of another process column is asked for.
     [[nodiscard]] target_part part(int target);
 
   private:
-    void count_rows_taken(const owned_indices& rows, const owned_indices& cols);
+    // Per column of a target: which rows are taken, as numbers in the target's row list.
+    struct rows_taken {
+        std::vector<std::int32_t> first, last;
+    };
+    void count_rows_taken(const owned_indices& rows, const owned_indices& cols, rows_taken& counted) const;
 
     block_cyclic layout_;
     std::span<const std::int64_t> row_indices_, col_indices_;
@@ -52,8 +56,9 @@ class update_plan {
     std::vector<owned_indices> row_bins_, col_bins_;
     std::vector<std::vector<place_line>> row_lines_;
     std::vector<char> lines_side_by_side_;
-    std::vector<std::int32_t> first_, last_;
+    std::vector<rows_taken> rows_taken_; // by process row
     std::vector<int> targets_;
+    std::vector<std::size_t> process_cols_;
     std::minstd_rand random_{std::random_device{}()};
 };
 

@@ -116,7 +116,20 @@ template <class T> class convergent_matrix {
     void deliver_from(Fill fill, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols, const trapezoid& taken,
                       bool same_indices);
     void require_sendable(const update_plan& plan) const;
-    template <class Fill> void apply_here(const target_part& part, T* base, Fill fill);
+    // Columns of a target's part of an update, by their numbers in its list.
+    struct column_range {
+        std::int64_t begin, end;
+    };
+    struct postponed_columns {
+        int target;
+        column_range columns;
+    };
+    template <class Fill>
+    void add_here(std::span<const target_part> parts, const Fill& fill, column_range columns,
+                  std::vector<postponed_columns>& postponed);
+    template <class Fill> void add_columns(const target_part& part, const Fill& fill, column_range columns);
+    template <class Fill> void add_postponed(update_plan& plan, const Fill& fill, std::vector<postponed_columns>& left);
+    template <class Fill> void apply_here(const target_part& part, Fill fill);
     template <class Fill> void send_columns(const target_part& part, Fill fill);
     void apply_message(const runtime::incoming_message& message);
     void answer_read(const runtime::incoming_message& message) const;
@@ -124,6 +137,7 @@ template <class T> class convergent_matrix {
                                      std::span<const std::int32_t> local_cols) const;
     void check_indices(std::span<const std::int64_t> indices, std::int64_t extent, const char* call, const char* name) const;
     void require_square(const char* call) const;
+    [[nodiscard]] std::int64_t stripe_number(std::int64_t j_local) const;
     [[nodiscard]] runtime::stripe_lock& stripe(int rank, std::int64_t j_local) const;
     [[nodiscard]] T* storage(int rank) const;
 

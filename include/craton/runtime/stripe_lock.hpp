@@ -19,6 +19,10 @@ class stripe_lock {
             }
         }
     }
+    /// False when another holds it.
+    [[nodiscard]] bool try_lock() noexcept {
+        return word_.load(std::memory_order_relaxed) == 0 && word_.exchange(1, std::memory_order_acquire) == 0;
+    }
     void unlock() noexcept { word_.store(0, std::memory_order_release); }
 
   private:
