@@ -1,6 +1,7 @@
 #include "gram.hpp"
 
 #include "assembly/team.hpp"
+#include "linalg/lapack.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/base/error.hpp>
@@ -19,10 +20,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-extern "C" void sgemm_(const char* transpose_a, const char* transpose_b, const int* m, const int* n, const int* k,
-                       const float* alpha, const float* a, const int* lda, const float* b, const int* ldb, const float* beta,
-                       float* c, const int* ldc);
 
 namespace craton::bench {
 

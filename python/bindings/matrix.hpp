@@ -1,8 +1,6 @@
 #pragma once
 
-#include "blocks.hpp"
-#include "gil.hpp"
-#include "index_array.hpp"
+#include "methods.hpp"
 #include "python_merge.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
@@ -73,11 +71,6 @@ using block_sizes = std::variant<std::int64_t, std::pair<std::int64_t, std::int6
     return std::get<1>(block);
 }
 
-/// The Python object of a World that lives already.
-[[nodiscard]] inline nanobind::object world_object(runtime::world& ranks) {
-    return nanobind::cast(&ranks, nanobind::rv_policy::reference);
-}
-
 [[nodiscard]] inline std::vector<std::int64_t> global_indices(const array::cyclic_dimension& d, std::int64_t process) {
     std::vector<std::int64_t> indices(static_cast<std::size_t>(d.local_extent(process)));
     for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = d.global(process, static_cast<std::int64_t>(i));
@@ -103,14 +96,13 @@ template <class T> [[nodiscard]] nanobind::object local_view(nanobind::handle ow
 
 using hint_map = std::map<std::string, std::string>;
 
-template <class T, class Class> void bind_matrix_shape(Class& c) {
+template <class T> void bind_matrix_shape(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
-    c.def_prop_ro("world", [](const matrix& a) { return world_object(a.ranks()); })
-        .def_prop_ro("shape", [](const matrix& a) { return std::pair(a.layout().rows.extent, a.layout().cols.extent); })
-        .def_prop_ro("block", [](const matrix& a) { return std::pair(a.layout().rows.block, a.layout().cols.block); })
+    bind_world(c);
+    bind_shape_and_layout(c);
+    bind_dtype<T>(c);
+    c.def_prop_ro("block", [](const matrix& a) { return std::pair(a.layout().rows.block, a.layout().cols.block); })
         .def_prop_ro("grid", [](const matrix& a) { return std::pair(a.layout().rows.processes, a.layout().cols.processes); })
-        .def_prop_ro("layout", [](const matrix& a) { return a.layout(); })
-        .def_prop_ro("dtype", [](const matrix&) { return numpy_dtype(dtype_name<T>()); })
         .def_prop_ro(
             "local", [](nanobind::handle self) { return local_view<T>(self); },
             "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
@@ -124,9 +116,12 @@ template <class T, class Class> void bind_matrix_shape(Class& c) {
             nanobind::rv_policy::move);
 }
 
-template <class T, class Class> void bind_matrix_updates(Class& c) {
+template <class T> void bind_matrix_updates(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
+    bind_update_symmetric<T>(c, "Merges a symmetric block into the upper triangle (elements i <= j). Any thread.");
+    bind_commit_and_reset(c, "Collective: all elements become the identity.");
+    bind_scale<T>(c);
     c.def(
          "update",
          [](matrix& a, const nb::object& block, const nb::object& rows, const nb::object& cols) {
@@ -136,22 +131,9 @@ template <class T, class Class> void bind_matrix_updates(Class& c) {
                  const nb::gil_scoped_release release;
                  return a.update(value, row, col);
              }
-             const block_input<T> elements(block, "update: block");
-             const index_array row_indices(rows, "update: rows");
-             const index_array col_indices(cols, "update: cols");
-             const nb::gil_scoped_release release;
-             a.update(elements.view(), row_indices.span(), col_indices.span());
+             update_block<T>(a, block, rows, cols);
          },
          nb::arg("block"), nb::arg("rows"), nb::arg("cols"), "Merges block[a, b] into element (rows[a], cols[b]). Any thread.")
-        .def(
-            "update_symmetric",
-            [](matrix& a, const nb::object& block, const nb::object& indices) {
-                const block_input<T> elements(block, "update_symmetric: block");
-                const index_array both(indices, "update_symmetric: indices");
-                const nb::gil_scoped_release release;
-                a.update_symmetric(elements.view(), both.span());
-            },
-            nb::arg("block"), nb::arg("indices"), "Merges a symmetric block into the upper triangle (elements i <= j). Any thread.")
         .def(
             "update_trapezoid",
             [](matrix& a, const nb::object& block, const nb::object& rows, const nb::object& cols, const std::string& side,
@@ -165,39 +147,22 @@ template <class T, class Class> void bind_matrix_updates(Class& c) {
             },
             nb::arg("block"), nb::arg("rows"), nb::arg("cols"), nb::arg("side") = "upper", nb::arg("offset") = 0,
             "As update, but takes only elements with i <= j + offset (upper) or i >= j + offset (lower).")
-        .def("commit", &matrix::commit, nb::call_guard<nb::gil_scoped_release>(), "Collective: all earlier updates are applied.")
-        .def("reset", &matrix::reset, nb::call_guard<nb::gil_scoped_release>(), "Collective: all elements become the identity.")
-        .def(
-            "scale",
-            [](matrix& a, const nb::object& factor) {
-                const T value = number<T>(factor, "scale: factor");
-                without_gil([&] { a.scale(value); });
-            },
-            nb::arg("factor"), "Collective: commits, then multiplies every element.")
         .def("fill_lower", &matrix::fill_lower, nb::call_guard<nb::gil_scoped_release>(),
              "Collective: commits, then makes the lower triangle the mirror image of the upper one.");
 }
 
-template <class T, class Class> void bind_matrix_reads(Class& c) {
+template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
-    c.def("read", &matrix::read, nb::arg("row"), nb::arg("col"), nb::call_guard<nb::gil_scoped_release>(), "One element.")
-        .def(
-            "read_slice",
-            [](const matrix& a, const nb::object& rows, const nb::object& cols) {
-                const index_array row_indices(rows, "read_slice: rows");
-                const index_array col_indices(cols, "read_slice: cols");
-                auto values = without_gil([&] { return a.read_slice(row_indices.span(), col_indices.span()); });
-                return to_numpy(std::move(values), {row_indices.size(), col_indices.size()});
-            },
-            nb::arg("rows"), nb::arg("cols"), "The block at (rows, cols), shape (len(rows), len(cols)).")
-        .def(
-            "read_block",
-            [](const matrix& a, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) {
-                auto values = without_gil([&] { return a.read_block(row, col, rows, cols); });
-                return to_numpy(std::move(values), {static_cast<std::size_t>(rows), static_cast<std::size_t>(cols)});
-            },
-            nb::arg("row"), nb::arg("col"), nb::arg("rows"), nb::arg("cols"), "The rectangle that begins at (row, col).")
+    bind_read(c, "One element.");
+    bind_read_slice(c, "The block at (rows, cols), shape (len(rows), len(cols)).");
+    c.def(
+         "read_block",
+         [](const matrix& a, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) {
+             auto values = without_gil([&] { return a.read_block(row, col, rows, cols); });
+             return to_numpy(std::move(values), {static_cast<std::size_t>(rows), static_cast<std::size_t>(cols)});
+         },
+         nb::arg("row"), nb::arg("col"), nb::arg("rows"), nb::arg("cols"), "The rectangle that begins at (row, col).")
         .def(
             "diagonal",
             [](const matrix& a) {

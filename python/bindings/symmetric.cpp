@@ -17,55 +17,20 @@ template <class T> static const array::merge<T>& merge_operation(const ends_with
 
 namespace {
 
-template <class T, class Class> void bind_symmetric_updates(Class& c) {
-    using matrix = symmetric_matrix<T>;
-    c.def(
-         "update",
-         [](matrix& a, const nb::object& block, const nb::object& rows, const nb::object& cols) {
-             const block_input<T> elements(block, "update: block");
-             const index_array row_indices(rows, "update: rows");
-             const index_array col_indices(cols, "update: cols");
-             const nb::gil_scoped_release release;
-             a.update(elements.view(), row_indices.span(), col_indices.span());
-         },
-         nb::arg("block"), nb::arg("rows"), nb::arg("cols"),
-         "Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]. Any thread.")
-        .def(
-            "update_symmetric",
-            [](matrix& a, const nb::object& block, const nb::object& indices) {
-                const block_input<T> elements(block, "update_symmetric: block");
-                const index_array both(indices, "update_symmetric: indices");
-                const nb::gil_scoped_release release;
-                a.update_symmetric(elements.view(), both.span());
-            },
-            nb::arg("block"), nb::arg("indices"), "Merges a symmetric block. Any thread.")
-        .def("commit", &matrix::commit, nb::call_guard<nb::gil_scoped_release>(), "Collective: all earlier updates are applied.")
-        .def("reset", &matrix::reset, nb::call_guard<nb::gil_scoped_release>(), "Collective: all elements become the identity.")
-        .def(
-            "scale",
-            [](matrix& a, const nb::object& factor) {
-                const T value = number<T>(factor, "scale: factor");
-                without_gil([&] { a.scale(value); });
-            },
-            nb::arg("factor"), "Collective: commits, then multiplies every element.");
+template <class T> void bind_symmetric_updates(nb::class_<symmetric_matrix<T>>& c) {
+    bind_update<T>(c, "Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]. Any thread.");
+    bind_update_symmetric<T>(c, "Merges a symmetric block. Any thread.");
+    bind_commit_and_reset(c, "Collective: all elements become the identity.");
+    bind_scale<T>(c);
 }
 
-template <class T, class Class> void bind_symmetric_reads(Class& c) {
+template <class T> void bind_symmetric_reads(nb::class_<symmetric_matrix<T>>& c) {
     using matrix = symmetric_matrix<T>;
-    c.def("read", &matrix::read, nb::arg("row"), nb::arg("col"), nb::call_guard<nb::gil_scoped_release>(),
-          "One element, of either triangle.")
-        .def(
-            "read_slice",
-            [](const matrix& a, const nb::object& rows, const nb::object& cols) {
-                const index_array row_indices(rows, "read_slice: rows");
-                const index_array col_indices(cols, "read_slice: cols");
-                auto values = without_gil([&] { return a.read_slice(row_indices.span(), col_indices.span()); });
-                return to_numpy(std::move(values), {row_indices.size(), col_indices.size()});
-            },
-            nb::arg("rows"), nb::arg("cols"), "The block at (rows, cols) of either triangle.")
-        .def(
-            "diagonal", [](const matrix& a) { return to_numpy(without_gil([&] { return a.diagonal(); })); },
-            "Collective: the whole diagonal on every rank.")
+    bind_read(c, "One element, of either triangle.");
+    bind_read_slice(c, "The block at (rows, cols) of either triangle.");
+    c.def(
+         "diagonal", [](const matrix& a) { return to_numpy(without_gil([&] { return a.diagonal(); })); },
+         "Collective: the whole diagonal on every rank.")
         .def(
             "expand",
             [](const matrix& a, convergent_matrix<T>& full, bool fill_lower) { without_gil([&] { a.expand(full, fill_lower); }); },
@@ -92,11 +57,11 @@ template <class T> void bind_symmetric(nb::module_& m) {
     using held = ends_without_gil<matrix>;
     const std::string suffix = dtype_suffix<T>();
     nb::class_<matrix> c(m, ("_SymmetricMatrix" + suffix).c_str());
-    c.def_prop_ro("world", [](const matrix& a) { return world_object(a.ranks()); })
-        .def_prop_ro("shape", [](const matrix& a) { return std::pair(a.order(), a.order()); })
+    bind_world(c);
+    bind_dtype<T>(c);
+    c.def_prop_ro("shape", [](const matrix& a) { return std::pair(a.order(), a.order()); })
         .def_prop_ro("order", &matrix::order)
         .def_prop_ro("block", [](const matrix& a) { return a.packing().block; })
-        .def_prop_ro("dtype", [](const matrix&) { return numpy_dtype(dtype_name<T>()); })
         .def_prop_ro(
             "packed", [](matrix& a) -> convergent_matrix<T>& { return a.packed(); }, nb::rv_policy::reference_internal,
             "The packed array, for files: its layout is described in symmetric_matrix.hpp.");

@@ -1,6 +1,4 @@
-#include "blocks.hpp"
-#include "gil.hpp"
-#include "index_array.hpp"
+#include "methods.hpp"
 
 #include <craton/array/convergent_vector.hpp>
 
@@ -24,10 +22,11 @@ template <class T> void bind_vector(nb::module_& m) {
     using vector = convergent_vector<T>;
     using held = ends_without_gil<vector>;
     const std::string suffix = dtype_suffix<T>();
-    nb::class_<vector>(m, ("_ConvergentVector" + suffix).c_str())
-        .def_prop_ro("size", [](const vector& v) { return v.layout().extent; })
+    nb::class_<vector> c(m, ("_ConvergentVector" + suffix).c_str());
+    bind_dtype<T>(c);
+    bind_commit_and_reset(c, "Collective: all elements become zero.");
+    c.def_prop_ro("size", [](const vector& v) { return v.layout().extent; })
         .def_prop_ro("block", [](const vector& v) { return v.layout().block; })
-        .def_prop_ro("dtype", [](const vector&) { return numpy_dtype(dtype_name<T>()); })
         .def_prop_ro(
             "local", [](nb::handle self) { return local_view<T>(self); }, "View (no copy) of this rank's elements.")
         .def(
@@ -39,8 +38,6 @@ template <class T> void bind_vector(nb::module_& m) {
                 v.update(elements.span(), places.span());
             },
             nb::arg("values"), nb::arg("indices"), "Adds values[a] to element indices[a]. Any thread.")
-        .def("commit", &vector::commit, nb::call_guard<nb::gil_scoped_release>(), "Collective: all earlier updates are applied.")
-        .def("reset", &vector::reset, nb::call_guard<nb::gil_scoped_release>(), "Collective: all elements become zero.")
         .def(
             "gather", [](vector& v) { return to_numpy(without_gil([&] { return v.gather(); })); },
             "Collective: the whole vector on every rank.");

@@ -495,266 +495,104 @@ class _ConvergentVector(Generic[S]):
     def gather(self) -> NDArray[S]:
         """Collective: the whole vector on every rank."""
 
+# What the constructors take, once for all element types: N is Python's kind of number, M the matrix that to_matrix makes.
+
+N = TypeVar("N", int, float, complex)
+M = TypeVar("M")
+
+class _MadeMatrix(Generic[N]):
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: N | None = None,
+    ) -> None:
+        """Made by craton.ConvergentMatrix. Collective. UserError if the grid does not match the number of ranks, or if a rank
+        would own nothing (more ranks than blocks), or there is not enough memory."""
+
+class _MadeSymmetricMatrix(Generic[N, M]):
+    def __init__(
+        self,
+        world: World,
+        order: int,
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: str | Callable[..., object] = "add",
+        identity: N | None = None,
+    ) -> None:
+        """Made by craton.SymmetricMatrix. Collective."""
+    def to_matrix(self, fill_lower: bool = False) -> M:
+        """Collective: a full matrix of the same elements (expand)."""
+
+class _MadeReproducibleMatrix(Generic[M]):
+    def __init__(
+        self,
+        world: World,
+        rows: int,
+        cols: int,
+        largest: float,
+        block: int | tuple[int, int] = 64,
+        grid: tuple[int, int] = (0, 0),
+    ) -> None:
+        """Made by craton.ReproducibleMatrix. Collective."""
+    def to_matrix(self) -> M:
+        """Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra."""
+
+class _MadeVector:
+    def __init__(self, world: World, size: int, block: int = 64) -> None:
+        """Made by craton.ConvergentVector. Collective."""
+
+class _Cholesky(Generic[R]):
+    """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
+    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
+
+    def __init__(self, matrix: _ConvergentMatrix[R] | _SymmetricMatrix[R]) -> None: ...
+    @overload
+    def solve(self, rhs: _ConvergentMatrix[R]) -> None:
+        """Collective: A X = B for all columns of a committed matrix on the same process grid, in place."""
+    @overload
+    def solve(self, rhs: ArrayLike) -> f64:
+        """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
+    def log_determinant(self) -> float:
+        """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
+    def inverse_diagonal(self) -> f64:
+        """Collective: the diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more."""
+    def invert(self) -> None:
+        """Collective: overwrites the upper triangle of the matrix with that of its inverse."""
+
 class _ConvergentMatrix_f32(_RealConvergentMatrix[np.float32]): ...
-
-class ConvergentMatrix_f32(_ConvergentMatrix_f32):
-    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
-    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: float | None = None,
-    ) -> None: ...
-
+class ConvergentMatrix_f32(_ConvergentMatrix_f32, _MadeMatrix[float]): ...
 class _SymmetricMatrix_f32(_SymmetricMatrix[np.float32]): ...
-
-class SymmetricMatrix_f32(_SymmetricMatrix_f32):
-    """Made by craton.SymmetricMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        order: int,
-        block: int = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: float | None = None,
-    ) -> None: ...
-    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_f32:
-        """Collective: a full matrix of the same elements (expand)."""
-
-class ConvergentVector_f32(_ConvergentVector[np.float32]):
-    """Made by craton.ConvergentVector. Collective constructor."""
-
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
-
-class ReproducibleMatrix_f32(_ReproducibleMatrix[np.float32]):
-    """Made by craton.ReproducibleMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        largest: float,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-    ) -> None: ...
-    def to_matrix(self) -> ConvergentMatrix_f32:
-        """Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra."""
-
-class Cholesky_f32:
-    """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
-    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
-
-    def __init__(self, matrix: _ConvergentMatrix_f32 | _SymmetricMatrix_f32) -> None: ...
-    @overload
-    def solve(self, rhs: _ConvergentMatrix_f32) -> None:
-        """Collective: A X = B for all columns of a committed matrix on the same process grid, in place."""
-    @overload
-    def solve(self, rhs: ArrayLike) -> f64:
-        """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
-    def log_determinant(self) -> float:
-        """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
-    def inverse_diagonal(self) -> f64:
-        """Collective: the diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more."""
-    def invert(self) -> None:
-        """Collective: overwrites the upper triangle of the matrix with that of its inverse."""
-
+class SymmetricMatrix_f32(_SymmetricMatrix_f32, _MadeSymmetricMatrix[float, ConvergentMatrix_f32]): ...
+class ConvergentVector_f32(_ConvergentVector[np.float32], _MadeVector): ...
+class ReproducibleMatrix_f32(_ReproducibleMatrix[np.float32], _MadeReproducibleMatrix[ConvergentMatrix_f32]): ...
+class Cholesky_f32(_Cholesky[np.float32]): ...
 class _ConvergentMatrix_f64(_RealConvergentMatrix[np.float64]): ...
-
-class ConvergentMatrix_f64(_ConvergentMatrix_f64):
-    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
-    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: float | None = None,
-    ) -> None: ...
-
+class ConvergentMatrix_f64(_ConvergentMatrix_f64, _MadeMatrix[float]): ...
 class _SymmetricMatrix_f64(_SymmetricMatrix[np.float64]): ...
-
-class SymmetricMatrix_f64(_SymmetricMatrix_f64):
-    """Made by craton.SymmetricMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        order: int,
-        block: int = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: float | None = None,
-    ) -> None: ...
-    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_f64:
-        """Collective: a full matrix of the same elements (expand)."""
-
-class ConvergentVector_f64(_ConvergentVector[np.float64]):
-    """Made by craton.ConvergentVector. Collective constructor."""
-
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
-
-class ReproducibleMatrix_f64(_ReproducibleMatrix[np.float64]):
-    """Made by craton.ReproducibleMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        largest: float,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-    ) -> None: ...
-    def to_matrix(self) -> ConvergentMatrix_f64:
-        """Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra."""
-
-class Cholesky_f64:
-    """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
-    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
-
-    def __init__(self, matrix: _ConvergentMatrix_f64 | _SymmetricMatrix_f64) -> None: ...
-    @overload
-    def solve(self, rhs: _ConvergentMatrix_f64) -> None:
-        """Collective: A X = B for all columns of a committed matrix on the same process grid, in place."""
-    @overload
-    def solve(self, rhs: ArrayLike) -> f64:
-        """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
-    def log_determinant(self) -> float:
-        """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
-    def inverse_diagonal(self) -> f64:
-        """Collective: the diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more."""
-    def invert(self) -> None:
-        """Collective: overwrites the upper triangle of the matrix with that of its inverse."""
-
+class SymmetricMatrix_f64(_SymmetricMatrix_f64, _MadeSymmetricMatrix[float, ConvergentMatrix_f64]): ...
+class ConvergentVector_f64(_ConvergentVector[np.float64], _MadeVector): ...
+class ReproducibleMatrix_f64(_ReproducibleMatrix[np.float64], _MadeReproducibleMatrix[ConvergentMatrix_f64]): ...
+class Cholesky_f64(_Cholesky[np.float64]): ...
 class _ConvergentMatrix_c64(_ConvergentMatrix[np.complex64]): ...
-
-class ConvergentMatrix_c64(_ConvergentMatrix_c64):
-    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
-    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: complex | None = None,
-    ) -> None: ...
-
+class ConvergentMatrix_c64(_ConvergentMatrix_c64, _MadeMatrix[complex]): ...
 class _SymmetricMatrix_c64(_SymmetricMatrix[np.complex64]): ...
-
-class SymmetricMatrix_c64(_SymmetricMatrix_c64):
-    """Made by craton.SymmetricMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        order: int,
-        block: int = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: complex | None = None,
-    ) -> None: ...
-    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_c64:
-        """Collective: a full matrix of the same elements (expand)."""
-
-class ConvergentVector_c64(_ConvergentVector[np.complex64]):
-    """Made by craton.ConvergentVector. Collective constructor."""
-
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
-
+class SymmetricMatrix_c64(_SymmetricMatrix_c64, _MadeSymmetricMatrix[complex, ConvergentMatrix_c64]): ...
+class ConvergentVector_c64(_ConvergentVector[np.complex64], _MadeVector): ...
 class _ConvergentMatrix_c128(_ConvergentMatrix[np.complex128]): ...
-
-class ConvergentMatrix_c128(_ConvergentMatrix_c128):
-    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
-    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: complex | None = None,
-    ) -> None: ...
-
+class ConvergentMatrix_c128(_ConvergentMatrix_c128, _MadeMatrix[complex]): ...
 class _SymmetricMatrix_c128(_SymmetricMatrix[np.complex128]): ...
-
-class SymmetricMatrix_c128(_SymmetricMatrix_c128):
-    """Made by craton.SymmetricMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        order: int,
-        block: int = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: complex | None = None,
-    ) -> None: ...
-    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_c128:
-        """Collective: a full matrix of the same elements (expand)."""
-
-class ConvergentVector_c128(_ConvergentVector[np.complex128]):
-    """Made by craton.ConvergentVector. Collective constructor."""
-
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
-
+class SymmetricMatrix_c128(_SymmetricMatrix_c128, _MadeSymmetricMatrix[complex, ConvergentMatrix_c128]): ...
+class ConvergentVector_c128(_ConvergentVector[np.complex128], _MadeVector): ...
 class _ConvergentMatrix_i64(_ConvergentMatrix[np.int64]): ...
-
-class ConvergentMatrix_i64(_ConvergentMatrix_i64):
-    """Made by craton.ConvergentMatrix. Collective constructor. UserError if the grid does not match the number of ranks, or
-    if a rank would own nothing (more ranks than blocks), or there is not enough memory."""
-
-    def __init__(
-        self,
-        world: World,
-        rows: int,
-        cols: int,
-        block: int | tuple[int, int] = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: int | None = None,
-    ) -> None: ...
-
+class ConvergentMatrix_i64(_ConvergentMatrix_i64, _MadeMatrix[int]): ...
 class _SymmetricMatrix_i64(_SymmetricMatrix[np.int64]): ...
-
-class SymmetricMatrix_i64(_SymmetricMatrix_i64):
-    """Made by craton.SymmetricMatrix. Collective constructor."""
-
-    def __init__(
-        self,
-        world: World,
-        order: int,
-        block: int = 64,
-        grid: tuple[int, int] = (0, 0),
-        merge: str | Callable[..., object] = "add",
-        identity: int | None = None,
-    ) -> None: ...
-    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix_i64:
-        """Collective: a full matrix of the same elements (expand)."""
-
-class ConvergentVector_i64(_ConvergentVector[np.int64]):
-    """Made by craton.ConvergentVector. Collective constructor."""
-
-    def __init__(self, world: World, size: int, block: int = 64) -> None: ...
+class SymmetricMatrix_i64(_SymmetricMatrix_i64, _MadeSymmetricMatrix[int, ConvergentMatrix_i64]): ...
+class ConvergentVector_i64(_ConvergentVector[np.int64], _MadeVector): ...
 
 # ---------------------------------------------------------------------------------------- linear algebra (craton.linalg)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import textwrap
@@ -13,6 +12,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from helpers import AS_ROOT, environment_without_mpi
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "global"
 
@@ -44,8 +44,7 @@ max_iterations = 1
 
 
 def command_environment() -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
-    return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 
 def run(command: list[str], folder: Path, seconds: float = 40) -> subprocess.CompletedProcess[str]:
@@ -270,11 +269,10 @@ def test_nothing_of_a_wrong_update_is_applied(tmp_path: Path, ranks: int) -> Non
 def test_bad_input_under_the_users_own_mpiexec(work: Path) -> None:
     """Every rank learns of the error from rank 0; one of them tells it."""
     edited(work / "tiny.toml", "radial = 4", "radail = 4")
-    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = subprocess.run(
         ["mpiexec", "-n", "4", "--oversubscribe", sys.executable, "-m", "craton.cli", "tomography", "run", "tiny.toml"],
         cwd=work,
-        env={**command_environment(), **as_root},
+        env={**command_environment(), **AS_ROOT},
         capture_output=True,
         text=True,
         timeout=40,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,22 +16,20 @@ from craton.bench import registry
 from craton.bench.assembly import compared
 from craton.bench.scaling import Strong
 from craton.errors import UserError
+from helpers import environment_without_mpi
 
 N, n, LAYERS = 1024, 128, 16
 
 
-def bench(*arguments: object, timeout: int = 240) -> subprocess.CompletedProcess[str]:
+def bench(*arguments: object, timeout: int = 240, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "craton.cli", "bench", *map(str, arguments)]
-    # MPI started in this very process, by another test, must not look as if mpiexec had started the command.
-    kept = {
-        key: value for key, value in os.environ.items() if not key.startswith(("OMPI_COMM", "OMPI_UNIVERSE", "PMI"))
-    }
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=kept, check=False)
+    env = environment_without_mpi(**environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, check=False)
 
 
-def records_of(tmp_path: Path, *arguments: object) -> dict[str, dict[str, Any]]:
+def records_of(tmp_path: Path, *arguments: object, **environment: str) -> dict[str, dict[str, Any]]:
     file = tmp_path / "records.json"
-    done = bench(*arguments, "--json", file)
+    done = bench(*arguments, "--json", file, **environment)
     assert done.returncode == 0, done.stderr
     return {record["name"]: record for record in json.loads(file.read_text())}
 
@@ -249,12 +246,10 @@ def test_assembly_measures_every_contender(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif("Open MPI" not in _craton.mpi_library_version(), reason="switches off windows as Open MPI allows")
-def test_without_mpi_windows_the_rma_version_says_so_and_the_others_are_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMPI_MCA_osc", "^sm,rdma,pt2pt,ucx,monitoring,portals4")
-    sizes = (f"cases={N}:{n}", "updates=4", "orders=0")
-    records = records_of(tmp_path, "assembly", "--ranks", 2, "--repeats", 1, *(f"--set={text}" for text in sizes))
+def test_without_mpi_windows_the_rma_version_says_so_and_the_others_are_measured(tmp_path: Path) -> None:
+    sizes = (f"--set={text}" for text in (f"cases={N}:{n}", "updates=4", "orders=0"))
+    windows_off = {"OMPI_MCA_osc": "^sm,rdma,pt2pt,ucx,monitoring,portals4"}
+    records = records_of(tmp_path, "assembly", "--ranks", 2, "--repeats", 1, *sizes, **windows_off)
     rma = ending_with(records, ": MPI-3 RMA, 2 ranks")
     assert rma["value"] is None and rma["note"].startswith("MPI windows do not work here: MPI_Win_allocate says ")
     for name in ("direct", "messages", "replicated"):

@@ -21,11 +21,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from helpers import AS_ROOT, environment_without_mpi
 
 ROOT = Path(__file__).resolve().parents[2]
 MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    **AS_ROOT,
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -54,13 +54,12 @@ class Job:
     def __enter__(self) -> Job:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = self.folder / "log.txt"
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
         arguments = [f"{name}={value}" for name, value in self.settings.items()]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 ["mpiexec", "--oversubscribe", "-n", str(self.ranks)]
                 + [str(self.program), self.what, f"folder={self.folder}", *arguments],
-                env={**inherited, **MPI, **self.environment},
+                env=environment_without_mpi(**(MPI | self.environment)),
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )

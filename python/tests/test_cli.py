@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from helpers import environment_without_mpi
 
 RECORD_KEYS = {
     "name",
@@ -40,11 +41,9 @@ RECORD_KEYS = {
 
 
 def craton(*arguments: str | Path, seconds: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
     command = [sys.executable, "-m", "craton.cli", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds, env={**kept, **environment}, check=False
-    )
+    env = environment_without_mpi(**environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=env, check=False)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +130,8 @@ def test_ctrl_c_of_a_single_rank_says_so(tmp_path: Path) -> None:
     """The interrupt comes while the configuration is read, from a pipe that never gives one."""
     os.mkfifo(tmp_path / "my.toml")
     command = [sys.executable, "-m", "craton.cli", "tomography", "run", str(tmp_path / "my.toml")]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("OMPI_", "PMI", "CRATON_"))}
-    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=kept)
+    env = environment_without_mpi()
+    job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     with open(tmp_path / "my.toml", "w"):  # opens when the other end does
         time.sleep(0.1)
         job.send_signal(signal.SIGINT)

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
+from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -180,14 +181,6 @@ def test_data_of_a_run_can_be_read_as_observed_data(small_config, folder, record
     assert again.data_kind == "synthetic"
     assert again.correlation is None
     assert again.iterations[1].chi_data == pytest.approx(record.iterations[1].chi_data, rel=1e-4)
-
-
-def replaced_dataset(name, values):
-    def change(file):
-        del file[name]
-        file[name] = values
-
-    return change
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from craton._launch import _check_fit, _Listener, _places_ranks_elsewhere, checked_ranks, launched_size
 from craton.errors import UserError
+from helpers import environment_without_mpi
 
 # a rank that ends as its first argument says
 RANK = """
@@ -60,12 +61,8 @@ PARENT = """
 
 @pytest.fixture
 def clean_environment() -> dict[str, str]:
-    """Without what an MPI program around the tests would leave."""
-    return {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("OMPI_", "PMI", "CRATON_", "OPENBLAS_", "OMP_"))
-    }
+    """Without what an MPI program around the tests would leave, and without numbers of threads."""
+    return environment_without_mpi("OPENBLAS_", "OMP_")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton._launch import mpiexec_command
+from helpers import AS_ROOT, environment_without_mpi
 
 RANK = """
 import json, sys
@@ -22,7 +23,6 @@ with main_guard():
 """
 
 CASES = {"1": (1, 0), "2": (2, 0), "3": (3, 0), "4": (4, 0), "4 machines": (4, 1)}
-LAUNCHED_BY_MPI = ("OMPI_", "PMIX_", "PMI_", "ORTE_")
 SECONDS_ALLOWED = 240
 
 
@@ -48,11 +48,9 @@ def results(small_config, tmp_path_factory):
 
 
 def launch(config, ranks, ranks_per_node):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHED_BY_MPI)}
-    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if os.geteuid() == 0:
-        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    environment.pop("CRATON_RANKS_PER_NODE", None)
+        environment |= AS_ROOT
     if ranks_per_node:
         environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
     command = [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, "-c", RANK, str(config)]

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
+from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -176,14 +177,6 @@ def test_solve_says_what_precision_it_has(config, tmp_path):
     hessian = RunFolder(config.run.directory).hessian
     with pytest.raises(UserError, match=r"--precision float32: the Hessian in \S+ is float64; allowed: float64"):
         solve(hessian, config.prior, tmp_path / "again", MPI.COMM_SELF, precision="float32")
-
-
-def replaced_dataset(name, values):
-    def change(file):
-        del file[name]
-        file[name] = values
-
-    return change
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 #include <craton/linalg/blas.hpp>
 
+#include "lapack.hpp"
+
 #include <craton/base/narrow.hpp>
 #include <craton/base/timer.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <ctime>
-#include <type_traits>
 #include <vector>
 
 extern "C" {
@@ -15,15 +16,6 @@ extern "C" {
 [[gnu::weak]] int openblas_get_num_threads();
 [[gnu::weak]] char* openblas_get_corename();
 [[gnu::weak]] char* openblas_get_config();
-
-void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const float* alpha, const float* a,
-            const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
-void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
-            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
-void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
-            const float* beta, float* c, const int* ldc);
-void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
-            const double* beta, double* c, const int* ldc);
 }
 
 namespace craton::linalg {
@@ -66,11 +58,7 @@ template <class T> double best_gemm_gflops(int n, double (*now)()) {
     double best = 0;
     for (int repeat = 0; repeat < 5; ++repeat) {
         const double start = now();
-        if constexpr (std::is_same_v<T, float>) {
-            sgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
-        } else {
-            dgemm_("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
-        }
+        blas<T>::gemm("N", "N", &n, &n, &n, &one, a.data(), &n, b.data(), &n, &zero, c.data(), &n);
         best = std::max(best, 2.0 * n * n * static_cast<double>(n) / (now() - start) / 1e9);
     }
     return best;
@@ -90,20 +78,15 @@ template double measured_gemm_gflops<double>(int);
 template double gemm_gflops_of_one_thread<float>(int);
 template double gemm_gflops_of_one_thread<double>(int);
 
-void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c) {
+template <class T> static void upper_of_gram(std::int64_t n, std::int64_t k, const T* a, T* c) {
     const int order = base::narrow<int>(n, "order of a product");
     const int inner = base::narrow<int>(k, "inner extent of a product");
-    const float one = 1;
-    const float zero = 0;
-    ssyrk_("U", "N", &order, &inner, &one, a, &order, &zero, c, &order);
+    const T one = 1;
+    const T zero = 0;
+    blas<T>::syrk("U", "N", &order, &inner, &one, a, &order, &zero, c, &order);
 }
 
-void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c) {
-    const int order = base::narrow<int>(n, "order of a product");
-    const int inner = base::narrow<int>(k, "inner extent of a product");
-    const double one = 1;
-    const double zero = 0;
-    dsyrk_("U", "N", &order, &inner, &one, a, &order, &zero, c, &order);
-}
+void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c) { upper_of_gram(n, k, a, c); }
+void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c) { upper_of_gram(n, k, a, c); }
 
 } // namespace craton::linalg

@@ -1,5 +1,7 @@
 #include "gram_kernels.hpp"
 
+#include "lapack.hpp"
+
 #include <craton/base/narrow.hpp>
 
 #include <algorithm>
@@ -7,48 +9,22 @@
 #include <cstddef>
 #include <type_traits>
 
-extern "C" {
-void sgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const float* alpha, const float* a,
-            const int* lda, const float* b, const int* ldb, const float* beta, float* c, const int* ldc);
-void dgemm_(const char* ta, const char* tb, const int* m, const int* n, const int* k, const double* alpha, const double* a,
-            const int* lda, const double* b, const int* ldb, const double* beta, double* c, const int* ldc);
-void ssyrk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha, const float* a, const int* lda,
-            const float* beta, float* c, const int* ldc);
-void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha, const double* a, const int* lda,
-            const double* beta, double* c, const int* ldc);
-void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* pivots, int* rank, const double* tol, double* work,
-             int* info);
-void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
-void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work, const int* lwork,
-             int* info);
-}
-
 namespace craton::linalg {
 
 namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-void gemm(int m, int n, int k, const float* a, int lda, const float* b, int ldb, float* c, int ldc) {
-    const float one = 1;
-    const float zero = 0;
-    sgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
-}
-void gemm(int m, int n, int k, const double* a, int lda, const double* b, int ldb, double* c, int ldc) {
-    const double one = 1;
-    const double zero = 0;
-    dgemm_("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
+template <class T> void gemm(int m, int n, int k, const T* a, int lda, const T* b, int ldb, T* c, int ldc) {
+    const T one = 1;
+    const T zero = 0;
+    blas<T>::gemm("N", "N", &m, &n, &k, &one, a, &lda, b, &ldb, &zero, c, &ldc);
 }
 
-void upper_of_gram(int k, int n, const float* g, float* c) {
-    const float one = 1;
-    const float zero = 0;
-    ssyrk_("U", "T", &k, &n, &one, g, &n, &zero, c, &k);
-}
-void upper_of_gram(int k, int n, const double* g, double* c) {
-    const double one = 1;
-    const double zero = 0;
-    dsyrk_("U", "T", &k, &n, &one, g, &n, &zero, c, &k);
+template <class T> void upper_of_gram(int k, int n, const T* g, T* c) {
+    const T one = 1;
+    const T zero = 0;
+    blas<T>::syrk("U", "T", &k, &n, &one, g, &n, &zero, c, &k);
 }
 
 // g^T g in double. Its products are summed in T where the tolerance is far above T's rounding, else in double.

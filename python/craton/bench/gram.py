@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from craton import _craton
-from craton.bench.overlap import DELIVERIES
 from craton.bench.registry import Measurement, Option, Run, benchmark
 
 FASTER = 1.8
@@ -38,8 +37,7 @@ def gram(run: Run) -> Iterator[Measurement]:
     be within tolerance x trace, which bounds its trace norm.
     """
     o = run.options
-    for name, ranks_per_node in DELIVERIES.items():
-        run.say(f"gram, {name} ...")
+    for name, ranks_per_node in run.deliveries("gram"):
         found = _craton.bench_gram(
             run.comm,
             o["cells"],

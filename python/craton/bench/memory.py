@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from craton import _craton
-from craton.bench.overlap import DELIVERIES
 from craton.bench.registry import Measurement, Option, Run, benchmark
 
 MIB = 1 << 20
@@ -34,8 +33,7 @@ def memory(run: Run) -> Iterator[Measurement]:
     kernel as its own too, though they are in memory once: there the limit counts the storage of the whole node.
     """
     o = run.options
-    for name, ranks_per_node in DELIVERIES.items():
-        run.say(f"memory, {name} ...")
+    for name, ranks_per_node in run.deliveries("memory"):
         found = _craton.bench_memory(run.comm, o["N"], o["n"], o["updates"], o["bound"] * MIB, ranks_per_node)
         group = f"{name}: bound {o['bound']} MiB, {o['updates']} updates of {o['n']} x {o['n']} of each rank"
         for rank in range(run.comm.size):

@@ -11,7 +11,6 @@ WITHIN = 1.03
 """Total time with updates, of computing alone, for producers that compute 95% of the time."""
 LONGEST_UPDATE_MS = 5.0
 """While the bound on bytes in flight allows, however busy the target is."""
-DELIVERIES = {"direct": 0, "messages": 1}
 
 
 @benchmark(
@@ -40,8 +39,7 @@ def overlap(run: Run) -> Iterator[Measurement]:
     the longest of all calls of update(). The matrix is checked after each repeat.
     """
     o = run.options
-    for name, ranks_per_node in DELIVERIES.items():
-        run.say(f"overlap, {name} ...")
+    for name, ranks_per_node in run.deliveries("overlap"):
         found = _craton.bench_overlap(
             run.comm, o["N"], o["n"], o["periods"], o["period"], o["computing"], run.repeats, ranks_per_node
         )
@@ -63,10 +61,9 @@ def overlap(run: Run) -> Iterator[Measurement]:
                 note=note,
                 group=group,
             )
-    for name, ranks_per_node in DELIVERIES.items():
-        if run.comm.size < 2:
-            return
-        run.say(f"busy target, {name} ...")
+    if run.comm.size < 2:
+        return
+    for name, ranks_per_node in run.deliveries("busy target"):
         updates, side, bound = 80, 256, 64 << 20
         found = _craton.bench_busy_target(run.comm, o["busy"], updates, side, run.repeats, ranks_per_node, bound)
         if run.comm.rank == 0:

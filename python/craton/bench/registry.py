@@ -10,7 +10,7 @@ import pkgutil
 import platform
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,6 +125,12 @@ class Run:
             work()
             times.append(self.comm.allreduce(time.perf_counter() - start, MPI.MAX))
         return times[1:]
+
+    def deliveries(self, what: str) -> Iterator[tuple[str, int]]:
+        """Within a node and between virtual nodes of one rank each: (name, ranks per node), announced as `what`."""
+        for name, ranks_per_node in (("direct", 0), ("messages", 1)):
+            self.say(f"{what}, {name} ...")
+            yield name, ranks_per_node
 
     def say(self, text: str) -> None:
         """A line on standard error, from rank 0, so that nobody wonders what takes so long."""

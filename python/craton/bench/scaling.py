@@ -98,17 +98,8 @@ def _efficiencies(column: Strong, times: Sequence[Sequence[float]], size: int) -
     """One row for each P: its time, and beside it the time that perfect scaling from the fewest ranks would give."""
     for ranks, values, efficiency in zip(column.ranks, times, column.efficiency, strict=True):
         perfect = [seconds * column.ranks[0] / ranks for seconds in times[0]]
-        yield Measurement(
-            f"T({ranks})",
-            values,
-            "s",
-            perfect,
-            f"T({column.ranks[0]}) / {ranks}",
-            less_is_better=True,
-            ranks=ranks,
-            note=f"E_R = {efficiency:.1%}",
-            group=f"strong: {column.title}",
-        )
+        limit, note = f"T({column.ranks[0]}) / {ranks}", f"E_R = {efficiency:.1%}"
+        yield _time_row(ranks, values, perfect, limit, note, f"strong: {column.title}")
 
 
 def _weak_rows(
@@ -120,17 +111,15 @@ def _weak_rows(
         if times and all(part in found for part in PARTS):
             typical = {part: 1e3 * statistics.median(found[part]) for part in ("update", *PARTS)}
             note = ", ".join(f"{part} {ms:.0f}" for part, ms in typical.items()) + " ms per rank"
-        yield Measurement(
-            f"T({ranks})",
-            times,
-            "s",
-            measured[0][0],
-            f"T({numbers[0]})",
-            less_is_better=True,
-            ranks=ranks,
-            note=note,
-            group=group,
-        )
+        yield _time_row(ranks, times, measured[0][0], f"T({numbers[0]})", note, group)
+
+
+def _time_row(
+    ranks: int, seconds: Sequence[float], limit_s: Sequence[float], limit: str, note: str, group: str
+) -> Measurement:
+    return Measurement(
+        f"T({ranks})", seconds, "s", limit_s, limit, less_is_better=True, ranks=ranks, note=note, group=group
+    )
 
 
 def draw(

@@ -1,0 +1,30 @@
+"""What test files call by name; fixtures are in conftest.py."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import h5py
+from numpy.typing import ArrayLike
+
+LEFT_BY_MPI = ("OMPI_", "PMI", "ORTE_")
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+"""What Open MPI's mpiexec wants to be told before it starts anything for root; Craton's launcher tells it."""
+
+
+def environment_without_mpi(*without: str, **settings: str) -> dict[str, str]:
+    """For a process of its own: what MPI left in this environment, in this very process or around it, would make it look as if
+    mpiexec had started it. Craton's own settings are left out as well, and what begins with one of `without`."""
+    prefixes = (*LEFT_BY_MPI, "CRATON_", *without)
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)} | settings
+
+
+def replaced_dataset(name: str, values: ArrayLike) -> Callable[[h5py.File], None]:
+    """A change of an open HDF5 file."""
+
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file[name] = values
+
+    return change
