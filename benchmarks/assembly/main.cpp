@@ -1,5 +1,5 @@
 // assembly_benchmark: the comparison of `craton bench assembly` for one shape, without Python.
-//   mpiexec -n 2 assembly_benchmark [--N 8192] [--n 1024] [--order 0] [--updates 64] [--repeats 7] [--ranks 2] [--peers 1]
+//   mpiexec -n 2 assembly_benchmark [--N 8192] [--n 1024] [--order 0] [--updates 64] [--passes 4] [--repeats 7] [--ranks 2] [--peers 1]
 // Prints one line per contender: best and median million elements per second, their ratios to the better plain
 // loop, and the best million elements per processor second, which others on the machine disturb less.
 
@@ -28,13 +28,13 @@ double median(std::vector<double> values) {
 }
 
 std::map<std::string, long> read_options(int argc, char** argv) {
-    std::map<std::string, long> options{{"--N", 8192},    {"--n", 1024},  {"--order", 0}, {"--updates", 0},
-                                        {"--repeats", 7}, {"--ranks", 0}, {"--peers", 1}};
+    std::map<std::string, long> options{{"--N", 8192},   {"--n", 1024},    {"--order", 0}, {"--updates", 0},
+                                        {"--passes", 4}, {"--repeats", 7}, {"--ranks", 0}, {"--peers", 1}};
     for (int a = 1; a < argc; a += 2) {
         const auto found = options.find(argv[a]);
         if (found == options.end() || a + 1 == argc) {
             throw craton::user_error(
-                fmt::format("'{}'; allowed: --N, --n, --order, --updates, --repeats, --ranks, --peers, each with a "
+                fmt::format("'{}'; allowed: --N, --n, --order, --updates, --passes, --repeats, --ranks, --peers, each with a "
                             "whole number",
                             argv[a]));
         }
@@ -77,7 +77,8 @@ int main(int argc, char** argv) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &size);
         comparison_options options;
-        options.shape = {given.at("--N"), given.at("--n"), static_cast<unknown_order>(given.at("--order")), given.at("--updates")};
+        options.shape = {given.at("--N"), given.at("--n"), static_cast<unknown_order>(given.at("--order")), given.at("--updates"),
+                         given.at("--passes")};
         if (options.shape.updates == 0) options.shape.updates = std::max(2L, (64L << 20) / (given.at("--n") * given.at("--n")));
         options.repeats = static_cast<int>(given.at("--repeats"));
         options.peers = given.at("--peers") != 0;

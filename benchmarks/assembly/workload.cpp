@@ -92,6 +92,7 @@ void check(const workload_shape& shape) {
         refuse("n", shape.update_side, multiple + ", at most N / 2 = " + std::to_string(shape.matrix_side / 2));
     }
     if (shape.updates < 1) refuse("updates", shape.updates, "at least 1");
+    if (shape.passes < 1) refuse("passes", shape.passes, "at least 1");
 }
 
 } // namespace
@@ -126,6 +127,10 @@ update_list update_pool::share(std::int64_t first, std::int64_t step) {
         if (found == made_.end()) found = made_.emplace(number, make_update(shape_, number)).first;
         updates.push_back(&found->second);
     }
+    const auto once = std::ssize(updates);
+    updates.reserve(static_cast<std::size_t>(shape_.passes * once));
+    for (std::int64_t more = once; more < shape_.passes * once; ++more)
+        updates.push_back(updates[static_cast<std::size_t>(more - once)]);
     return updates;
 }
 

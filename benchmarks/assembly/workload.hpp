@@ -12,16 +12,19 @@ enum class unknown_order : int {
     radial_fastest = 1,  ///< index = cell * layers + layer: runs of tens
 };
 
-/// The size of an assembly: `updates` symmetric n x n updates of a float32 matrix of side N.
+/// The size of an assembly: `updates` symmetric n x n updates of a float32 matrix of side N, each applied `passes` times.
 struct workload_shape {
     std::int64_t matrix_side = 8192;
     std::int64_t update_side = 1024;
     unknown_order order = unknown_order::lateral_fastest;
     std::int64_t updates = 64;
+    std::int64_t passes = 1;
 
     /// Elements that one update adds: its upper triangle.
     [[nodiscard]] std::int64_t elements_per_update() const { return update_side * (update_side + 1) / 2; }
-    [[nodiscard]] double elements() const { return static_cast<double>(updates) * static_cast<double>(elements_per_update()); }
+    [[nodiscard]] double elements() const {
+        return static_cast<double>(passes * updates) * static_cast<double>(elements_per_update());
+    }
 };
 
 /// One update: a symmetric block, column major, and the ascending indices of its rows and columns.
@@ -45,7 +48,7 @@ using update_list = std::vector<const symmetric_update*>;
 class update_pool {
   public:
     explicit update_pool(const workload_shape& shape) : shape_(shape) {}
-    /// Updates first, first + step, first + 2 step ... of the shape's; they live as long as the pool.
+    /// Updates first, first + step, first + 2 step ... of the shape's, and again in every further pass; they live as long as the pool.
     [[nodiscard]] update_list share(std::int64_t first, std::int64_t step);
 
   private:

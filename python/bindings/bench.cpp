@@ -71,20 +71,22 @@ void bind_bench(nb::module_& m) {
         nb::arg("transposed"), "The weighted sum of a whole matrix, given as the C-contiguous transpose.");
     m.def(
         "bench_assembly",
-        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates, int repeats,
-           const std::vector<int>& ranks, bool peers) {
+        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates,
+           std::int64_t passes, int repeats, const std::vector<int>& ranks, bool peers) {
             const MPI_Comm native = communicator_of(comm);
             if (order != 0 && order != 1) throw user_error("order is " + std::to_string(order) + "; allowed: 0 or 1");
             bench::comparison found;
             {
                 const nb::gil_scoped_release release;
                 found = bench::compare_assembly(
-                    native, {{matrix_side, update_side, static_cast<bench::unknown_order>(order), updates}, repeats, ranks, peers});
+                    native,
+                    {{matrix_side, update_side, static_cast<bench::unknown_order>(order), updates, passes}, repeats, ranks, peers});
             }
             return to_dict(found);
         },
-        nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"), nb::arg("repeats"),
-        nb::arg("ranks"), nb::arg("peers"), "Collective: the comparison of `craton bench assembly` for one shape.");
+        nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"), nb::arg("passes"),
+        nb::arg("repeats"), nb::arg("ranks"), nb::arg("peers"),
+        "Collective: the comparison of `craton bench assembly` for one shape.");
     m.def(
         "bench_overlap",
         [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int periods, double period_s,

@@ -202,6 +202,7 @@ def bench_assembly(
     update_side: int,
     order: int,
     updates: int,
+    passes: int,
     repeats: int,
     ranks: list[int],
     peers: bool,

@@ -7,6 +7,7 @@
 #include <craton/base/matrix_view.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -114,7 +115,6 @@ template <class T, class Fill> class tile_source_columns {
     [[nodiscard]] std::int64_t widest(const target_part& part) const {
         constexpr std::int64_t elements = std::int64_t{512} * 1024 / static_cast<std::int64_t>(sizeof(T));
         constexpr std::int64_t narrowest = 8;
-        constexpr std::int64_t widest_of_all = 32;
         const std::int64_t fitting = elements / static_cast<std::int64_t>(part.rows->size());
         return std::clamp(fitting / narrowest * narrowest, narrowest, widest_of_all);
     }
@@ -152,18 +152,23 @@ template <class T, class Fill> class tile_source_columns {
     }
 
   private:
+    static constexpr std::int64_t widest_of_all = 32;
     // To the second-level cache: a whole tile's worth of lines is asked for before the first is needed.
     static void fetch(const void* where, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) {
         const auto& self = *static_cast<const tile_source_columns*>(where);
+        std::array<const T*, widest_of_all> columns{};
+        for (std::int64_t c = 0; c < cols; ++c) {
+            const auto b = static_cast<std::size_t>(self.first_of_tile_ + col + c);
+            columns[static_cast<std::size_t>(c)] = self.base_ + self.part_->cols->local[b] * self.lld_;
+        }
         const auto& lines = self.part_->places.lines;
         const std::int64_t first = self.lowest_ + row;
-        auto line =
-            std::partition_point(lines.begin(), lines.end(), [&](const place_line& l) { return l.first + l.count <= first; });
+        // A line that begins in the rows above was asked for with them.
+        auto line = std::partition_point(lines.begin(), lines.end(), [&](const place_line& l) {
+            return row > 0 ? l.first < first : l.first + l.count <= first;
+        });
         for (; line != lines.end() && line->first < first + rows; ++line) {
-            for (std::int64_t c = 0; c < cols; ++c) {
-                const auto j_local = self.part_->cols->local[static_cast<std::size_t>(self.first_of_tile_ + col + c)];
-                __builtin_prefetch(self.base_ + j_local * self.lld_ + line->local, 0, 2);
-            }
+            for (std::int64_t c = 0; c < cols; ++c) __builtin_prefetch(columns[static_cast<std::size_t>(c)] + line->local, 0, 2);
         }
     }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <craton/base/aligned_vector.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -80,7 +82,7 @@ template <class T> class packed_panel {
 
   private:
     std::int64_t k_ = 0;
-    std::vector<T> values_;
+    base::aligned_vector<T> values_;
 };
 
 namespace detail {

@@ -37,6 +37,7 @@ LOOPS = (LOOP, "loop, own columns")
         "cases": Option("8192:1024,8192:256,16384:1024", "matrix side : update side, comma separated"),
         "orders": Option("0,1", "0 lateral index fastest (short runs), 1 radial index fastest (long runs), or both"),
         "updates": Option(0, "of all ranks together; 0: as many as make 256 MiB of blocks"),
+        "passes": Option(4, "how often each update is applied: a run of milliseconds would measure the scheduler"),
         "peers": Option(1, "1: also the project's own MPI-3 RMA and replicated versions; 0: leave them out"),
     },
 )
@@ -59,7 +60,15 @@ def assembly(run: Run) -> Iterator[Measurement]:
             updates = run.options["updates"] or max(2 * run.comm.size, BLOCK_ELEMENTS // update_side**2)
             teams = sorted({min(2, run.comm.size), run.comm.size})
             found = _craton.bench_assembly(
-                run.comm, matrix_side, update_side, order, updates, run.repeats, teams, bool(run.options["peers"])
+                run.comm,
+                matrix_side,
+                update_side,
+                order,
+                updates,
+                run.options["passes"],
+                run.repeats,
+                teams,
+                bool(run.options["peers"]),
             )
             if run.comm.rank == 0:
                 yield from compared(found, (matrix_side, update_side, order))
