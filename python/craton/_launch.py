@@ -83,6 +83,10 @@ def main_guard() -> Iterator[None]:
         _end(f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines", USER_ERROR)
     except KeyboardInterrupt:
         _end("interrupted", 130, kind="")
+    except BrokenPipeError:
+        # who read our output has seen enough (craton ... | head)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _end("", 141, kind="")
     except SystemExit as error:
         # one rank alone would wait for the others when it finalises MPI
         rank, size = _rank_and_size()

@@ -78,8 +78,9 @@ template <class T> class block_source {
         const auto last = part.last[static_cast<std::size_t>(b)];
         if (base_ != nullptr || block_.row_stride != 1) return std::copy(column(b) + first, column(b) + last, to);
         const T* const from = block_column(part, b);
-        if (can_be_added_as_it_lies(part) && part.places.many_per_line())
-            return copy_lines(to, from, part.places.lines, first, last);
+        if (can_be_added_as_it_lies(part) && part.places.many_per_line()) {
+            return copy_lines(to, from, part.places.lines, first, last, block_column(part, std::min(b + 1, part.columns() - 1)));
+        }
         const std::int32_t* const position = part.rows->position.data();
         for (std::int32_t a = first; a < last; ++a) *to++ = from[position[a]];
         return to;

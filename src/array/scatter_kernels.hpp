@@ -153,10 +153,13 @@ void scatter_add_lines(T* dst, const T* src, std::span<const place_line> lines, 
     });
 }
 
-/// Copies the source of the same places, found by position, to `to`; returns where they end.
-template <class T> T* copy_lines(T* to, const T* block, std::span<const place_line> lines, std::int64_t first, std::int64_t last) {
+/// Copies the source of the same places, found by position, to `to`; returns where they end. `next`: the column that is
+/// copied after it.
+template <class T>
+T* copy_lines(T* to, const T* block, std::span<const place_line> lines, std::int64_t first, std::int64_t last, const T* next) {
     detail::for_each_line<source_order::by_position>(lines, first, last,
                                                      [&](const place_line&, detail::line_part part, std::int64_t from) {
+                                                         __builtin_prefetch(next + from, 0, 3);
                                                          to = detail::copy_line(to, block + from, part.count);
                                                      });
     return to;
