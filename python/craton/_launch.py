@@ -39,6 +39,7 @@ RANKS_PER_CORE = 64
 """More on one machine is a slip: each is a process of some 100 MB, and the machine comes to a halt."""
 
 USER_ERROR = 2
+BROKEN_PIPE = 141
 SECONDS_TO_END = 5.0
 
 
@@ -86,7 +87,9 @@ def main_guard() -> Iterator[None]:
     except BrokenPipeError:
         # who read our output has seen enough (craton ... | head)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        _end("", 141, kind="")
+        if _rank_and_size()[1] > 1:
+            _abort(BROKEN_PIPE)
+        raise SystemExit(BROKEN_PIPE) from None
     except SystemExit as error:
         # one rank alone would wait for the others when it finalises MPI
         rank, size = _rank_and_size()

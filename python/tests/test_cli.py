@@ -46,6 +46,18 @@ def craton(*arguments: str | Path, seconds: float = 60, **environment: str) -> s
     return subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=env, check=False)
 
 
+def test_says_nothing_to_who_stops_reading() -> None:
+    read, write = os.pipe()
+    os.close(read)  # as `| head` does when it has seen enough
+    command = [sys.executable, "-m", "craton.cli", "bench", "--help"]
+    done = subprocess.run(
+        command, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60, env=environment_without_mpi(), check=False
+    )
+    os.close(write)
+    assert done.stderr == ""
+    assert done.returncode in (1, 141)  # what rich says by itself, what we say
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
