@@ -1,0 +1,57 @@
+#pragma once
+
+#include <craton/array/box_grid.hpp>
+#include <craton/runtime/neighbour_sync.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace craton::array {
+
+/// Which of the cells round a box are wanted.
+enum class halo_reach : std::uint8_t {
+    faces, ///< off it in one dimension
+    edges, ///< in one or two
+    all    ///< corners too
+};
+
+/// How boxes' halos are filled: the ladder of Shan et al. 2015, figure 6, from its slowest step to its fastest. Every step includes those before it.
+enum class exchange_step : std::uint8_t {
+    small_copies, ///< a copy by the runtime per contiguous piece, barriers
+    local_loops,  ///< pieces of boxes in the same node's memory are copied by plain loops
+    strided,      ///< one strided copy per halo piece
+    neighbours,   ///< waits for the ranks beside it instead of all
+    one_wait      ///< no wait before the exchange where the caller says that the halo is not being read (double buffering)
+};
+/// From its name. Throws user_error for another.
+[[nodiscard]] exchange_step exchange_step_named(std::string_view name);
+
+/// Fills the halos of a box grid from the interiors beside them, by copies from box to box: nothing is packed here. Halos outside a grid that is not
+/// periodic stay as they are.
+template <class T> class halo_exchange {
+  public:
+    /// Collective. `depth` at most the grid's ghost zone. The grid must outlive this.
+    halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step = exchange_step::one_wait);
+
+    /// Collective; blocking, polls. When it returns, this rank's halos of `vector` hold what the neighbours' interiors did when they called.
+    /// `halo_is_free`: since the last exchange of this vector every rank has exchanged another one after it last read this one's halo, so that nobody need be
+    /// waited for before it is written.
+    void operator()(int vector, bool halo_is_free = false);
+
+    /// Ranks that this one exchanges with.
+    [[nodiscard]] const std::vector<int>& neighbours() const noexcept { return neighbours_; }
+
+  private:
+    void copy_piece_by_piece(const typename box_grid<T>::transfer& what, int vector);
+    void wait_for_others();
+
+    const box_grid<T>* grid_;
+    exchange_step step_;
+    std::vector<typename box_grid<T>::transfer> outgoing_;
+    std::vector<int> neighbours_;
+    runtime::neighbour_sync sync_;
+    std::vector<runtime::copy_handle> under_way_;
+};
+
+} // namespace craton::array

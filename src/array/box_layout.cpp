@@ -1,0 +1,145 @@
+#include <craton/array/box_layout.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace craton::array {
+
+namespace {
+
+constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+constexpr int bits_per_dimension = 21; // three of them fit one 64-bit key
+
+// Bit b of each place becomes bits 3 b ... 3 b + 2.
+std::uint64_t interleaved(const index3& place) {
+    std::uint64_t key = 0;
+    for (int b = 0; b < bits_per_dimension; ++b) {
+        for (std::size_t d = 0; d < 3; ++d) {
+            key |= ((static_cast<std::uint64_t>(place[d]) >> b) & 1U) << (3 * b + static_cast<int>(d));
+        }
+    }
+    return key;
+}
+
+// Skilling 2004 (AIP Conf. Proc. 707, 381): the coordinates are turned, bit by bit from the top, into the transpose of the Hilbert index.
+std::uint64_t hilbert_key(const index3& place, int bits) {
+    std::array<std::uint64_t, 3> x{static_cast<std::uint64_t>(place[0]), static_cast<std::uint64_t>(place[1]),
+                                   static_cast<std::uint64_t>(place[2])};
+    if (bits == 0) return 0;
+    const std::uint64_t top = std::uint64_t{1} << (bits - 1);
+    for (std::uint64_t q = top; q > 1; q >>= 1) {
+        for (auto& each : x) {
+            if ((each & q) != 0) {
+                x[0] ^= q - 1;
+            } else {
+                const std::uint64_t differing = (x[0] ^ each) & (q - 1);
+                x[0] ^= differing;
+                each ^= differing;
+            }
+        }
+    }
+    x[1] ^= x[0];
+    x[2] ^= x[1];
+    std::uint64_t all = 0;
+    for (std::uint64_t q = top; q > 1; q >>= 1) {
+        if ((x[2] & q) != 0) all ^= q - 1;
+    }
+    for (auto& each : x) each ^= all;
+    std::uint64_t key = 0;
+    for (int b = bits - 1; b >= 0; --b) {
+        for (const auto each : x) key = key << 1 | ((each >> b) & 1U);
+    }
+    return key;
+}
+
+} // namespace
+
+box_order box_order_named(std::string_view name) {
+    if (name == "lexicographic") return box_order::lexicographic;
+    if (name == "morton") return box_order::morton;
+    if (name == "hilbert") return box_order::hilbert;
+    throw user_error(fmt::format("box order '{}'; allowed: lexicographic, morton, hilbert", name));
+}
+
+box_layout::box_layout(const shape& what, int ranks) : what_(what) {
+    const auto [b0, b1, b2] = what.boxes;
+    const std::int64_t most = std::int64_t{1} << bits_per_dimension;
+    if (b0 < 1 || b1 < 1 || b2 < 1 || b0 > most || b1 > most || b2 > most ||
+        static_cast<double>(b0) * static_cast<double>(b1) * static_cast<double>(b2) > std::numeric_limits<std::int32_t>::max()) {
+        throw user_error(fmt::format("box layout: {} x {} x {} boxes; allowed: at least 1 and at most {} along each dimension, "
+                                     "fewer than 2^31 in all",
+                                     b0, b1, b2, most));
+    }
+    if (what.side < 1 || ranks < 1) {
+        throw user_error(
+            fmt::format("box layout: boxes of {} cells a side on {} ranks; allowed: at least 1 of each", what.side, ranks));
+    }
+    std::vector<std::int64_t> curve(at(boxes()));
+    std::iota(curve.begin(), curve.end(), std::int64_t{0});
+    if (what.order != box_order::lexicographic) {
+        int bits = 0;
+        while ((std::int64_t{1} << bits) < std::max({b0, b1, b2})) ++bits;
+        std::vector<std::pair<std::uint64_t, std::int64_t>> keyed(curve.size());
+        for (const auto box : curve) {
+            const index3 where = place(box);
+            keyed[at(box)] = {what.order == box_order::morton ? interleaved(where) : hilbert_key(where, bits), box};
+        }
+        std::ranges::sort(keyed);
+        std::ranges::transform(keyed, curve.begin(), [](const auto& each) { return each.second; });
+    }
+    owner_.resize(curve.size());
+    slot_.resize(curve.size());
+    boxes_of_.resize(static_cast<std::size_t>(ranks));
+    for (std::int64_t position = 0; position < boxes(); ++position) {
+        const std::int64_t box = curve[at(position)];
+        const auto rank = static_cast<int>(ranks * position / boxes());
+        auto& own = boxes_of_[static_cast<std::size_t>(rank)];
+        owner_[at(box)] = rank;
+        slot_[at(box)] = std::ssize(own);
+        own.push_back(box);
+    }
+}
+
+domain box_layout::grid() const noexcept {
+    return {{0, 0, 0}, {what_.boxes[0] * what_.side, what_.boxes[1] * what_.side, what_.boxes[2] * what_.side}};
+}
+
+index3 box_layout::place(std::int64_t box) const noexcept {
+    const auto& b = what_.boxes;
+    return {box % b[0], box / b[0] % b[1], box / (b[0] * b[1])};
+}
+
+std::int64_t box_layout::box_at(const index3& place) const noexcept {
+    return place[0] + what_.boxes[0] * (place[1] + what_.boxes[1] * place[2]);
+}
+
+domain box_layout::cells(std::int64_t box) const noexcept {
+    const index3 p = place(box);
+    const std::int64_t s = what_.side;
+    return {{p[0] * s, p[1] * s, p[2] * s}, {(p[0] + 1) * s, (p[1] + 1) * s, (p[2] + 1) * s}};
+}
+
+box_layout::neighbour box_layout::beside(std::int64_t box, const index3& side) const noexcept {
+    index3 there = place(box);
+    neighbour found;
+    for (std::size_t d = 0; d < 3; ++d) {
+        const std::int64_t count = what_.boxes[d];
+        const std::int64_t moved = there[d] + side[d];
+        const std::int64_t inside = (moved % count + count) % count;
+        if (moved != inside && !what_.periodic[d]) return {};
+        found.shift[d] = (moved - inside) * what_.side;
+        there[d] = inside;
+    }
+    found.box = box_at(there);
+    return found;
+}
+
+} // namespace craton::array

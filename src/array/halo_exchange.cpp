@@ -1,0 +1,113 @@
+#include <craton/array/halo_exchange.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace craton::array {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, exchange_step>, 5> step_names{{{"small-copies", exchange_step::small_copies},
+                                                                                {"local-loops", exchange_step::local_loops},
+                                                                                {"strided", exchange_step::strided},
+                                                                                {"neighbours", exchange_step::neighbours},
+                                                                                {"one-wait", exchange_step::one_wait}}};
+
+// The directions from a box to the boxes beside it.
+std::vector<index3> sides(halo_reach reach) {
+    const std::int64_t most = reach == halo_reach::faces ? 1 : reach == halo_reach::edges ? 2 : 3;
+    std::vector<index3> found;
+    for (std::int64_t k = -1; k <= 1; ++k) {
+        for (std::int64_t j = -1; j <= 1; ++j) {
+            for (std::int64_t i = -1; i <= 1; ++i) {
+                const std::int64_t off = std::abs(i) + std::abs(j) + std::abs(k);
+                if (off >= 1 && off <= most) found.push_back({i, j, k});
+            }
+        }
+    }
+    return found;
+}
+
+index3 opposite(const index3& side) { return {-side[0], -side[1], -side[2]}; }
+
+// What a rank's boxes give to the halos round them: their cells that lie in a neighbour's halo.
+template <class T>
+std::vector<typename box_grid<T>::transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth) {
+    std::vector<typename box_grid<T>::transfer> found;
+    for (const std::int64_t box : layout.boxes_of(rank)) {
+        for (const index3& side : sides(reach)) {
+            const auto [neighbour, shift] = layout.beside(box, side);
+            if (neighbour < 0) continue;
+            const domain halo = translate(halo_side(layout.cells(neighbour), opposite(side), depth), shift);
+            found.push_back({box, neighbour, intersect(layout.cells(box), halo), opposite(shift)});
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+exchange_step exchange_step_named(std::string_view name) {
+    for (const auto& [each, step] : step_names) {
+        if (each == name) return step;
+    }
+    throw user_error(fmt::format("exchange step '{}'; allowed: small-copies, local-loops, strided, neighbours, one-wait", name));
+}
+
+template <class T>
+halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step)
+    : grid_(&grid), step_(step), outgoing_(outgoing<T>(grid.layout(), grid.ranks().rank(), reach, depth)), sync_(grid.ranks()) {
+    if (depth < 1 || depth > grid.ghost()) {
+        throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
+    }
+    for (const auto& each : outgoing_) {
+        const int rank = grid.layout().owner(each.target);
+        if (rank != grid.ranks().rank()) neighbours_.push_back(rank);
+    }
+    std::ranges::sort(neighbours_);
+    neighbours_.erase(std::ranges::unique(neighbours_).begin(), neighbours_.end());
+}
+
+template <class T> void halo_exchange<T>::wait_for_others() {
+    if (step_ < exchange_step::neighbours) {
+        grid_->ranks().barrier();
+    } else {
+        sync_.synchronise(neighbours_);
+    }
+}
+
+template <class T> void halo_exchange<T>::copy_piece_by_piece(const typename box_grid<T>::transfer& what, int vector) {
+    auto row = what;
+    for (std::int64_t k = what.from.low[2]; k < what.from.high[2]; ++k) {
+        for (std::int64_t j = what.from.low[1]; j < what.from.high[1]; ++j) {
+            row.from.low = {what.from.low[0], j, k};
+            row.from.high = {what.from.high[0], j + 1, k + 1};
+            under_way_.push_back(grid_->start_copy(row, vector, vector));
+        }
+    }
+}
+
+template <class T> void halo_exchange<T>::operator()(int vector, bool halo_is_free) {
+    if (step_ < exchange_step::one_wait || !halo_is_free) wait_for_others();
+    under_way_.clear();
+    for (const auto& each : outgoing_) {
+        if (step_ >= exchange_step::strided || (step_ == exchange_step::local_loops && grid_->mapped(each.target))) {
+            under_way_.push_back(grid_->start_copy(each, vector, vector));
+        } else {
+            copy_piece_by_piece(each, vector);
+        }
+    }
+    for (auto& each : under_way_) each.wait();
+    wait_for_others();
+}
+
+template class halo_exchange<float>;
+template class halo_exchange<double>;
+
+} // namespace craton::array
