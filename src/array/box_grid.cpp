@@ -65,21 +65,27 @@ template <class T> runtime::global_ptr<T> box_grid<T>::at(std::int64_t box, int 
     return {&memory_, layout_.owner(box), (number * vector_elements_ + static_cast<std::size_t>(place)) * sizeof(T)};
 }
 
-template <class T> runtime::copy_handle box_grid<T>::start_copy(const transfer& what, int source_vector, int target_vector) const {
+template <class T>
+runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& what, int source_vector, const box_grid<T>& target,
+                                int target_vector) {
     const domain& from = what.from;
     const domain to = translate(from, what.shift);
-    const index3 source_low = layout_.cells(what.source).low;
-    const index3 target_low = layout_.cells(what.target).low;
+    const index3 source_low = source.layout().cells(what.source).low;
+    const index3 target_low = target.layout().cells(what.target).low;
     const auto within = [](const index3& cell, const index3& low) {
         return index3{cell[0] - low[0], cell[1] - low[1], cell[2] - low[2]};
     };
     const std::array<std::int64_t, 3> extents{from.extent(2), from.extent(1), from.extent(0)};
-    const std::array<std::int64_t, 3> strides{plane_, pitch_, 1};
-    return runtime::start_copy_strided(at(what.source, source_vector, within(from.low, source_low)),
-                                       at(what.target, target_vector, within(to.low, target_low)), {extents, strides, strides});
+    const std::array<std::int64_t, 3> source_strides{source.plane(), source.pitch(), 1};
+    const std::array<std::int64_t, 3> target_strides{target.plane(), target.pitch(), 1};
+    return runtime::start_copy_strided(source.at(what.source, source_vector, within(from.low, source_low)),
+                                       target.at(what.target, target_vector, within(to.low, target_low)),
+                                       {extents, source_strides, target_strides});
 }
 
 template class box_grid<float>;
 template class box_grid<double>;
+template runtime::copy_handle start_copy(const box_grid<float>&, const box_transfer&, int, const box_grid<float>&, int);
+template runtime::copy_handle start_copy(const box_grid<double>&, const box_transfer&, int, const box_grid<double>&, int);
 
 } // namespace craton::array

@@ -37,9 +37,8 @@ std::vector<index3> sides(halo_reach reach) {
 index3 opposite(const index3& side) { return {-side[0], -side[1], -side[2]}; }
 
 // What a rank's boxes give to the halos round them: their cells that lie in a neighbour's halo.
-template <class T>
-std::vector<typename box_grid<T>::transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth) {
-    std::vector<typename box_grid<T>::transfer> found;
+std::vector<box_transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth) {
+    std::vector<box_transfer> found;
     for (const std::int64_t box : layout.boxes_of(rank)) {
         for (const index3& side : sides(reach)) {
             const auto [neighbour, shift] = layout.beside(box, side);
@@ -62,7 +61,7 @@ exchange_step exchange_step_named(std::string_view name) {
 
 template <class T>
 halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step)
-    : grid_(&grid), step_(step), outgoing_(outgoing<T>(grid.layout(), grid.ranks().rank(), reach, depth)), sync_(grid.ranks()) {
+    : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth)), sync_(grid.ranks()) {
     if (depth < 1 || depth > grid.ghost()) {
         throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
     }
@@ -82,13 +81,13 @@ template <class T> void halo_exchange<T>::wait_for_others() {
     }
 }
 
-template <class T> void halo_exchange<T>::copy_piece_by_piece(const typename box_grid<T>::transfer& what, int vector) {
+template <class T> void halo_exchange<T>::copy_piece_by_piece(const box_transfer& what, int vector) {
     auto row = what;
     for (std::int64_t k = what.from.low[2]; k < what.from.high[2]; ++k) {
         for (std::int64_t j = what.from.low[1]; j < what.from.high[1]; ++j) {
             row.from.low = {what.from.low[0], j, k};
             row.from.high = {what.from.high[0], j + 1, k + 1};
-            under_way_.push_back(grid_->start_copy(row, vector, vector));
+            under_way_.push_back(start_copy(*grid_, row, vector, *grid_, vector));
         }
     }
 }
@@ -98,7 +97,7 @@ template <class T> void halo_exchange<T>::operator()(int vector, bool halo_is_fr
     under_way_.clear();
     for (const auto& each : outgoing_) {
         if (step_ >= exchange_step::strided || (step_ == exchange_step::local_loops && grid_->mapped(each.target))) {
-            under_way_.push_back(grid_->start_copy(each, vector, vector));
+            under_way_.push_back(start_copy(*grid_, each, vector, *grid_, vector));
         } else {
             copy_piece_by_piece(each, vector);
         }

@@ -82,6 +82,11 @@ void communicator::barrier() const { MPI_Barrier(comm_); }
 std::int64_t communicator::sum(std::int64_t value) const { return reduce(value, MPI_SUM, comm_); }
 std::int64_t communicator::maximum(std::int64_t value) const { return reduce(value, MPI_MAX, comm_); }
 std::int64_t communicator::minimum(std::int64_t value) const { return reduce(value, MPI_MIN, comm_); }
+double communicator::maximum(double value) const {
+    double most = value;
+    MPI_Allreduce(&value, &most, 1, MPI_DOUBLE, MPI_MAX, comm_);
+    return most;
+}
 
 void communicator::sum_in_place(std::span<double> values) const { sum_slices(values, MPI_DOUBLE, comm_); }
 void communicator::sum_in_place(std::span<float> values) const { sum_slices(values, MPI_FLOAT, comm_); }

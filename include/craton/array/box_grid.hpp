@@ -46,15 +46,6 @@ template <class T> class box_grid {
     /// A cell of any box of any rank, counted from the box's first interior cell.
     [[nodiscard]] runtime::global_ptr<T> at(std::int64_t box, int vector, const index3& cell) const;
 
-    /// A part of a vector on the way from one box to another: `from` in cells of the grid, moved by `shift` it lies in the other's halo or interior.
-    struct transfer {
-        std::int64_t source = 0, target = 0; ///< boxes
-        domain from;
-        index3 shift{};
-    };
-    /// Copies it with the runtime's strided copy. Non-blocking; see runtime::start_copy_strided().
-    [[nodiscard]] runtime::copy_handle start_copy(const transfer& what, int source_vector, int target_vector) const;
-
   private:
     runtime::world* world_;
     box_layout layout_;
@@ -63,5 +54,18 @@ template <class T> class box_grid {
     std::size_t vector_elements_; // of one box, with padding
     runtime::segment memory_;
 };
+
+/// A part of a vector on the way from one box to another: `from` in cells of the source's grid, ghosts included; moved by `shift` it lies in cells of
+/// the target's.
+struct box_transfer {
+    std::int64_t source = 0, target = 0; ///< boxes
+    domain from;
+    index3 shift{};
+};
+
+/// Copies it with the runtime's strided copy; the grids may be one and the same. Non-blocking; see runtime::start_copy_strided().
+template <class T>
+[[nodiscard]] runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& what, int source_vector,
+                                              const box_grid<T>& target, int target_vector);
 
 } // namespace craton::array

@@ -43,12 +43,12 @@ template <class T> class halo_exchange {
     [[nodiscard]] const std::vector<int>& neighbours() const noexcept { return neighbours_; }
 
   private:
-    void copy_piece_by_piece(const typename box_grid<T>::transfer& what, int vector);
+    void copy_piece_by_piece(const box_transfer& what, int vector);
     void wait_for_others();
 
     const box_grid<T>* grid_;
     exchange_step step_;
-    std::vector<typename box_grid<T>::transfer> outgoing_;
+    std::vector<box_transfer> outgoing_;
     std::vector<int> neighbours_;
     runtime::neighbour_sync sync_;
     std::vector<runtime::copy_handle> under_way_;

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace craton::multigrid {
+
+/// The cells of a box and how they lie: cell (i, j, k), counted from the first interior one, is at i + j * pitch + k * plane.
+struct box_shape {
+    std::int64_t side = 0, pitch = 0, plane = 0;
+};
+
+/// a u - b div(beta grad u) on one box. beta[d] holds values of faces: at a cell, of the face between it and the one before it in dimension d;
+/// scale = b / h^2.
+struct coefficients {
+    double a = 0, scale = 1;
+    const double* alpha = nullptr; ///< of the term a alpha u; null: 1
+    std::array<const double*, 3> beta{};
+};
+
+/// The flux form with differences of two cells: 7-point, and of second order in averages (fv2). Reads one ghost cell off each face.
+class two_point_stencil {
+  public:
+    two_point_stencil(const box_shape& shape, const coefficients& c) : steps_{1, shape.pitch, shape.plane}, c_(c) {}
+
+    /// (A u) at a cell.
+    [[nodiscard]] double operator()(const double* u, std::int64_t at) const {
+        double divergence = 0;
+        for (int d = 0; d < 3; ++d) {
+            const std::int64_t s = steps_[static_cast<std::size_t>(d)];
+            const double* const beta = c_.beta[static_cast<std::size_t>(d)];
+            divergence += beta[at + s] * (u[at + s] - u[at]) - beta[at] * (u[at] - u[at - s]);
+        }
+        const double alpha = c_.alpha == nullptr ? 1.0 : c_.alpha[at];
+        return c_.a * alpha * u[at] - c_.scale * divergence;
+    }
+
+  private:
+    std::array<std::int64_t, 3> steps_;
+    coefficients c_;
+};
+
+/// Fluxes of fourth order in averages (fv4): the average of a product is the product of the averages plus h^2 / 12 times that of the tangential
+/// gradients. Reads two ghost cells off faces and one off edges.
+class fourth_order_stencil {
+  public:
+    fourth_order_stencil(const box_shape& shape, const coefficients& c) : steps_{1, shape.pitch, shape.plane}, c_(c) {}
+
+    [[nodiscard]] double operator()(const double* u, std::int64_t at) const {
+        double divergence = 0;
+        for (std::size_t d = 0; d < 3; ++d) {
+            const std::int64_t s = steps_[d];
+            const std::int64_t t = steps_[(d + 1) % 3];
+            const std::int64_t v = steps_[(d + 2) % 3];
+            divergence += flux(u, c_.beta[d], at + s, s, t, v) - flux(u, c_.beta[d], at, s, t, v);
+        }
+        const double alpha = c_.alpha == nullptr ? 1.0 : c_.alpha[at];
+        return c_.a * alpha * u[at] - c_.scale * divergence;
+    }
+
+  private:
+    // Through the face between cells `at` - s and `at`; t and v are the steps along it.
+    [[nodiscard]] static double flux(const double* u, const double* beta, std::int64_t at, std::int64_t s, std::int64_t t,
+                                     std::int64_t v) {
+        const auto jump = [&](std::int64_t c) { return u[c] - u[c - s]; };
+        const auto tangential = [&](std::int64_t along) {
+            return (beta[at + along] - beta[at - along]) * (jump(at + along) - jump(at - along));
+        };
+        return beta[at] * (1.0 / 12.0) * (15.0 * jump(at) - (u[at + s] - u[at - 2 * s])) + (1.0 / 48.0) * (tangential(t) + tangential(v));
+    }
+
+    std::array<std::int64_t, 3> steps_;
+    coefficients c_;
+};
+
+} // namespace craton::multigrid

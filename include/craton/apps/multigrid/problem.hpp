@@ -1,0 +1,41 @@
+#pragma once
+
+#include <craton/array/box_layout.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace craton::multigrid {
+
+/// How a u - b div(beta grad u) is made discrete on cubic cells.
+enum class discretisation : std::uint8_t {
+    seven_point, ///< point values, second order
+    fv2,         ///< averages over cells, second order
+    fv4          ///< averages over cells, fourth order
+};
+/// "7pt", "fv2", "fv4". Throws user_error for another name.
+[[nodiscard]] discretisation discretisation_named(std::string_view name);
+[[nodiscard]] std::string_view name_of(discretisation kind);
+
+enum class smoother : std::uint8_t { chebyshev, gauss_seidel, jacobi };
+/// "chebyshev", "gsrb", "jacobi". Throws user_error for another name.
+[[nodiscard]] smoother smoother_named(std::string_view name);
+[[nodiscard]] std::string_view name_of(smoother kind);
+
+/// a u - b div(beta grad u) = f with u = 0 on the boundary of the grid, except where it is periodic. A grid of side 1 along its longest dimension.
+struct problem {
+    discretisation kind = discretisation::seven_point;
+    smoother smooth = smoother::chebyshev;
+    double a = 0, b = 1;
+    /// Right-hand side of a cell: its value at the centre, or its average over the cell. x, y, z: the centre; h: the cell's side.
+    std::function<double(double x, double y, double z, double h)> f;
+    /// The same of beta for a face normal to `dimension`, at its centre.
+    std::function<double(int dimension, double x, double y, double z, double h)> beta;
+};
+
+/// The test problems of HPGMG-FV: for 7-point a polynomial u and beta between 1 and 10 with a step of tanh; for fv2 and fv4 a product of sin^7 and
+/// beta = 1 + 1/4 sin sin sin, turned from point values to averages by second derivatives.
+[[nodiscard]] problem benchmark_problem(discretisation kind, smoother smooth, double a = 0, double b = 1);
+
+} // namespace craton::multigrid

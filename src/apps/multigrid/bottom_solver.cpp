@@ -1,0 +1,49 @@
+#include "bottom_solver.hpp"
+
+namespace craton::multigrid {
+
+namespace {
+
+enum : int { shadow = vectors_of_level, r, p, q, a_q, s, a_t, t = q };
+static_assert(a_t + 1 - vectors_of_level == bottom_vectors);
+
+constexpr double fall = 1e-3;
+constexpr int most_steps = 200;
+
+} // namespace
+
+void solve_bottom(level& grid, int u, int f) {
+    grid.residual(u, f, shadow);
+    const double goal = fall * grid.max_norm(shadow);
+    grid.combine(1, shadow, 0, shadow, r);
+    grid.combine(1, shadow, 0, shadow, p);
+    double rho = grid.dot(r, shadow);
+    if (rho == 0) return;
+    for (int step = 0; step < most_steps; ++step) {
+        grid.multiply(inverse_diagonal_vector, p, q);
+        grid.apply(q, a_q);
+        const double with_shadow = grid.dot(a_q, shadow);
+        if (with_shadow == 0) return;
+        const double alpha = rho / with_shadow;
+        grid.combine(1, u, alpha, q, u);
+        grid.combine(1, r, -alpha, a_q, s);
+        if (grid.max_norm(s) <= goal) return;
+        grid.multiply(inverse_diagonal_vector, s, t);
+        grid.apply(t, a_t);
+        const double square = grid.dot(a_t, a_t);
+        if (square == 0) return;
+        const double omega = grid.dot(a_t, s) / square;
+        grid.combine(1, u, omega, t, u);
+        grid.combine(1, s, -omega, a_t, r);
+        if (grid.max_norm(r) <= goal) return;
+        const double new_rho = grid.dot(r, shadow);
+        if (new_rho == 0 || omega == 0) return;
+        // p = r + beta (p - omega A q)
+        const double beta = new_rho / rho * (alpha / omega);
+        grid.combine(1, p, -omega, a_q, p);
+        grid.combine(1, r, beta, p, p);
+        rho = new_rho;
+    }
+}
+
+} // namespace craton::multigrid

@@ -1,0 +1,289 @@
+#include "level.hpp"
+
+#include <craton/apps/multigrid/kernels/sweeps.hpp>
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace craton::multigrid {
+
+traits traits_of(discretisation kind) {
+    switch (kind) {
+    case discretisation::seven_point:
+        return {1, 1, false, 2, 1, 2, 4, constant_prolongation(), linear_prolongation()};
+    case discretisation::fv2:
+        return {1, 2, false, 2, 1, 3, 6, second_order_prolongation(), second_order_prolongation()};
+    case discretisation::fv4:
+        break;
+    }
+    return {2, 4, true, 4, 2, 3, 6, second_order_prolongation(), fourth_order_prolongation()};
+}
+
+namespace {
+
+// No deeper than the boxes of the coarsest grids.
+int ghost_of(const traits& t, const array::box_layout& layout) {
+    return static_cast<int>(std::min<std::int64_t>(t.depth, layout.side()));
+}
+
+} // namespace
+
+level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra)
+    : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), a_(what.a), b_(what.b),
+      h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
+      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, layout)), shape_{layout.side(), grid_.pitch(), grid_.plane()},
+      exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces, grid_.ghost(), step),
+      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {}
+
+void level::evaluate(const problem& what) {
+    for (const auto box : own_boxes()) {
+        const auto low = grid_.layout().cells(box).low;
+        const auto sides = outer(box);
+        const auto centre = [&](std::size_t d, std::int64_t i) { return (static_cast<double>(low[d] + i) + 0.5) * h_; };
+        const auto view_f = grid_.view(box, f_vector);
+        for (std::int64_t k = 0; k < shape_.side; ++k) {
+            for (std::int64_t j = 0; j < shape_.side; ++j) {
+                for (std::int64_t i = 0; i < shape_.side; ++i) view_f.at(i, j, k) = what.f(centre(0, i), centre(1, j), centre(2, k), h_);
+            }
+        }
+        for (std::size_t d = 0; d < 3; ++d) {
+            // The last face is the first one of the box beside, except on the boundary.
+            std::array<std::int64_t, 3> extent{shape_.side, shape_.side, shape_.side};
+            if (sides[d][1]) ++extent[d];
+            const auto view = grid_.view(box, beta_i_vector + static_cast<int>(d));
+            for (std::int64_t k = 0; k < extent[2]; ++k) {
+                for (std::int64_t j = 0; j < extent[1]; ++j) {
+                    for (std::int64_t i = 0; i < extent[0]; ++i) {
+                        std::array<double, 3> x{centre(0, i), centre(1, j), centre(2, k)};
+                        x[d] -= 0.5 * h_;
+                        view.at(i, j, k) = what.beta(static_cast<int>(d), x[0], x[1], x[2], h_);
+                    }
+                }
+            }
+        }
+    }
+}
+
+outer_sides level::outer(std::int64_t box) const {
+    outer_sides found{};
+    for (std::size_t d = 0; d < 3; ++d) {
+        array::index3 side{};
+        side[d] = -1;
+        found[d][0] = grid_.layout().beside(box, side).box < 0;
+        side[d] = 1;
+        found[d][1] = grid_.layout().beside(box, side).box < 0;
+    }
+    return found;
+}
+
+coefficients level::coefficients_of(std::int64_t box) const {
+    return {a_, b_ / (h_ * h_), nullptr, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
+}
+
+template <class Kernel> void level::with_stencil(const Kernel& kernel) {
+    for (const auto box : own_boxes()) {
+        if (kind_ == discretisation::fv4) {
+            kernel(box, fourth_order_stencil(shape_, coefficients_of(box)));
+        } else {
+            kernel(box, two_point_stencil(shape_, coefficients_of(box)));
+        }
+    }
+}
+
+void level::fill_beta_ghosts() {
+    for (int d = 0; d < 3; ++d) {
+        const int vector = beta_i_vector + d;
+        exchange_all_(vector);
+        if (!traits_.extend_beta) continue;
+        for (const auto box : own_boxes()) {
+            std::array<bool, 3> tangential{true, true, true};
+            tangential[static_cast<std::size_t>(d)] = false;
+            std::array<std::int64_t, 3> extent{shape_.side, shape_.side, shape_.side};
+            const auto sides = outer(box);
+            if (sides[static_cast<std::size_t>(d)][1]) ++extent[static_cast<std::size_t>(d)];
+            fill_outer_ghosts(at(box, vector), shape_, 1, sides, extrapolation_formula(shape_.side), tangential, extent);
+        }
+    }
+}
+
+// A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
+void level::prepare() {
+    fill_beta_ghosts();
+    const auto highest = grid_.layout().grid().high;
+    set(inverse_diagonal_vector, 0);
+    set(f_vector, 0); // until this is done: the sums off the diagonal
+    const int colours = traits_.probe_colours;
+    const auto count = [&](std::size_t d) { return static_cast<int>(std::min<std::int64_t>(colours, highest[d])); };
+    for (int colour = 0; colour < count(0) * count(1) * count(2); ++colour) {
+        const std::array<std::int64_t, 3> offset{colour % count(0), colour / count(0) % count(1), colour / (count(0) * count(1))};
+        const auto coloured = [&](const array::index3& low, std::int64_t i, std::int64_t j, std::int64_t k) {
+            return (low[0] + i) % colours == offset[0] && (low[1] + j) % colours == offset[1] && (low[2] + k) % colours == offset[2];
+        };
+        const auto for_each = [&](const auto& what) {
+            for (const auto box : own_boxes()) {
+                const auto low = grid_.layout().cells(box).low;
+                for (std::int64_t k = 0; k < shape_.side; ++k) {
+                    for (std::int64_t j = 0; j < shape_.side; ++j) {
+                        for (std::int64_t i = 0; i < shape_.side; ++i) {
+                            what(box, i + j * shape_.pitch + k * shape_.plane, coloured(low, i, j, k));
+                        }
+                    }
+                }
+            }
+        };
+        for_each([&](std::int64_t box, std::int64_t c, bool of_colour) { at(box, u_vector)[c] = of_colour ? 1.0 : 0.0; });
+        apply(u_vector, scratch_vector);
+        for_each([&](std::int64_t box, std::int64_t c, bool of_colour) {
+            const double image = at(box, scratch_vector)[c];
+            if (of_colour) {
+                at(box, inverse_diagonal_vector)[c] = image;
+            } else {
+                at(box, f_vector)[c] += std::abs(image);
+            }
+        });
+    }
+    double largest = 0;
+    for (const auto box : own_boxes()) {
+        for_each_cell(shape_, [&](std::int64_t c) {
+            double& diagonal = at(box, inverse_diagonal_vector)[c];
+            largest = std::max(largest, (diagonal + at(box, f_vector)[c]) / diagonal);
+            diagonal = 1 / diagonal;
+        });
+    }
+    grid_.ranks().barrier(); // polls, before a reduction that does not
+    lambda_max_ = grid_.ranks().communicator().maximum(largest);
+    set(u_vector, 0);
+    set(f_vector, 0);
+}
+
+void level::fill_outer(int vector, const ghost_formula& formula, int depth) {
+    for (const auto box : own_boxes()) fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formula);
+}
+
+void level::fill_ghosts(int vector, bool halo_is_free) {
+    exchange_(vector, halo_is_free);
+    fill_outer(vector, dirichlet_formula(traits_.ghost_order, shape_.side), static_cast<int>(grid_.ghost()));
+}
+
+void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
+    if (formula.reach == 0) return;
+    exchange_all_(vector);
+    fill_outer(vector, dirichlet_formula(formula.ghost_order, shape_.side), formula.reach);
+}
+
+void level::apply(int of, int image) {
+    fill_ghosts(of);
+    with_stencil([&](std::int64_t box, const auto& stencil) {
+        const double* const from = at(box, of);
+        double* const to = at(box, image);
+        for_each_cell(shape_, [&](std::int64_t c) { to[c] = stencil(from, c); });
+    });
+}
+
+void level::residual(int u, int f, int r) {
+    fill_ghosts(u);
+    with_stencil([&](std::int64_t box, const auto& stencil) {
+        multigrid::residual(shape_, stencil, at(box, u), at(box, f), at(box, r));
+    });
+}
+
+void level::smooth(int u, int f) {
+    const double largest = lambda_max_;
+    const double smallest = largest / 8;
+    const double theta = (largest + smallest) / 2;
+    const double delta = (largest - smallest) / 2;
+    const double sigma = theta / delta;
+    double rho = 1 / sigma;
+    const int steps = smoother_ == smoother::chebyshev      ? traits_.chebyshev_degree
+                      : smoother_ == smoother::gauss_seidel ? 2 * traits_.gauss_seidel_pairs
+                                                            : 6;
+    int now = u;
+    int next = scratch_vector;
+    for (int step = 0; step < steps; ++step) {
+        double ahead = 0;
+        double gain = 1 / theta;
+        if (step > 0) {
+            const double before = rho;
+            rho = 1 / (2 * sigma - before);
+            ahead = rho * before;
+            gain = 2 * rho / delta;
+        }
+        // From here on two vectors take turns: who writes one's halo has waited for all readers of it since.
+        fill_ghosts(now, step > 0);
+        with_stencil([&](std::int64_t box, const auto& stencil) {
+            const double* const x = at(box, now);
+            const double* const rhs = at(box, f);
+            const double* const diagonal = at(box, inverse_diagonal_vector);
+            double* const y = at(box, next);
+            switch (smoother_) {
+            case smoother::chebyshev:
+                if (step == 0) return jacobi_step(shape_, stencil, x, rhs, diagonal, gain, y);
+                return chebyshev_step(shape_, stencil, x, rhs, diagonal, ahead, gain, y);
+            case smoother::gauss_seidel: {
+                const auto low = grid_.layout().cells(box).low;
+                return gauss_seidel_step(shape_, stencil, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
+            }
+            case smoother::jacobi:
+                constexpr double damping = 2.0 / 3.0;
+                return jacobi_step(shape_, stencil, x, rhs, diagonal, damping, y);
+            }
+        });
+        std::swap(now, next);
+    }
+}
+
+double level::max_norm(int vector) const {
+    double most = 0;
+    for (const auto box : own_boxes()) {
+        const double here = multigrid::max_norm(shape_, at(box, vector));
+        most = std::isnan(here) || std::isnan(most) ? std::nan("") : std::max(most, here);
+    }
+    grid_.ranks().barrier(); // polls, before a reduction that does not
+    // MPI's maximum may lose a NaN.
+    const double numbers = grid_.ranks().communicator().maximum(std::isnan(most) ? HUGE_VAL : most);
+    return std::isinf(numbers) ? std::nan("") : numbers;
+}
+
+double level::dot(int x, int y) const {
+    std::vector<double> sum{0};
+    for (const auto box : own_boxes()) {
+        const double* const p = at(box, x);
+        const double* const q = at(box, y);
+        for_each_cell(shape_, [&](std::int64_t c) { sum[0] += p[c] * q[c]; });
+    }
+    grid_.ranks().barrier(); // polls, before a reduction that does not
+    grid_.ranks().communicator().sum_in_place(std::span(sum));
+    return sum[0];
+}
+
+void level::combine(double p, int x, double q, int y, int z) {
+    for (const auto box : own_boxes()) {
+        const double* const first = at(box, x);
+        const double* const second = at(box, y);
+        double* const to = at(box, z);
+        for_each_cell(shape_, [&](std::int64_t c) { to[c] = p * first[c] + q * second[c]; });
+    }
+}
+
+void level::multiply(int x, int y, int z) {
+    for (const auto box : own_boxes()) {
+        const double* const first = at(box, x);
+        const double* const second = at(box, y);
+        double* const to = at(box, z);
+        for_each_cell(shape_, [&](std::int64_t c) { to[c] = first[c] * second[c]; });
+    }
+}
+
+void level::set(int vector, double value) {
+    for (const auto box : own_boxes()) {
+        double* const to = at(box, vector);
+        for_each_cell(shape_, [&](std::int64_t c) { to[c] = value; });
+    }
+}
+
+} // namespace craton::multigrid

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <craton/apps/multigrid/kernels/between_levels.hpp>
+#include <craton/apps/multigrid/kernels/boundary.hpp>
+#include <craton/apps/multigrid/kernels/stencils.hpp>
+#include <craton/apps/multigrid/problem.hpp>
+#include <craton/array/box_grid.hpp>
+#include <craton/array/halo_exchange.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace craton::multigrid {
+
+/// What distinguishes the discretisations.
+struct traits {
+    int depth;             ///< ghost layers that the stencil reads
+    int ghost_order;       ///< of the formula at the boundary
+    bool extend_beta;      ///< the stencil takes tangential differences of beta
+    int probe_colours;     ///< per dimension: cells of one colour do not meet each other's rows' diagonals
+    std::int64_t coarsest; ///< cells along the shortest dimension where the cycle ends
+    int gauss_seidel_pairs;
+    int chebyshev_degree;
+    prolongation_formula in_v_cycle, in_f_cycle;
+};
+[[nodiscard]] traits traits_of(discretisation kind);
+
+/// Rooms of a level's grid.
+enum vector_name : int { u_vector, f_vector, scratch_vector, inverse_diagonal_vector, beta_i_vector, beta_j_vector, beta_k_vector, vectors_of_level };
+
+/// One grid of the hierarchy with its operator.
+class level {
+  public:
+    /// Collective. `extra`: more vectors than vectors_of_level.
+    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra = 0);
+
+    [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
+    [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
+    [[nodiscard]] double h() const noexcept { return h_; }
+    [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
+    [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
+    [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
+
+    /// Coefficients and right-hand side from the problem's functions.
+    void evaluate(const problem& what);
+    /// Once beta is there: its ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
+    void prepare();
+
+    /// Ghosts of a vector, as its own stencil wants them, or of a formula's order with edges and corners. Collective.
+    void fill_ghosts(int vector, bool halo_is_free = false);
+    void fill_ghosts_for(int vector, const prolongation_formula& formula);
+    /// image = A of, whose ghosts are filled first. Collective.
+    void apply(int of, int image);
+    /// r = f - A u. Collective.
+    void residual(int u, int f, int r);
+    /// Relaxes u for right-hand side f. Collective.
+    void smooth(int u, int f);
+    /// Collective reductions.
+    [[nodiscard]] double max_norm(int vector) const;
+    [[nodiscard]] double dot(int x, int y) const;
+    /// z = p x + q y on interiors.
+    void combine(double p, int x, double q, int y, int z);
+    void multiply(int x, int y, int z);
+    void set(int vector, double value);
+
+  private:
+    template <class Kernel> void with_stencil(const Kernel& kernel);
+    void fill_outer(int vector, const ghost_formula& formula, int depth);
+    void fill_beta_ghosts();
+    [[nodiscard]] outer_sides outer(std::int64_t box) const;
+    [[nodiscard]] coefficients coefficients_of(std::int64_t box) const;
+
+    traits traits_;
+    discretisation kind_;
+    smoother smoother_;
+    double a_, b_, h_;
+    array::box_grid<double> grid_;
+    box_shape shape_;
+    array::halo_exchange<double> exchange_, exchange_all_;
+    double lambda_max_ = 0;
+};
+
+} // namespace craton::multigrid

@@ -1,0 +1,98 @@
+#include "level_transfer.hpp"
+
+#include <algorithm>
+
+namespace craton::multigrid {
+
+using array::domain;
+using array::index3;
+
+level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coarse_(&coarse), half_shape_(coarse.shape()) {
+    const auto& fine_layout = fine.grid().layout();
+    const auto& coarse_layout = coarse.grid().layout();
+    if (fine_layout.boxes() == coarse_layout.boxes()) return;
+    auto shape = fine_layout.what();
+    shape.side /= 2;
+    auto& ranks = fine.grid().ranks();
+    halves_ = std::make_unique<array::box_grid<double>>(ranks, array::box_layout(shape, ranks.size()), 1,
+                                                        static_cast<int>(std::min(coarse.grid().ghost(), shape.side)));
+    half_shape_ = {shape.side, halves_->pitch(), halves_->plane()};
+    for (std::int64_t box = 0; box < fine_layout.boxes(); ++box) {
+        const int a = fine_layout.owner(box);
+        const int b = coarse_layout.owner(coarse_box_of(box));
+        if (a != b && (a == ranks.rank() || b == ranks.rank())) others_.push_back(a == ranks.rank() ? b : a);
+    }
+    std::ranges::sort(others_);
+    others_.erase(std::ranges::unique(others_).begin(), others_.end());
+    sync_ = std::make_unique<runtime::neighbour_sync>(ranks);
+}
+
+std::int64_t level_transfer::coarse_box_of(std::int64_t fine_box) const {
+    const index3 place = fine_->grid().layout().place(fine_box);
+    return coarse_->grid().layout().box_at({place[0] / 2, place[1] / 2, place[2] / 2});
+}
+
+double* level_transfer::half(std::int64_t fine_box, int coarse_vector) const {
+    return halves_ ? halves_->view(fine_box, 0).first : coarse_->at(fine_box, coarse_vector);
+}
+
+// Octants from the fine boxes' owners to the coarse boxes'.
+void level_transfer::gather(int coarse_vector, const array::index3& faces) {
+    if (!halves_) return;
+    sync_->synchronise(others_); // whoever still reads what was there
+    const auto& layout = halves_->layout();
+    std::vector<runtime::copy_handle> under_way;
+    for (const auto box : fine_->own_boxes()) {
+        domain cells = layout.cells(box);
+        for (std::size_t d = 0; d < 3; ++d) {
+            if (cells.high[d] == layout.grid().high[d]) cells.high[d] += faces[d];
+        }
+        under_way.push_back(start_copy(*halves_, {box, coarse_box_of(box), cells, {}}, 0, coarse_->grid(), coarse_vector));
+    }
+    for (auto& each : under_way) each.wait();
+    sync_->synchronise(others_);
+}
+
+// The same way back, with ghosts. There has been a gathering since they were last read.
+void level_transfer::spread(int coarse_vector, int reach) {
+    if (!halves_) return;
+    const auto& layout = halves_->layout();
+    std::vector<runtime::copy_handle> under_way;
+    for (std::int64_t box = 0; box < layout.boxes(); ++box) {
+        const std::int64_t from = coarse_box_of(box);
+        if (coarse_->grid().layout().owner(from) != coarse_->grid().ranks().rank()) continue;
+        under_way.push_back(start_copy(coarse_->grid(), {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0));
+    }
+    for (auto& each : under_way) each.wait();
+    sync_->synchronise(others_);
+}
+
+void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
+    for (const auto box : fine_->own_boxes()) {
+        multigrid::restrict_cells(fine_->shape(), fine_->at(box, fine_vector), half_shape_, half(box, coarse_vector));
+    }
+    gather(coarse_vector, {});
+}
+
+void level_transfer::restrict_beta() {
+    for (std::size_t d = 0; d < 3; ++d) {
+        const int vector = beta_i_vector + static_cast<int>(d);
+        for (const auto box : fine_->own_boxes()) {
+            // The last face of the boundary belongs to nobody else; others that are made on the way are overwritten.
+            restrict_faces(fine_->shape(), fine_->at(box, vector), d, half_shape_.side + 1, half_shape_, half(box, vector));
+        }
+        index3 faces{};
+        faces[d] = 1;
+        gather(vector, faces);
+    }
+}
+
+void level_transfer::prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector) {
+    coarse_->fill_ghosts_for(coarse_vector, formula);
+    spread(coarse_vector, formula.reach);
+    for (const auto box : fine_->own_boxes()) {
+        multigrid::prolong(half_shape_, half(box, coarse_vector), formula, keep, fine_->shape(), fine_->at(box, fine_vector));
+    }
+}
+
+} // namespace craton::multigrid

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "level.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace craton::multigrid {
+
+/// Between a level and the next coarser one. Where that one's boxes are gathered, eight into one, a grid of the fine boxes' coarse halves stands in
+/// between, and its boxes are copied to and from the octants of the coarse level's.
+class level_transfer {
+  public:
+    /// Collective. Both must outlive this.
+    level_transfer(level& fine, level& coarse);
+
+    /// Coarse cells become the means of their 8 fine cells. Collective.
+    void restrict_cells(int fine_vector, int coarse_vector);
+    /// Beta of the coarse level from the fine one's, all three dimensions. Collective.
+    void restrict_beta();
+    /// fine = keep fine + P coarse, after the coarse ghosts that the formula wants are filled. Collective.
+    void prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector);
+
+  private:
+    [[nodiscard]] double* half(std::int64_t fine_box, int coarse_vector) const;
+    [[nodiscard]] std::int64_t coarse_box_of(std::int64_t fine_box) const;
+    // `faces`: per dimension 1 where the boundary's last layer is wanted too.
+    void gather(int coarse_vector, const array::index3& faces);
+    void spread(int coarse_vector, int reach);
+
+    level* fine_;
+    level* coarse_;
+    std::unique_ptr<array::box_grid<double>> halves_; // null where boxes shrink in place
+    box_shape half_shape_;
+    std::vector<int> others_; // ranks with which octants are exchanged, either way
+    std::unique_ptr<runtime::neighbour_sync> sync_;
+};
+
+} // namespace craton::multigrid
