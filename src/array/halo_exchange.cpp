@@ -36,15 +36,23 @@ std::vector<index3> sides(halo_reach reach) {
 
 index3 opposite(const index3& side) { return {-side[0], -side[1], -side[2]}; }
 
+domain with_layers(const box_layout& layout, std::int64_t box, const index3& on_top) {
+    domain cells = layout.cells(box);
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (cells.high[d] == layout.grid().high[d] && !layout.what().periodic[d]) cells.high[d] += on_top[d];
+    }
+    return cells;
+}
+
 // What a rank's boxes give to the halos round them: their cells that lie in a neighbour's halo.
-std::vector<box_transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth) {
+std::vector<box_transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth, const index3& on_top) {
     std::vector<box_transfer> found;
     for (const std::int64_t box : layout.boxes_of(rank)) {
         for (const index3& side : sides(reach)) {
             const auto [neighbour, shift] = layout.beside(box, side);
             if (neighbour < 0) continue;
-            const domain halo = translate(halo_side(layout.cells(neighbour), opposite(side), depth), shift);
-            found.push_back({box, neighbour, intersect(layout.cells(box), halo), opposite(shift)});
+            const domain halo = translate(halo_side(with_layers(layout, neighbour, on_top), opposite(side), depth), shift);
+            found.push_back({box, neighbour, intersect(with_layers(layout, box, on_top), halo), opposite(shift)});
         }
     }
     return found;
@@ -60,8 +68,10 @@ exchange_step exchange_step_named(std::string_view name) {
 }
 
 template <class T>
-halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step)
-    : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth)), sync_(grid.ranks()) {
+halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step,
+                                const index3& layers_on_top)
+    : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth, layers_on_top)),
+      sync_(grid.ranks()) {
     if (depth < 1 || depth > grid.ghost()) {
         throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
     }

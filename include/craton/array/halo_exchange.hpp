@@ -31,8 +31,10 @@ enum class exchange_step : std::uint8_t {
 /// periodic stay as they are.
 template <class T> class halo_exchange {
   public:
-    /// Collective. `depth` at most the grid's ghost zone. The grid must outlive this.
-    halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step = exchange_step::one_wait);
+    /// Collective. `depth` at most the grid's ghost zone. The grid must outlive this. `layers_on_top`: of a field on faces, 1 in the dimension that they are normal
+    /// to: boxes at the end of the grid have a layer more than cells.
+    halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step = exchange_step::one_wait,
+                  const index3& layers_on_top = {});
 
     /// Collective; blocking, polls. When it returns, this rank's halos of `vector` hold what the neighbours' interiors did when they called.
     /// `halo_is_free`: since the last exchange of this vector every rank has exchanged another one after it last read this one's halo, so that nobody need be

@@ -36,7 +36,8 @@ int ghost_of(const traits& t, const array::box_layout& layout) {
 level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
-      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, layout)), shape_{layout.side(), grid_.pitch(), grid_.plane()},
+      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, layout)),
+      shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces, grid_.ghost(), step),
       exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {}
 
@@ -48,7 +49,8 @@ void level::evaluate(const problem& what) {
         const auto view_f = grid_.view(box, f_vector);
         for (std::int64_t k = 0; k < shape_.side; ++k) {
             for (std::int64_t j = 0; j < shape_.side; ++j) {
-                for (std::int64_t i = 0; i < shape_.side; ++i) view_f.at(i, j, k) = what.f(centre(0, i), centre(1, j), centre(2, k), h_);
+                for (std::int64_t i = 0; i < shape_.side; ++i)
+                    view_f.at(i, j, k) = what.f(centre(0, i), centre(1, j), centre(2, k), h_);
             }
         }
         for (std::size_t d = 0; d < 3; ++d) {
@@ -98,7 +100,10 @@ template <class Kernel> void level::with_stencil(const Kernel& kernel) {
 void level::fill_beta_ghosts() {
     for (int d = 0; d < 3; ++d) {
         const int vector = beta_i_vector + d;
-        exchange_all_(vector);
+        array::index3 faces{};
+        faces[static_cast<std::size_t>(d)] = 1;
+        array::halo_exchange<double>(grid_, array::halo_reach::all, grid_.ghost(), array::exchange_step::neighbours, faces)(vector);
+        grid_.ranks().barrier(); // before it goes
         if (!traits_.extend_beta) continue;
         for (const auto box : own_boxes()) {
             std::array<bool, 3> tangential{true, true, true};
@@ -122,7 +127,8 @@ void level::prepare() {
     for (int colour = 0; colour < count(0) * count(1) * count(2); ++colour) {
         const std::array<std::int64_t, 3> offset{colour % count(0), colour / count(0) % count(1), colour / (count(0) * count(1))};
         const auto coloured = [&](const array::index3& low, std::int64_t i, std::int64_t j, std::int64_t k) {
-            return (low[0] + i) % colours == offset[0] && (low[1] + j) % colours == offset[1] && (low[2] + k) % colours == offset[2];
+            return (low[0] + i) % colours == offset[0] && (low[1] + j) % colours == offset[1] &&
+                   (low[2] + k) % colours == offset[2];
         };
         const auto for_each = [&](const auto& what) {
             for (const auto box : own_boxes()) {
@@ -187,9 +193,8 @@ void level::apply(int of, int image) {
 
 void level::residual(int u, int f, int r) {
     fill_ghosts(u);
-    with_stencil([&](std::int64_t box, const auto& stencil) {
-        multigrid::residual(shape_, stencil, at(box, u), at(box, f), at(box, r));
-    });
+    with_stencil(
+        [&](std::int64_t box, const auto& stencil) { multigrid::residual(shape_, stencil, at(box, u), at(box, f), at(box, r)); });
 }
 
 void level::smooth(int u, int f) {

@@ -28,7 +28,16 @@ struct traits {
 [[nodiscard]] traits traits_of(discretisation kind);
 
 /// Rooms of a level's grid.
-enum vector_name : int { u_vector, f_vector, scratch_vector, inverse_diagonal_vector, beta_i_vector, beta_j_vector, beta_k_vector, vectors_of_level };
+enum vector_name : int {
+    u_vector,
+    f_vector,
+    scratch_vector,
+    inverse_diagonal_vector,
+    beta_i_vector,
+    beta_j_vector,
+    beta_k_vector,
+    vectors_of_level
+};
 
 /// One grid of the hierarchy with its operator.
 class level {

@@ -61,7 +61,8 @@ void level_transfer::spread(int coarse_vector, int reach) {
     for (std::int64_t box = 0; box < layout.boxes(); ++box) {
         const std::int64_t from = coarse_box_of(box);
         if (coarse_->grid().layout().owner(from) != coarse_->grid().ranks().rank()) continue;
-        under_way.push_back(start_copy(coarse_->grid(), {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0));
+        under_way.push_back(
+            start_copy(coarse_->grid(), {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0));
     }
     for (auto& each : under_way) each.wait();
     sync_->synchronise(others_);

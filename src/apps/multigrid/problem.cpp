@@ -73,10 +73,9 @@ double step_f(double x, double y, double z, double a, double b) {
     const polynomial u(x);
     const polynomial v(y);
     const polynomial w(z);
-    const double slopes = (x - 0.5) * u.first * v.value * w.value + (y - 0.5) * u.value * v.first * w.value +
-                          (z - 0.5) * u.value * v.value * w.first;
-    const double laplacian =
-        u.second * v.value * w.value + u.value * v.second * w.value + u.value * v.value * w.second;
+    const double slopes =
+        (x - 0.5) * u.first * v.value * w.value + (y - 0.5) * u.value * v.first * w.value + (z - 0.5) * u.value * v.value * w.first;
+    const double laplacian = u.second * v.value * w.value + u.value * v.second * w.value + u.value * v.value * w.second;
     return a * u.value * v.value * w.value - b * (slope_over_r * slopes + step_beta(r) * laplacian);
 }
 

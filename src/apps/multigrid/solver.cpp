@@ -107,7 +107,8 @@ double solver::relative_residual(int at) {
 
 solver::richardson_estimate solver::richardson() {
     constexpr int needed = 3;
-    if (levels() < needed) throw user_error(fmt::format("multigrid: Richardson's estimate from {} levels; allowed: at least 3", levels()));
+    if (levels() < needed)
+        throw user_error(fmt::format("multigrid: Richardson's estimate from {} levels; allowed: at least 3", levels()));
     // u_h first: cycles of coarser levels leave u of finer ones alone, but not the other way round.
     std::array<double, 2> errors{};
     for (std::size_t fine = 0; fine < 2; ++fine) {

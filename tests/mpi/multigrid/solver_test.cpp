@@ -29,7 +29,9 @@ TEST_P(solver_test, reaches_the_benchmarks_figures) {
         solver.f_cycle();
         const double residual = solver.relative_residual();
         const auto estimate = solver.richardson();
-        if (world().rank() == 0) std::printf("%s %s: %g %g %g\n", name_of(e.kind).data(), name_of(e.smooth).data(), residual, estimate.error, estimate.order);
+        if (world().rank() == 0)
+            std::printf("%s %s: %g %g %g\n", name_of(e.kind).data(), name_of(e.smooth).data(), residual, estimate.error,
+                        estimate.order);
         EXPECT_NEAR(residual / e.relative_residual, 1, 0.01);
         EXPECT_NEAR(estimate.error / e.error, 1, 0.01);
         EXPECT_NEAR(estimate.order, e.order, 0.02);

@@ -42,13 +42,14 @@ prolongation_formula linear_prolongation() { return {{0, 0.25, 0.75, 0, 0}, 1, 1
 prolongation_formula second_order_prolongation() { return {{0, 0.125, 1, -0.125, 0}, 1, 2}; }
 prolongation_formula fourth_order_prolongation() { return {{-3.0 / 128, 22.0 / 128, 1, -22.0 / 128, 3.0 / 128}, 2, 4}; }
 
-void prolong(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep, const box_shape& fine,
-             double* u) {
+void prolong(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep,
+             const box_shape& fine, double* u) {
     const std::int64_t reach = formula.reach;
     const auto weight = [&](std::int64_t child, std::int64_t offset) {
         return formula.lower[static_cast<std::size_t>(child == 0 ? 2 + offset : 2 - offset)];
     };
-    std::vector<double> row(static_cast<std::size_t>(coarse.side + 2 * reach)); // of coarse cells -reach ..., at the fine row's j and k
+    std::vector<double> row(
+        static_cast<std::size_t>(coarse.side + 2 * reach)); // of coarse cells -reach ..., at the fine row's j and k
     for (std::int64_t k = 0; k < fine.side; ++k) {
         for (std::int64_t j = 0; j < fine.side; ++j) {
             std::fill(row.begin(), row.end(), 0.0);

@@ -45,7 +45,8 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
                     for (int layer = 0; layer < depth; ++layer) {
                         double sum = 0;
                         for (int m = 0; m < formula.taps; ++m) {
-                            sum += formula.weights[static_cast<std::size_t>(layer)][static_cast<std::size_t>(m)] * inside[m * inwards];
+                            sum +=
+                                formula.weights[static_cast<std::size_t>(layer)][static_cast<std::size_t>(m)] * inside[m * inwards];
                         }
                         inside[-(layer + 1) * inwards] = sum;
                     }

@@ -66,7 +66,8 @@ class fourth_order_stencil {
         const auto tangential = [&](std::int64_t along) {
             return (beta[at + along] - beta[at - along]) * (jump(at + along) - jump(at - along));
         };
-        return beta[at] * (1.0 / 12.0) * (15.0 * jump(at) - (u[at + s] - u[at - 2 * s])) + (1.0 / 48.0) * (tangential(t) + tangential(v));
+        return beta[at] * (1.0 / 12.0) * (15.0 * jump(at) - (u[at + s] - u[at - 2 * s])) +
+               (1.0 / 48.0) * (tangential(t) + tangential(v));
     }
 
     std::array<std::int64_t, 3> steps_;

@@ -22,8 +22,7 @@ template <class What> void for_each_cell(const box_shape& shape, const What& wha
 }
 
 /// r = f - A u.
-template <class Stencil>
-void residual(const box_shape& shape, const Stencil& apply, const double* u, const double* f, double* r) {
+template <class Stencil> void residual(const box_shape& shape, const Stencil& apply, const double* u, const double* f, double* r) {
     for_each_cell(shape, [&](std::int64_t c) { r[c] = f[c] - apply(u, c); });
 }
 
@@ -45,8 +44,8 @@ void jacobi_step(const box_shape& shape, const Stencil& apply, const double* u, 
 
 /// Half a red-black Gauss-Seidel sweep, out of place: cells (i + j + k) % 2 == parity are relaxed, the others copied.
 template <class Stencil>
-void gauss_seidel_step(const box_shape& shape, const Stencil& apply, const double* u, const double* f, const double* inverse_diagonal,
-                       std::int64_t parity, double* next) {
+void gauss_seidel_step(const box_shape& shape, const Stencil& apply, const double* u, const double* f,
+                       const double* inverse_diagonal, std::int64_t parity, double* next) {
     for (std::int64_t k = 0; k < shape.side; ++k) {
         for (std::int64_t j = 0; j < shape.side; ++j) {
             const std::int64_t row = j * shape.pitch + k * shape.plane;
