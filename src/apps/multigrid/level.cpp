@@ -1,6 +1,7 @@
 #include "level.hpp"
 
 #include <craton/apps/multigrid/kernels/sweeps.hpp>
+#include <craton/base/aligned_vector.hpp>
 #include <craton/base/error.hpp>
 
 #include <fmt/format.h>
@@ -87,12 +88,16 @@ coefficients level::coefficients_of(std::int64_t box) const {
     return {a_, b_ / (h_ * h_), nullptr, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
 }
 
-template <class Kernel> void level::with_stencil(const Kernel& kernel) {
+template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
+    thread_local base::aligned_vector<double> image;
+    thread_local base::aligned_vector<double> fluxes;
+    image.resize(static_cast<std::size_t>(detail::whole_vectors(shape_.side)));
+    if (kind_ == discretisation::fv4) fluxes.resize(fourth_order_rows::room_for(shape_));
     for (const auto box : own_boxes()) {
         if (kind_ == discretisation::fv4) {
-            kernel(box, fourth_order_stencil(shape_, coefficients_of(box)));
+            kernel(box, fourth_order_rows(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
         } else {
-            kernel(box, two_point_stencil(shape_, coefficients_of(box)));
+            kernel(box, two_point_rows(shape_, coefficients_of(box), at(box, u)), image.data());
         }
     }
 }
@@ -184,17 +189,14 @@ void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
 
 void level::apply(int of, int image) {
     fill_ghosts(of);
-    with_stencil([&](std::int64_t box, const auto& stencil) {
-        const double* const from = at(box, of);
-        double* const to = at(box, image);
-        for_each_cell(shape_, [&](std::int64_t c) { to[c] = stencil(from, c); });
-    });
+    with_rows(of, [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
 }
 
 void level::residual(int u, int f, int r) {
     fill_ghosts(u);
-    with_stencil(
-        [&](std::int64_t box, const auto& stencil) { multigrid::residual(shape_, stencil, at(box, u), at(box, f), at(box, r)); });
+    with_rows(u, [&](std::int64_t box, const auto& rows, double* room) {
+        multigrid::residual(shape_, rows, room, at(box, f), at(box, r));
+    });
 }
 
 void level::smooth(int u, int f) {
@@ -220,22 +222,22 @@ void level::smooth(int u, int f) {
         }
         // From here on two vectors take turns: who writes one's halo has waited for all readers of it since.
         fill_ghosts(now, step > 0);
-        with_stencil([&](std::int64_t box, const auto& stencil) {
+        with_rows(now, [&](std::int64_t box, const auto& rows, double* room) {
             const double* const x = at(box, now);
             const double* const rhs = at(box, f);
             const double* const diagonal = at(box, inverse_diagonal_vector);
             double* const y = at(box, next);
             switch (smoother_) {
             case smoother::chebyshev:
-                if (step == 0) return jacobi_step(shape_, stencil, x, rhs, diagonal, gain, y);
-                return chebyshev_step(shape_, stencil, x, rhs, diagonal, ahead, gain, y);
+                if (step == 0) return jacobi_step(shape_, rows, room, x, rhs, diagonal, gain, y);
+                return chebyshev_step(shape_, rows, room, x, rhs, diagonal, ahead, gain, y);
             case smoother::gauss_seidel: {
                 const auto low = grid_.layout().cells(box).low;
-                return gauss_seidel_step(shape_, stencil, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
+                return gauss_seidel_step(shape_, rows, room, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
             }
             case smoother::jacobi:
                 constexpr double damping = 2.0 / 3.0;
-                return jacobi_step(shape_, stencil, x, rhs, diagonal, damping, y);
+                return jacobi_step(shape_, rows, room, x, rhs, diagonal, damping, y);
             }
         });
         std::swap(now, next);

@@ -75,7 +75,8 @@ class level {
     void set(int vector, double value);
 
   private:
-    template <class Kernel> void with_stencil(const Kernel& kernel);
+    // kernel(box, A u row by row, room for a row) for this rank's boxes.
+    template <class Kernel> void with_rows(int u, const Kernel& kernel);
     void fill_outer(int vector, const ghost_formula& formula, int depth);
     void fill_beta_ghosts();
     [[nodiscard]] outer_sides outer(std::int64_t box) const;

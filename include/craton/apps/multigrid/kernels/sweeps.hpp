@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/multigrid/kernels/rows.hpp>
 #include <craton/apps/multigrid/kernels/stencils.hpp>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 namespace craton::multigrid {
 
 // Pointers are to the first interior cell of a box. Ghosts of u must be filled as the stencil asks; only interiors are written.
+// `rows` gives A u row by row (rows.hpp); `image` is room for one row, whole vectors.
 
 /// what(c) for the cells c of each row, as a loop that may be vectorised: iterations do not depend on each other.
 template <class What> void for_each_cell(const box_shape& shape, const What& what) {
@@ -21,43 +23,56 @@ template <class What> void for_each_cell(const box_shape& shape, const What& wha
     }
 }
 
+/// what(c, A u there, i, j, k) for the cells, with A u from `rows`.
+template <class Rows, class What> void for_each_image(const box_shape& shape, const Rows& rows, double* image, const What& what) {
+    for (std::int64_t k = 0; k < shape.side; ++k) {
+        for (std::int64_t j = 0; j < shape.side; ++j) {
+            const std::int64_t row = j * shape.pitch + k * shape.plane;
+            rows(j, k, image);
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < shape.side; ++i) what(row + i, image[i], i, j, k);
+        }
+    }
+}
+
+/// to = A u.
+template <class Rows> void apply(const box_shape& shape, const Rows& rows, double* image, double* to) {
+    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, auto...) { to[c] = a_u; });
+}
+
 /// r = f - A u.
-template <class Stencil> void residual(const box_shape& shape, const Stencil& apply, const double* u, const double* f, double* r) {
-    for_each_cell(shape, [&](std::int64_t c) { r[c] = f[c] - apply(u, c); });
+template <class Rows> void residual(const box_shape& shape, const Rows& rows, double* image, const double* f, double* r) {
+    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, auto...) { r[c] = f[c] - a_u; });
 }
 
 /// A step of Chebyshev iteration: next = u + ahead (u - next) + gain D^-1 (f - A u), where next holds the iterate before u.
-template <class Stencil>
-void chebyshev_step(const box_shape& shape, const Stencil& apply, const double* u, const double* f, const double* inverse_diagonal,
-                    double ahead, double gain, double* next) {
-    for_each_cell(shape, [&](std::int64_t c) {
-        next[c] = u[c] + ahead * (u[c] - next[c]) + gain * inverse_diagonal[c] * (f[c] - apply(u, c));
+template <class Rows>
+void chebyshev_step(const box_shape& shape, const Rows& rows, double* image, const double* u, const double* f,
+                    const double* inverse_diagonal, double ahead, double gain, double* next) {
+    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, auto...) {
+        next[c] = u[c] + ahead * (u[c] - next[c]) + gain * inverse_diagonal[c] * (f[c] - a_u);
     });
 }
 
 /// Damped Jacobi: next = u + weight D^-1 (f - A u).
-template <class Stencil>
-void jacobi_step(const box_shape& shape, const Stencil& apply, const double* u, const double* f, const double* inverse_diagonal,
-                 double weight, double* next) {
-    for_each_cell(shape, [&](std::int64_t c) { next[c] = u[c] + weight * inverse_diagonal[c] * (f[c] - apply(u, c)); });
+template <class Rows>
+void jacobi_step(const box_shape& shape, const Rows& rows, double* image, const double* u, const double* f,
+                 const double* inverse_diagonal, double weight, double* next) {
+    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, auto...) {
+        next[c] = u[c] + weight * inverse_diagonal[c] * (f[c] - a_u);
+    });
 }
 
 /// Half a red-black Gauss-Seidel sweep, out of place: cells (i + j + k) % 2 == parity are relaxed, the others copied.
-template <class Stencil>
-void gauss_seidel_step(const box_shape& shape, const Stencil& apply, const double* u, const double* f,
+template <class Rows>
+void gauss_seidel_step(const box_shape& shape, const Rows& rows, double* image, const double* u, const double* f,
                        const double* inverse_diagonal, std::int64_t parity, double* next) {
-    for (std::int64_t k = 0; k < shape.side; ++k) {
-        for (std::int64_t j = 0; j < shape.side; ++j) {
-            const std::int64_t row = j * shape.pitch + k * shape.plane;
-            const std::int64_t first = (parity + j + k) & 1;
-#pragma GCC ivdep
-            for (std::int64_t i = 0; i < shape.side; ++i) {
-                const std::int64_t c = row + i;
-                const double relaxed = u[c] + inverse_diagonal[c] * (f[c] - apply(u, c));
-                next[c] = (i & 1) == first ? relaxed : u[c];
-            }
-        }
-    }
+    // Multiplying by 0 or 1 instead of choosing lets the loop be vectorised.
+    const std::array<double, 2> weights{parity == 0 ? 1.0 : 0.0, parity == 0 ? 0.0 : 1.0};
+    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, std::int64_t i, std::int64_t j, std::int64_t k) {
+        const double weight = ((i + j + k) & 1) == 0 ? weights[0] : weights[1];
+        next[c] = u[c] + weight * (inverse_diagonal[c] * (f[c] - a_u));
+    });
 }
 
 /// Largest magnitude; NaN when there is one.
