@@ -27,9 +27,16 @@ traits traits_of(discretisation kind) {
 
 namespace {
 
+// Boxes smaller than this do not repay the wider halo that two steps at a time want.
+constexpr std::int64_t smallest_box_for_pairs = 16;
+
+bool by_pairs(const problem& what, const array::box_layout& layout) {
+    return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.side() >= smallest_box_for_pairs;
+}
+
 // No deeper than the boxes of the coarsest grids.
-int ghost_of(const traits& t, const array::box_layout& layout) {
-    return static_cast<int>(std::min<std::int64_t>(t.depth, layout.side()));
+int ghost_of(const traits& t, const problem& what, const array::box_layout& layout) {
+    return static_cast<int>(std::min<std::int64_t>(by_pairs(what, layout) ? 2 : t.depth, layout.side()));
 }
 
 } // namespace
@@ -37,10 +44,13 @@ int ghost_of(const traits& t, const array::box_layout& layout) {
 level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
-      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, layout)),
+      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
-      exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces, grid_.ghost(), step),
-      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {}
+      exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
+                std::min<std::int64_t>(traits_.depth, grid_.ghost()), step),
+      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {
+    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, step);
+}
 
 void level::evaluate(const problem& what) {
     for (const auto box : own_boxes()) {
@@ -166,6 +176,7 @@ void level::prepare() {
             diagonal = 1 / diagonal;
         });
     }
+    exchange_all_(inverse_diagonal_vector);
     grid_.ranks().barrier(); // polls, before a reduction that does not
     lambda_max_ = grid_.ranks().communicator().maximum(largest);
     set(u_vector, 0);
@@ -178,7 +189,8 @@ void level::fill_outer(int vector, const ghost_formula& formula, int depth) {
 
 void level::fill_ghosts(int vector, bool halo_is_free) {
     exchange_(vector, halo_is_free);
-    fill_outer(vector, dirichlet_formula(traits_.ghost_order, shape_.side), static_cast<int>(grid_.ghost()));
+    fill_outer(vector, dirichlet_formula(traits_.ghost_order, shape_.side),
+               static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
 void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
@@ -199,27 +211,45 @@ void level::residual(int u, int f, int r) {
     });
 }
 
-void level::smooth(int u, int f) {
+std::vector<chebyshev_weights> level::chebyshev_steps() const {
     const double largest = lambda_max_;
     const double smallest = largest / 8;
     const double theta = (largest + smallest) / 2;
     const double delta = (largest - smallest) / 2;
     const double sigma = theta / delta;
     double rho = 1 / sigma;
+    std::vector<chebyshev_weights> steps{{0, 1 / theta}};
+    while (std::ssize(steps) < traits_.chebyshev_degree) {
+        const double before = rho;
+        rho = 1 / (2 * sigma - before);
+        steps.push_back({rho * before, 2 * rho / delta});
+    }
+    return steps;
+}
+
+void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
+    if (!halo_of_f_is_known) exchange_(f);
+    const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
+    const auto steps = chebyshev_steps();
+    for (std::size_t step = 0; step < steps.size(); step += 2) {
+        (*exchange_pairs_)(u);
+        fill_outer(u, formula, 1);
+        for (const auto box : own_boxes()) {
+            chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
+                           steps[step], steps[step + 1], at(box, u), at(box, scratch_vector));
+        }
+    }
+}
+
+void level::smooth(int u, int f, bool halo_of_f_is_known) {
+    if (exchange_pairs_) return smooth_by_pairs(u, f, halo_of_f_is_known);
+    const auto chebyshev = chebyshev_steps();
     const int steps = smoother_ == smoother::chebyshev      ? traits_.chebyshev_degree
                       : smoother_ == smoother::gauss_seidel ? 2 * traits_.gauss_seidel_pairs
                                                             : 6;
     int now = u;
     int next = scratch_vector;
     for (int step = 0; step < steps; ++step) {
-        double ahead = 0;
-        double gain = 1 / theta;
-        if (step > 0) {
-            const double before = rho;
-            rho = 1 / (2 * sigma - before);
-            ahead = rho * before;
-            gain = 2 * rho / delta;
-        }
         // From here on two vectors take turns: who writes one's halo has waited for all readers of it since.
         fill_ghosts(now, step > 0);
         with_rows(now, [&](std::int64_t box, const auto& rows, double* room) {
@@ -229,8 +259,9 @@ void level::smooth(int u, int f) {
             double* const y = at(box, next);
             switch (smoother_) {
             case smoother::chebyshev:
-                if (step == 0) return jacobi_step(shape_, rows, room, x, rhs, diagonal, gain, y);
-                return chebyshev_step(shape_, rows, room, x, rhs, diagonal, ahead, gain, y);
+                if (step == 0) return jacobi_step(shape_, rows, room, x, rhs, diagonal, chebyshev[0].gain, y);
+                return chebyshev_step(shape_, rows, room, x, rhs, diagonal, chebyshev[static_cast<std::size_t>(step)].ahead,
+                                      chebyshev[static_cast<std::size_t>(step)].gain, y);
             case smoother::gauss_seidel: {
                 const auto low = grid_.layout().cells(box).low;
                 return gauss_seidel_step(shape_, rows, room, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);

@@ -2,6 +2,7 @@
 
 #include <craton/apps/multigrid/kernels/between_levels.hpp>
 #include <craton/apps/multigrid/kernels/boundary.hpp>
+#include <craton/apps/multigrid/kernels/chebyshev_pair.hpp>
 #include <craton/apps/multigrid/kernels/stencils.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_grid.hpp>
@@ -10,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace craton::multigrid {
@@ -64,8 +67,8 @@ class level {
     void apply(int of, int image);
     /// r = f - A u. Collective.
     void residual(int u, int f, int r);
-    /// Relaxes u for right-hand side f. Collective.
-    void smooth(int u, int f);
+    /// Relaxes u for right-hand side f. `halo_of_f_is_known`: f is what it was when it was last smoothed for. Collective.
+    void smooth(int u, int f, bool halo_of_f_is_known = false);
     /// Collective reductions.
     [[nodiscard]] double max_norm(int vector) const;
     [[nodiscard]] double dot(int x, int y) const;
@@ -77,6 +80,8 @@ class level {
   private:
     // kernel(box, A u row by row, room for a row) for this rank's boxes.
     template <class Kernel> void with_rows(int u, const Kernel& kernel);
+    [[nodiscard]] std::vector<chebyshev_weights> chebyshev_steps() const;
+    void smooth_by_pairs(int u, int f, bool halo_of_f_is_known);
     void fill_outer(int vector, const ghost_formula& formula, int depth);
     void fill_beta_ghosts();
     [[nodiscard]] outer_sides outer(std::int64_t box) const;
@@ -89,6 +94,7 @@ class level {
     array::box_grid<double> grid_;
     box_shape shape_;
     array::halo_exchange<double> exchange_, exchange_all_;
+    std::optional<array::halo_exchange<double>> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
 };
 

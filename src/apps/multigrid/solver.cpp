@@ -52,7 +52,7 @@ struct solver::state {
         levels[at + 1]->set(u_vector, 0);
         v_cycle(at + 1);
         transfers[at]->prolong(u_vector, how.in_v_cycle, 1, u_vector);
-        here.smooth(u_vector, f_vector);
+        here.smooth(u_vector, f_vector, true);
     }
 };
 

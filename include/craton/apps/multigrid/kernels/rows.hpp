@@ -83,10 +83,12 @@ class fourth_order_rows {
         const double* const u = u_ + row;
         double* const under = under_ + j * width_;
         if (j == 0) {
-            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector) store(below_ + i, flux(u + i, c_.beta[1] + row + i, p, q, 1));
+            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector)
+                store(below_ + i, flux(u + i, c_.beta[1] + row + i, p, q, 1));
         }
         if (k == 0) {
-            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector) store(under + i, flux(u + i, c_.beta[2] + row + i, q, 1, p));
+            for (std::int64_t i = 0; i < width_; i += detail::lanes_per_vector)
+                store(under + i, flux(u + i, c_.beta[2] + row + i, q, 1, p));
         }
         // One face more than cells.
         for (std::int64_t i = 0; i <= shape_.side; i += detail::lanes_per_vector) {

@@ -58,9 +58,8 @@ void chebyshev_step(const box_shape& shape, const Rows& rows, double* image, con
 template <class Rows>
 void jacobi_step(const box_shape& shape, const Rows& rows, double* image, const double* u, const double* f,
                  const double* inverse_diagonal, double weight, double* next) {
-    for_each_image(shape, rows, image, [=](std::int64_t c, double a_u, auto...) {
-        next[c] = u[c] + weight * inverse_diagonal[c] * (f[c] - a_u);
-    });
+    for_each_image(shape, rows, image,
+                   [=](std::int64_t c, double a_u, auto...) { next[c] = u[c] + weight * inverse_diagonal[c] * (f[c] - a_u); });
 }
 
 /// Half a red-black Gauss-Seidel sweep, out of place: cells (i + j + k) % 2 == parity are relaxed, the others copied.
