@@ -52,6 +52,7 @@ class communicator {
     void barrier() const;
     [[nodiscard]] std::int64_t sum(std::int64_t value) const;
     [[nodiscard]] std::int64_t maximum(std::int64_t value) const;
+    [[nodiscard]] std::int64_t maximum(int value) const { return maximum(std::int64_t{value}); }
     [[nodiscard]] double maximum(double value) const;
     [[nodiscard]] std::int64_t minimum(std::int64_t value) const;
     /// Element-wise sum over the ranks, in place; any length.
