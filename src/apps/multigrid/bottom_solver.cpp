@@ -1,5 +1,7 @@
 #include "bottom_solver.hpp"
 
+#include "input.hpp"
+
 namespace craton::multigrid {
 
 namespace {
@@ -10,9 +12,7 @@ static_assert(a_t + 1 - vectors_of_level == bottom_vectors);
 constexpr double fall = 1e-3;
 constexpr int most_steps = 200;
 
-} // namespace
-
-void solve_bottom(level& grid, int u, int f) {
+void iterate(level& grid, int u, int f) {
     grid.residual(u, f, shadow);
     const double goal = fall * grid.max_norm(shadow);
     grid.combine(1, shadow, 0, shadow, r);
@@ -44,6 +44,14 @@ void solve_bottom(level& grid, int u, int f) {
         grid.combine(1, r, beta, p, p);
         rho = new_rho;
     }
+}
+
+} // namespace
+
+void solve_bottom(level& coarsest, int u, int f, bool singular) {
+    if (singular) remove_mean(coarsest, f);
+    iterate(coarsest, u, f);
+    if (singular) remove_mean(coarsest, u);
 }
 
 } // namespace craton::multigrid

@@ -42,7 +42,7 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 } // namespace
 
 level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra)
-    : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), a_(what.a), b_(what.b),
+    : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
       grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
@@ -50,36 +50,6 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const probl
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), step),
       exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, step);
-}
-
-void level::evaluate(const problem& what) {
-    for (const auto box : own_boxes()) {
-        const auto low = grid_.layout().cells(box).low;
-        const auto sides = outer(box);
-        const auto centre = [&](std::size_t d, std::int64_t i) { return (static_cast<double>(low[d] + i) + 0.5) * h_; };
-        const auto view_f = grid_.view(box, f_vector);
-        for (std::int64_t k = 0; k < shape_.side; ++k) {
-            for (std::int64_t j = 0; j < shape_.side; ++j) {
-                for (std::int64_t i = 0; i < shape_.side; ++i)
-                    view_f.at(i, j, k) = what.f(centre(0, i), centre(1, j), centre(2, k), h_);
-            }
-        }
-        for (std::size_t d = 0; d < 3; ++d) {
-            // The last face is the first one of the box beside, except on the boundary.
-            std::array<std::int64_t, 3> extent{shape_.side, shape_.side, shape_.side};
-            if (sides[d][1]) ++extent[d];
-            const auto view = grid_.view(box, beta_i_vector + static_cast<int>(d));
-            for (std::int64_t k = 0; k < extent[2]; ++k) {
-                for (std::int64_t j = 0; j < extent[1]; ++j) {
-                    for (std::int64_t i = 0; i < extent[0]; ++i) {
-                        std::array<double, 3> x{centre(0, i), centre(1, j), centre(2, k)};
-                        x[d] -= 0.5 * h_;
-                        view.at(i, j, k) = what.beta(static_cast<int>(d), x[0], x[1], x[2], h_);
-                    }
-                }
-            }
-        }
-    }
 }
 
 outer_sides level::outer(std::int64_t box) const {
@@ -183,20 +153,26 @@ void level::prepare() {
     set(f_vector, 0);
 }
 
-void level::fill_outer(int vector, const ghost_formula& formula, int depth) {
-    for (const auto box : own_boxes()) fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formula);
+void level::fill_outer(int vector, int order, int depth) {
+    side_formulas formulas;
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::size_t end = 0; end < 2; ++end) {
+            const bool dirichlet = sides_[d][end] == boundary::dirichlet;
+            formulas[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
+        }
+    }
+    for (const auto box : own_boxes()) fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas);
 }
 
 void level::fill_ghosts(int vector, bool halo_is_free) {
     exchange_(vector, halo_is_free);
-    fill_outer(vector, dirichlet_formula(traits_.ghost_order, shape_.side),
-               static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
+    fill_outer(vector, traits_.ghost_order, static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
 void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
     if (formula.reach == 0) return;
     exchange_all_(vector);
-    fill_outer(vector, dirichlet_formula(formula.ghost_order, shape_.side), formula.reach);
+    fill_outer(vector, formula.ghost_order, formula.reach);
 }
 
 void level::apply(int of, int image) {
@@ -229,11 +205,12 @@ std::vector<chebyshev_weights> level::chebyshev_steps() const {
 
 void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
     if (!halo_of_f_is_known) exchange_(f);
+    // Of Neumann sides beta is 0, so that what lies off them does not count in between.
     const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
     const auto steps = chebyshev_steps();
     for (std::size_t step = 0; step < steps.size(); step += 2) {
         (*exchange_pairs_)(u);
-        fill_outer(u, formula, 1);
+        fill_outer(u, traits_.ghost_order, 1);
         for (const auto box : own_boxes()) {
             chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
                            steps[step], steps[step + 1], at(box, u), at(box, scratch_vector));

@@ -55,8 +55,8 @@ class level {
     [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
 
-    /// Coefficients and right-hand side from the problem's functions.
-    void evaluate(const problem& what);
+    /// Which sides of a box are the grid's boundary.
+    [[nodiscard]] outer_sides outer(std::int64_t box) const;
     /// Once beta is there: its ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
     void prepare();
 
@@ -82,14 +82,14 @@ class level {
     template <class Kernel> void with_rows(int u, const Kernel& kernel);
     [[nodiscard]] std::vector<chebyshev_weights> chebyshev_steps() const;
     void smooth_by_pairs(int u, int f, bool halo_of_f_is_known);
-    void fill_outer(int vector, const ghost_formula& formula, int depth);
+    void fill_outer(int vector, int order, int depth);
     void fill_beta_ghosts();
-    [[nodiscard]] outer_sides outer(std::int64_t box) const;
     [[nodiscard]] coefficients coefficients_of(std::int64_t box) const;
 
     traits traits_;
     discretisation kind_;
     smoother smoother_;
+    std::array<std::array<boundary, 2>, 3> sides_;
     double a_, b_, h_;
     array::box_grid<double> grid_;
     box_shape shape_;

@@ -97,8 +97,14 @@ smoother smoother_named(std::string_view name) {
 }
 std::string_view name_of(smoother kind) { return name_in(smoothers, kind); }
 
+boundary boundary_named(std::string_view name) {
+    if (name == "dirichlet") return boundary::dirichlet;
+    if (name == "neumann") return boundary::neumann;
+    throw user_error(fmt::format("boundary '{}'; allowed: dirichlet, neumann", name));
+}
+
 problem benchmark_problem(discretisation kind, smoother smooth, double a, double b) {
-    problem made{kind, smooth, a, b, {}, {}};
+    problem made{kind, smooth, a, b};
     if (kind == discretisation::seven_point) {
         made.f = [a, b](double x, double y, double z, double) { return step_f(x, y, z, a, b); };
         made.beta = [](int, double x, double y, double z, double) { return step_beta(radius(x, y, z)); };

@@ -1,6 +1,8 @@
+#include <craton/apps/multigrid/conjugate_gradients.hpp>
 #include <craton/apps/multigrid/solver.hpp>
 
 #include "bottom_solver.hpp"
+#include "input.hpp"
 #include "level.hpp"
 #include "level_transfer.hpp"
 
@@ -17,17 +19,19 @@ namespace craton::multigrid {
 namespace {
 
 constexpr std::int64_t smallest_box_to_halve = 16; // boxes of 8 are gathered while they can be
+constexpr std::int64_t widest_bottom = 16;         // along its shortest dimension: more would be slow to solve without multigrid
+constexpr double mean_allowed = 1e-8;              // of the largest |f|, where constants are free
 
-// The next coarser grid; nothing when there is none.
-std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest) {
+std::int64_t shortest(const array::box_layout::shape& of) { return std::min({of.boxes[0], of.boxes[1], of.boxes[2]}) * of.side; }
+
+// The next coarser grid; nothing when there is none. Boxes stay as deep as the stencil reads.
+std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& fine, std::int64_t coarsest, std::int64_t depth) {
     const auto& boxes = fine.boxes;
-    if (std::min({boxes[0], boxes[1], boxes[2]}) * fine.side <= coarsest) return {};
+    if (shortest(fine) <= coarsest || fine.side % 2 != 0) return {};
     auto next = fine;
-    if (fine.side >= smallest_box_to_halve && fine.side % 2 == 0) {
-        next.side /= 2;
-    } else if (boxes[0] % 2 == 0 && boxes[1] % 2 == 0 && boxes[2] % 2 == 0 && fine.side % 2 == 0) {
+    if (fine.side < smallest_box_to_halve && boxes[0] % 2 == 0 && boxes[1] % 2 == 0 && boxes[2] % 2 == 0) {
         for (auto& each : next.boxes) each /= 2;
-    } else if (fine.side % 2 == 0) {
+    } else if (fine.side / 2 >= depth) {
         next.side /= 2;
     } else {
         return {};
@@ -35,17 +39,50 @@ std::optional<array::box_layout::shape> coarser(const array::box_layout::shape& 
     return next;
 }
 
+bool leaves_constants_free(const problem& what, const array::box_layout::shape& shape) {
+    if (what.a != 0) return false;
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (const auto side : what.sides[d]) {
+            if (!shape.periodic[d] && side == boundary::dirichlet) return false;
+        }
+    }
+    return true;
+}
+
+void check(const problem& what, const array::box_layout& layout) {
+    if (!(what.a >= 0 && std::isfinite(what.a))) throw user_error(fmt::format("multigrid: a = {}; allowed: 0 or more", what.a));
+    if (!(what.b > 0 && std::isfinite(what.b))) throw user_error(fmt::format("multigrid: b = {}; allowed: more than 0", what.b));
+    const int smallest = 2 * traits_of(what.kind).depth;
+    if (layout.side() < smallest) {
+        throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least {} with {}", layout.side(), smallest,
+                                     name_of(what.kind)));
+    }
+    if (layout.ranks() > layout.boxes()) {
+        throw user_error(
+            fmt::format("multigrid: boxes = {} on {} ranks; allowed: at least one box per rank", layout.boxes(), layout.ranks()));
+    }
+}
+
+void check_steps(double tolerance, int most) {
+    if (!(tolerance > 0 && tolerance < 1))
+        throw user_error(fmt::format("multigrid: tolerance = {}; allowed: above 0 and below 1", tolerance));
+    if (most < 0) throw user_error(fmt::format("multigrid: at most {} cycles; allowed: 0 or more", most));
+}
+
 } // namespace
 
 struct solver::state {
     traits how;
+    bool singular = false;
+    std::size_t with_own_f =
+        1; // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
     std::vector<std::unique_ptr<level>> levels;
     std::vector<std::unique_ptr<level_transfer>> transfers; // from a level to the next coarser one
 
     // Improves u of a level for its right-hand side. That of coarser levels is overwritten.
     void v_cycle(std::size_t at) {
         level& here = *levels[at];
-        if (at + 1 == levels.size()) return solve_bottom(here, u_vector, f_vector);
+        if (at + 1 == levels.size()) return solve_bottom(here, u_vector, f_vector, singular);
         here.smooth(u_vector, f_vector);
         here.residual(u_vector, f_vector, scratch_vector);
         transfers[at]->restrict_cells(scratch_vector, f_vector);
@@ -54,44 +91,126 @@ struct solver::state {
         transfers[at]->prolong(u_vector, how.in_v_cycle, 1, u_vector);
         here.smooth(u_vector, f_vector, true);
     }
+
+    // Where constants are free: f as it was given must have no mean to speak of, and then has none.
+    void take_mean_of_right_hand_side() {
+        if (!singular) return;
+        const double largest = levels[0]->max_norm(f_vector);
+        const double mean = remove_mean(*levels[0], f_vector);
+        if (std::abs(mean) > mean_allowed * largest) {
+            throw user_error(
+                fmt::format("multigrid: mean of the right-hand side = {:.3g}, its largest value {:.3g}; allowed: 0, since a = 0 "
+                            "and no side is Dirichlet (u would be fixed up to a constant)",
+                            mean, largest));
+        }
+    }
 };
 
 solver::solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step)
     : state_(std::make_unique<state>()) {
-    state_->how = traits_of(what.kind);
-    if (layout.side() < 2) {
-        throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least 2", layout.side()));
-    }
+    check(what, layout);
+    auto& s = *state_;
+    s.how = traits_of(what.kind);
+    s.singular = leaves_constants_free(what, layout.what());
+    // On a single cell a singular operator would be 0.
+    const std::int64_t coarsest = std::max<std::int64_t>(s.how.coarsest, s.singular ? 2 : 1);
     std::vector<array::box_layout::shape> shapes{layout.what()};
-    while (const auto next = coarser(shapes.back(), state_->how.coarsest)) shapes.push_back(*next);
+    while (const auto next = coarser(shapes.back(), coarsest, s.how.depth)) shapes.push_back(*next);
+    if (shortest(shapes.back()) > widest_bottom) {
+        const auto& last = shapes.back();
+        throw user_error(fmt::format(
+            "multigrid: {} x {} x {} boxes of {} cells a side cannot be made coarser; allowed: a grid that can be halved to "
+            "at most {} cells along its shortest dimension, as with powers of two",
+            last.boxes[0], last.boxes[1], last.boxes[2], last.side, widest_bottom));
+    }
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;
-        state_->levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, step, extra));
-        if (at > 0) {
-            state_->transfers.push_back(std::make_unique<level_transfer>(*state_->levels[at - 1], *state_->levels[at]));
-        }
+        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, step, extra));
+        if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
-    state_->levels[0]->evaluate(what);
-    for (const auto& each : state_->transfers) each->restrict_beta();
-    for (const auto& each : state_->levels) each->prepare();
-    state_->levels[0]->evaluate(what); // preparing used its room for f
+    put_beta(*s.levels[0], what);
+    for (const auto& each : s.transfers) each->restrict_beta();
+    for (const auto& each : s.levels) each->prepare();
+    put_right_hand_side(*s.levels[0], what); // preparing used its room
+    s.take_mean_of_right_hand_side();
 }
 
 solver::solver(solver&&) noexcept = default;
 solver::~solver() = default;
 
+runtime::world& solver::ranks() const noexcept { return state_->levels[0]->grid().ranks(); }
 int solver::levels() const noexcept { return static_cast<int>(state_->levels.size()); }
+const array::box_layout& solver::layout(int at) const { return state_->levels.at(static_cast<std::size_t>(at))->grid().layout(); }
+bool solver::singular() const noexcept { return state_->singular; }
+std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
+
+void solver::set_right_hand_side(std::span<const double> f) {
+    state_->with_own_f = 1;
+    put_right_hand_side(*state_->levels[0], f);
+    state_->take_mean_of_right_hand_side();
+}
+
+convergence solver::solve(double tolerance, int most_cycles) {
+    check_steps(tolerance, most_cycles);
+    f_cycle();
+    convergence found{{relative_residual()}};
+    for (int cycle = 0; cycle < most_cycles && found.residuals.back() > tolerance; ++cycle) {
+        v_cycle();
+        found.residuals.push_back(relative_residual());
+    }
+    found.converged = found.residuals.back() <= tolerance;
+    return found;
+}
+
+convergence solver::solve_by_conjugate_gradients(double tolerance, int most_steps) {
+    check_steps(tolerance, most_steps);
+    f_cycle();
+    std::vector<double> f(own_cells());
+    copy_from(*state_->levels[0], f_vector, f);
+    std::vector<double> u = solution();
+    convergence found = conjugate_gradients(*this, f, u, tolerance, most_steps);
+    copy_to(*state_->levels[0], u_vector, u);
+    if (singular()) remove_mean(*state_->levels[0], u_vector);
+    return found;
+}
+
+void solver::v_cycle() {
+    state_->with_own_f = 1;
+    state_->v_cycle(0);
+    if (singular()) remove_mean(*state_->levels[0], u_vector);
+}
+
+void solver::apply(std::span<const double> u, std::span<double> image) {
+    level& finest = *state_->levels[0];
+    copy_to(finest, u_vector, u);
+    finest.apply(u_vector, scratch_vector);
+    copy_from(finest, scratch_vector, image);
+}
+
+void solver::precondition(std::span<const double> r, std::span<double> z) {
+    level& finest = *state_->levels[0];
+    std::vector<double> f(own_cells());
+    copy_from(finest, f_vector, f);
+    copy_to(finest, f_vector, r);
+    if (singular()) remove_mean(finest, f_vector);
+    finest.set(u_vector, 0);
+    v_cycle();
+    copy_from(finest, u_vector, z);
+    copy_to(finest, f_vector, f);
+}
 
 void solver::f_cycle(int first) {
     auto& levels = state_->levels;
-    // V-cycles overwrite the right-hand sides of coarser levels.
-    for (std::size_t at = 0; at + 1 < levels.size(); ++at) state_->transfers[at]->restrict_cells(f_vector, f_vector);
+    for (std::size_t at = state_->with_own_f; at < levels.size(); ++at)
+        state_->transfers[at - 1]->restrict_cells(f_vector, f_vector);
+    state_->with_own_f = static_cast<std::size_t>(first) + 1;
     levels.back()->set(u_vector, 0);
-    solve_bottom(*levels.back(), u_vector, f_vector);
+    solve_bottom(*levels.back(), u_vector, f_vector, singular());
     for (std::size_t at = levels.size() - 1; at-- > static_cast<std::size_t>(first);) {
         state_->transfers[at]->prolong(u_vector, state_->how.in_f_cycle, 0, u_vector);
         state_->v_cycle(at);
     }
+    if (singular()) remove_mean(*levels[static_cast<std::size_t>(first)], u_vector);
 }
 
 double solver::residual_norm(int at) {
@@ -102,7 +221,8 @@ double solver::residual_norm(int at) {
 
 double solver::relative_residual(int at) {
     const double residual = residual_norm(at);
-    return residual / state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
+    const double largest = state_->levels[static_cast<std::size_t>(at)]->max_norm(f_vector);
+    return largest == 0 ? residual : residual / largest;
 }
 
 solver::richardson_estimate solver::richardson() {
@@ -123,18 +243,8 @@ solver::richardson_estimate solver::richardson() {
 }
 
 std::vector<double> solver::solution() const {
-    const level& finest = *state_->levels[0];
-    const auto& shape = finest.shape();
-    std::vector<double> values;
-    for (const auto box : finest.own_boxes()) {
-        const double* const u = finest.at(box, u_vector);
-        for (std::int64_t k = 0; k < shape.side; ++k) {
-            for (std::int64_t j = 0; j < shape.side; ++j) {
-                const double* const row = u + j * shape.pitch + k * shape.plane;
-                values.insert(values.end(), row, row + shape.side);
-            }
-        }
-    }
+    std::vector<double> values(own_cells());
+    copy_from(*state_->levels[0], u_vector, values);
     return values;
 }
 

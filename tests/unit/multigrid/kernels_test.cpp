@@ -104,8 +104,7 @@ double average(std::int64_t m, int p) { return (std::pow(m + 1, p + 1) - std::po
 
 double ghost(const ghost_formula& formula, std::size_t layer, int p) {
     double sum = 0;
-    for (int m = 0; m < formula.taps; ++m)
-        sum += formula.weights[layer][static_cast<std::size_t>(m)] * average(m, p);
+    for (int m = 0; m < formula.taps; ++m) sum += formula.weights[layer][static_cast<std::size_t>(m)] * average(m, p);
     return sum;
 }
 
@@ -119,6 +118,18 @@ TEST(boundary, averages_of_polynomials_that_vanish_there_are_continued) {
     // Too few cells: the next lower order.
     EXPECT_EQ(dirichlet_formula(4, 2).taps, 2);
     EXPECT_EQ(dirichlet_formula(2, 1).taps, 1);
+}
+
+TEST(boundary, averages_of_polynomials_that_are_flat_there_are_continued) {
+    for (const int p : {0, 2, 3, 4}) {
+        EXPECT_NEAR(ghost(neumann_formula(4, 4), 0, p), average(-1, p), 1e-12) << p;
+        EXPECT_NEAR(ghost(neumann_formula(4, 4), 1, p), average(-2, p), 1e-11) << p;
+    }
+    for (const int p : {0, 2}) {
+        EXPECT_NEAR(ghost(neumann_formula(2, 8), 0, p), average(-1, p), 1e-13) << p;
+        EXPECT_NEAR(ghost(neumann_formula(4, 2), 1, p), average(-2, p), 1e-13) << p;
+    }
+    EXPECT_EQ(neumann_formula(4, 1).weights[1][0], 1);
 }
 
 TEST(boundary, coefficients_are_extrapolated_as_polynomials) {

@@ -2,8 +2,10 @@
 
 #include <craton/array/box_layout.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 
 namespace craton::multigrid {
@@ -23,15 +25,30 @@ enum class smoother : std::uint8_t { chebyshev, gauss_seidel, jacobi };
 [[nodiscard]] smoother smoother_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(smoother kind);
 
-/// a u - b div(beta grad u) = f with u = 0 on the boundary of the grid, except where it is periodic. A grid of side 1 along its longest dimension.
+/// What holds on a side of the grid that is not periodic.
+enum class boundary : std::uint8_t {
+    dirichlet, ///< u = 0
+    neumann    ///< no flux: beta du/dn = 0
+};
+/// "dirichlet", "neumann". Throws user_error for another name.
+[[nodiscard]] boundary boundary_named(std::string_view name);
+
+/// a u - b div(beta grad u) = f on a grid of side 1 along its longest dimension.
 struct problem {
     discretisation kind = discretisation::seven_point;
     smoother smooth = smoother::chebyshev;
-    double a = 0, b = 1;
-    /// Right-hand side of a cell: its value at the centre, or its average over the cell. x, y, z: the centre; h: the cell's side.
-    std::function<double(double x, double y, double z, double h)> f;
+    double a = 0, b = 1; ///< a at least 0, b above 0
+    /// Right-hand side of a cell: its value at the centre, or its average over the cell. x, y, z: the centre; h: the cell's side. Without one
+    /// it is 0 until solver::set_right_hand_side().
+    std::function<double(double x, double y, double z, double h)> f{};
     /// The same of beta for a face normal to `dimension`, at its centre.
-    std::function<double(int dimension, double x, double y, double z, double h)> beta;
+    std::function<double(int dimension, double x, double y, double z, double h)> beta{};
+    /// Or, without that function: beta on the faces of this rank's boxes, in the order of box_layout::boxes_of, per dimension that the faces are normal to. Of
+    /// each box all faces along the dimension (side + 1), i fastest; where two boxes meet both give them. Without either beta is 1.
+    /// Read by the solver's constructor alone.
+    std::array<std::span<const double>, 3> beta_values{};
+    /// Before the first and behind the last cell of each dimension; where the layout is periodic this does not count.
+    std::array<std::array<boundary, 2>, 3> sides{};
 };
 
 /// The test problems of HPGMG-FV: for 7-point a polynomial u and beta between 1 and 10 with a step of tanh; for fv2 and fv4 a product of sin^7 and

@@ -5,32 +5,69 @@
 #include <craton/array/halo_exchange.hpp>
 #include <craton/runtime/world.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace craton::multigrid {
+
+/// How a solution was reached: the largest residual over the largest |f| before every step and at the end.
+struct convergence {
+    std::vector<double> residuals;
+    bool converged = false;
+};
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
 ///
 /// Levels: boxes are halved while larger than 8 cells a side, then eight are gathered into one while they can be, then halved on to the coarsest
 /// grid, which BiCGStab solves. All members are collective over the world; each rank works on its own boxes.
+///
+/// Where a = 0 and no side is Dirichlet, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is found.
+///
+/// Values of a rank's cells, in and out: one box after the other in the order of box_layout::boxes_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when the layout has boxes of less than 2 cells, an odd side that cannot be halved to the coarsest grid, or a
-    /// periodic boundary that the problem leaves singular.
+    /// Throws user_error on every rank when a < 0 or b <= 0, beta is not positive or not finite somewhere, f is not finite or, where constants are free, has
+    /// a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells
+    /// along the grid's shortest dimension.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what,
            array::exchange_step step = array::exchange_step::one_wait);
     solver(solver&&) noexcept;
     ~solver();
 
+    [[nodiscard]] runtime::world& ranks() const noexcept;
     [[nodiscard]] int levels() const noexcept;
+    /// Of a level, 0 the finest.
+    [[nodiscard]] const array::box_layout& layout(int level = 0) const;
+    [[nodiscard]] bool singular() const noexcept;
+    /// Cells of this rank's boxes.
+    [[nodiscard]] std::size_t own_cells() const;
+
+    /// Another f, in place of the problem's. Throws user_error on every rank when one has another number of values than own_cells(), one is
+    /// not finite, or, where constants are free, their mean is more than 1e-8 of the largest.
+    void set_right_hand_side(std::span<const double> f);
+
+    /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles` V-cycles.
+    /// Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
+    convergence solve(double tolerance = 1e-8, int most_cycles = 30);
+    /// An F-cycle and then conjugate_gradients(): where beta jumps by orders of magnitude.
+    convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100);
+
     /// u of a level (0 the finest) by one F-cycle from zero: the right-hand side restricted to the coarsest grid, solved there, and then prolonged and
     /// improved by a V-cycle level by level.
     void f_cycle(int level = 0);
-    /// Largest |f - A u| of a level, and that over the largest |f|.
+    /// Improves u of the finest level.
+    void v_cycle();
+    /// Largest |f - A u| of a level, and that over the largest |f| (0 where f is 0).
     [[nodiscard]] double residual_norm(int level = 0);
     [[nodiscard]] double relative_residual(int level = 0);
+
+    /// image = A u. Overwrites u of the finest level.
+    void apply(std::span<const double> u, std::span<double> image);
+    /// z = one V-cycle from zero for right-hand side r: a preconditioner. Overwrites u of the finest level.
+    void precondition(std::span<const double> r, std::span<double> z);
 
     /// Richardson's estimate from F-cycles on the three finest levels: largest |u_2h - R u_h|, and the order that it and the same one level
     /// coarser show. Overwrites u of these levels.
@@ -39,7 +76,7 @@ class solver {
     };
     [[nodiscard]] richardson_estimate richardson();
 
-    /// u of a rank's boxes on the finest level, in the order of box_layout::boxes_of, each with i fastest and no ghosts.
+    /// u of this rank's boxes on the finest level.
     [[nodiscard]] std::vector<double> solution() const;
 
   private:

@@ -12,6 +12,12 @@ ghost_formula dirichlet_formula(int order, std::int64_t side) {
     return {{{{-1.0}, {}}}, 1};
 }
 
+ghost_formula neumann_formula(int order, std::int64_t side) {
+    if (order >= 4 && side >= 4) return {{{{1.0 / 2, 9.0 / 10, -1.0 / 2, 1.0 / 10}, {-15.0 / 2, 29.0 / 2, -15.0 / 2, 3.0 / 2}}}, 4};
+    if (side >= 2) return {{{{1, 0}, {0, 1}}}, 2};
+    return {{{{1}, {1}}}, 1};
+}
+
 ghost_formula extrapolation_formula(std::int64_t side) {
     if (side >= 5) return {{{{5, -10, 10, -5, 1}, {}}}, 5};
     if (side == 4) return {{{{4, -6, 4, -1}, {}}}, 4};
@@ -20,6 +26,12 @@ ghost_formula extrapolation_formula(std::int64_t side) {
 }
 
 void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const ghost_formula& formula,
+                       const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents) {
+    const std::array<ghost_formula, 2> both{formula, formula};
+    fill_outer_ghosts(u, shape, depth, outer, side_formulas{both, both, both}, dimensions, extents);
+}
+
+void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
                        const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents) {
     const std::array<std::int64_t, 3> steps{1, shape.pitch, shape.plane};
     std::array<std::int64_t, 3> extent = extents;
@@ -37,6 +49,7 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
         const std::size_t v = d == 2 ? 1 : 2;
         for (std::size_t end = 0; end < 2; ++end) {
             if (!outer[d][end]) continue;
+            const ghost_formula& formula = formulas[d][end];
             const std::int64_t inwards = end == 0 ? steps[d] : -steps[d];
             const std::int64_t nearest = end == 0 ? 0 : (extent[d] - 1) * steps[d];
             for (std::int64_t y = low[v]; y < high[v]; ++y) {

@@ -18,15 +18,23 @@ struct ghost_formula {
 /// averages of the parabola and the quartic through zero on the boundary and the averages inside. A layer without a formula is 0.
 [[nodiscard]] ghost_formula dirichlet_formula(int order, std::int64_t side);
 
+/// The derivative along the normal is 0 on the boundary: the quartic (order 4, boxes of 4 cells or more), else the mirror image. A constant is
+/// continued as a constant.
+[[nodiscard]] ghost_formula neumann_formula(int order, std::int64_t side);
+
 /// Extrapolation by the polynomial through the nearest 5, 4 or 2 cells, as many as a box has (1 from 2 or 3): for coefficients.
 [[nodiscard]] ghost_formula extrapolation_formula(std::int64_t side);
 
 /// Which sides of a box are the grid's boundary, per dimension: before its first and behind its last cell.
 using outer_sides = std::array<std::array<bool, 2>, 3>;
+using side_formulas = std::array<std::array<ghost_formula, 2>, 3>;
 
 /// Fills ghosts off the outer sides, `depth` layers deep, from those inside: dimension after dimension, each over the cells that are known by then.
-/// Ghosts that other boxes give must be there. `first`, `last`: per dimension the range of cells that a field has inside (0 to side, faces side + 1).
+/// Ghosts that other boxes give must be there. `extents`: layers that a field has inside per dimension (0: side; faces may have side + 1).
 void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const ghost_formula& formula,
+                       const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
+/// The same with a formula for each side.
+void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
                        const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
 
 } // namespace craton::multigrid

@@ -1,0 +1,160 @@
+#include "input.hpp"
+
+#include <craton/apps/multigrid/kernels/sweeps.hpp>
+#include <craton/base/error.hpp>
+#include <craton/comm/agreement.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace craton::multigrid {
+
+namespace {
+
+using array::index3;
+
+constexpr std::array<char, 3> dimension_names{'x', 'y', 'z'};
+
+std::size_t elements(const index3& extent) { return static_cast<std::size_t>(extent[0] * extent[1] * extent[2]); }
+
+// what(box's number among the rank's own, box, cell of the box) for the cells of `extent` of each own box.
+template <class What> void for_each_own(const level& of, const index3& extent, const What& what) {
+    std::size_t number = 0;
+    for (const auto box : of.own_boxes()) {
+        for (std::int64_t k = 0; k < extent[2]; ++k) {
+            for (std::int64_t j = 0; j < extent[1]; ++j) {
+                for (std::int64_t i = 0; i < extent[0]; ++i) what(number, box, index3{i, j, k});
+            }
+        }
+        ++number;
+    }
+}
+
+index3 cube(const level& of) { return {of.shape().side, of.shape().side, of.shape().side}; }
+
+double& element(const level& of, std::int64_t box, int vector, const index3& c) {
+    return of.at(box, vector)[c[0] + c[1] * of.shape().pitch + c[2] * of.shape().plane];
+}
+
+// (i, j, k) of the whole grid.
+std::string place(const level& of, std::int64_t box, const index3& c) {
+    const index3 low = of.grid().layout().cells(box).low;
+    return fmt::format("({}, {}, {})", low[0] + c[0], low[1] + c[1], low[2] + c[2]);
+}
+
+std::array<double, 3> centre(const level& of, std::int64_t box, const index3& c) {
+    const index3 low = of.grid().layout().cells(box).low;
+    const auto at = [&](std::size_t d) { return (static_cast<double>(low[d] + c[d]) + 0.5) * of.h(); };
+    return {at(0), at(1), at(2)};
+}
+
+std::string wrong_number(std::string_view what, std::size_t given, std::size_t allowed) {
+    return given == allowed ? std::string{}
+                            : fmt::format("multigrid: {} has {} values for this rank's boxes; allowed: {}", what, given, allowed);
+}
+
+std::string check_cells(const level& of, int vector) {
+    std::string failure;
+    for_each_own(of, cube(of), [&](std::size_t, std::int64_t box, const index3& c) {
+        const double value = element(of, box, vector, c);
+        if (failure.empty() && !std::isfinite(value))
+            failure = fmt::format("multigrid: right-hand side at cell {} = {}; allowed: a finite number", place(of, box, c), value);
+    });
+    return failure;
+}
+
+} // namespace
+
+void agree(runtime::world& ranks, const std::string& failure) {
+    ranks.barrier(); // polls, before what does not
+    comm::agree(ranks.communicator(), failure);
+}
+
+void put_beta(level& to, const problem& what) {
+    std::string failure;
+    for (std::size_t d = 0; d < 3; ++d) {
+        index3 extent = cube(to);
+        extent[d] += 1;
+        const auto values = what.beta_values[d];
+        const bool given = !what.beta && !values.empty();
+        const std::size_t of_box = elements(extent);
+        if (!what.beta && (given || !what.beta_values[0].empty()))
+            failure = wrong_number(fmt::format("beta on faces normal to {}", dimension_names[d]), values.size(),
+                                   of_box * to.own_boxes().size());
+        if (!failure.empty()) break;
+        for_each_own(to, extent, [&](std::size_t number, std::int64_t box, const index3& c) {
+            const auto outer = to.outer(box)[d];
+            const bool first = c[d] == 0;
+            const bool last = c[d] + 1 == extent[d];
+            if (last && !outer[1]) return; // the first of the box beside
+            double value = 1;
+            if (given) {
+                const std::int64_t within = c[0] + extent[0] * (c[1] + extent[1] * c[2]);
+                value = values[number * of_box + static_cast<std::size_t>(within)];
+            } else if (what.beta) {
+                auto x = centre(to, box, c);
+                x[d] -= 0.5 * to.h();
+                value = what.beta(static_cast<int>(d), x[0], x[1], x[2], to.h());
+            }
+            const bool no_flux = (first && outer[0] && what.sides[d][0] == boundary::neumann) ||
+                                 (last && outer[1] && what.sides[d][1] == boundary::neumann);
+            if (no_flux) value = 0;
+            if (failure.empty() && !no_flux && !(value > 0 && std::isfinite(value)))
+                failure = fmt::format("multigrid: beta on the face normal to {} before cell {} = {}; allowed: positive and finite",
+                                      dimension_names[d], place(to, box, c), value);
+            element(to, box, beta_i_vector + static_cast<int>(d), c) = value;
+        });
+    }
+    agree(to.grid().ranks(), failure);
+}
+
+void put_right_hand_side(level& to, const problem& what) {
+    for_each_own(to, cube(to), [&](std::size_t, std::int64_t box, const index3& c) {
+        const auto x = centre(to, box, c);
+        element(to, box, f_vector, c) = what.f ? what.f(x[0], x[1], x[2], to.h()) : 0.0;
+    });
+    agree(to.grid().ranks(), check_cells(to, f_vector));
+}
+
+void put_right_hand_side(level& to, std::span<const double> values) {
+    agree(to.grid().ranks(), wrong_number("right-hand side", values.size(), own_cells(to)));
+    copy_to(to, f_vector, values);
+    agree(to.grid().ranks(), check_cells(to, f_vector));
+}
+
+std::size_t own_cells(const level& of) { return elements(cube(of)) * of.own_boxes().size(); }
+
+void copy_from(const level& from, int vector, std::span<double> values) {
+    std::size_t next = 0;
+    for_each_own(from, cube(from),
+                 [&](std::size_t, std::int64_t box, const index3& c) { values[next++] = element(from, box, vector, c); });
+}
+
+void copy_to(const level& to, int vector, std::span<const double> values) {
+    std::size_t next = 0;
+    for_each_own(to, cube(to),
+                 [&](std::size_t, std::int64_t box, const index3& c) { element(to, box, vector, c) = values[next++]; });
+}
+
+double remove_mean(level& of, int vector) {
+    std::vector<double> sum{0};
+    for (const auto box : of.own_boxes()) {
+        const double* const u = of.at(box, vector);
+        for_each_cell(of.shape(), [&](std::int64_t c) { sum[0] += u[c]; });
+    }
+    auto& ranks = of.grid().ranks();
+    ranks.barrier(); // polls, before a reduction that does not
+    ranks.communicator().sum_in_place(std::span(sum));
+    const double mean = sum[0] / static_cast<double>(of.grid().layout().grid().cells());
+    for (const auto box : of.own_boxes()) {
+        double* const u = of.at(box, vector);
+        for_each_cell(of.shape(), [&](std::int64_t c) { u[c] -= mean; });
+    }
+    return mean;
+}
+
+} // namespace craton::multigrid
