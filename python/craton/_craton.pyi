@@ -861,3 +861,66 @@ def evaluate_misfit(
     subset: int = 16,
 ) -> dict[str, float]:
     """Collective: chi_data, data_norm, samples at a model, without the Jacobian."""
+
+# ---------------------------------------------------------------------------------------------------------------- multigrid
+
+_Three = tuple[int, int, int]
+
+class MultigridSolver:
+    """Full geometric multigrid on boxes; craton.multigrid.Solver is its face. Values are those of this rank's cells: box after box
+    in the order of boxes_of_rank, i fastest. Constructors are collective."""
+
+    @overload
+    def __init__(
+        self,
+        world: World,
+        boxes: _Three,
+        side: int,
+        periodic: tuple[bool, bool, bool],
+        order: str,
+        discretisation: str,
+        smoother: str,
+        a: float,
+        b: float,
+        sides: Sequence[tuple[str, str]],
+        beta: tuple[f64, f64, f64],
+    ) -> None:
+        """beta: of each box all faces along the dimension (side + 1), those that two boxes share in both. UserError on every rank for
+        what craton.multigrid.Solver refuses."""
+    @overload
+    def __init__(
+        self, world: World, boxes: _Three, side: int, order: str, discretisation: str, smoother: str, a: float, b: float
+    ) -> None:
+        """The test problem of HPGMG-FV."""
+    @property
+    def levels(self) -> list[tuple[int, _Three, int]]:
+        """Per level, the finest first: cells of a box along each side, boxes along each dimension, ranks that have some."""
+    @property
+    def singular(self) -> bool: ...
+    @property
+    def own_cells(self) -> int: ...
+    def set_right_hand_side(self, f: f64) -> None:
+        """Collective. UserError on every rank: values that are not finite, or have a mean where the problem is singular."""
+    def solve(self, tolerance: float, most_cycles: int) -> tuple[list[float], bool]:
+        """Collective: relative residuals, and whether the last is within the tolerance."""
+    def solve_by_conjugate_gradients(self, tolerance: float, most_steps: int) -> tuple[list[float], bool]:
+        """Collective: as solve()."""
+    def f_cycle(self, level: int = 0) -> None:
+        """Collective."""
+    def v_cycle(self) -> None:
+        """Collective."""
+    def relative_residual(self, level: int = 0) -> float:
+        """Collective."""
+    def richardson(self) -> tuple[float, float]:
+        """Collective: Richardson's estimate of the error, and the order."""
+    def apply(self, u: f64) -> f64:
+        """Collective: A u."""
+    def precondition(self, r: f64) -> f64:
+        """Collective: a V-cycle from zero."""
+    def solution(self) -> f64:
+        """u of this rank's cells. Not collective."""
+    def sum_over_ranks(self, values: f64) -> f64:
+        """Collective: element by element; as many on every rank."""
+
+def boxes_of_rank(world: World, boxes: _Three, side: int, order: str) -> i64:
+    """(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3). Not collective."""

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 app = typer.Typer(
     name="craton",
-    help="One address space over many processes, and what is built on it: seismic waveform tomography.",
+    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -35,6 +35,11 @@ tomography = typer.Typer(
     "Start with: [bold]craton tomography run examples/global/demo.toml --ranks 2[/bold]",
 )
 app.add_typer(tomography, name="tomography")
+multigrid = typer.Typer(
+    help="Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
+    "Start with: [bold]craton multigrid run 5 4 --ranks 2[/bold]",
+)
+app.add_typer(multigrid, name="multigrid")
 
 ConfigFile = Annotated[
     Path,
@@ -88,6 +93,21 @@ def _craton(
 def _tomography(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+@multigrid.callback(invoke_without_command=True)
+def _multigrid(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"'{text}'; allowed: {', '.join(names)}")
+        return text
+
+    return parse
 
 
 @tomography.command()
@@ -206,6 +226,86 @@ def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder
     from craton.tomography.report import write_report
 
     typer.echo(str(write_report(directory)))
+
+
+@multigrid.command("run")
+def multigrid_run(
+    log2_box: Annotated[
+        int, typer.Argument(metavar="LOG2_BOX", parser=_count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+    ],
+    boxes_per_rank: Annotated[
+        int,
+        typer.Argument(
+            metavar="BOXES_PER_RANK",
+            parser=_count,
+            help="At most so many boxes per rank: the grid is the largest cube of boxes that this allows.",
+        ),
+    ],
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    operator: Annotated[
+        str,
+        typer.Option(
+            metavar="7pt|fv2|fv4",
+            parser=_one_of("7pt", "fv2", "fv4"),
+            help="How the equation is made discrete: second order in points, second or fourth in averages.",
+        ),
+    ] = "fv4",
+    smoother: Annotated[
+        str,
+        typer.Option(
+            metavar="gsrb|chebyshev|jacobi",
+            parser=_one_of("gsrb", "chebyshev", "jacobi"),
+            help="What relaxes each level.",
+        ),
+    ] = "gsrb",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="morton|hilbert|lexicographic",
+            parser=_one_of("morton", "hilbert", "lexicographic"),
+            help="The curve along which boxes are dealt to ranks.",
+        ),
+    ] = "morton",
+    helmholtz: Annotated[
+        bool, typer.Option("--helmholtz", help="a = 1 instead of 0: u - div(beta grad u) = f.")
+    ] = False,
+    repeats: Annotated[
+        int, typer.Option(metavar="R", parser=_count, help="Measure so many F-cycles of each size.")
+    ] = 5,
+) -> None:
+    """Run the test problem of HPGMG-FV and print its figures: levels, residual, error, order, unknowns solved per second.
+
+    64^3 cells, on one rank:    [bold]craton multigrid run 5 8[/bold]
+
+    The same on two ranks:    [bold]craton multigrid run 5 4 --ranks 2[/bold]
+
+    128^3 cells, second order:    [bold]craton multigrid run 6 4 --ranks 2 --operator 7pt --smoother chebyshev[/bold]
+
+    The relative residual and the error estimate can be compared digit by digit with HPGMG-FV's; rates are unknowns of the
+    finest grid over the time of an F-cycle, at that size (h) and with half (2h) and a quarter (4h) as many cells a side.
+    """
+    from craton.multigrid import benchmark
+
+    checked_ranks(ranks)
+    if launched_size() is None:
+        benchmark.check(log2_box, boxes_per_rank, ranks or 1)
+    if _must_launch(ranks):
+        _launch(ranks, ranks_per_node, None)
+    comm = _communicator()
+    figures = benchmark.run(
+        comm,
+        log2_box,
+        boxes_per_rank,
+        operator=operator,
+        smoother=smoother,
+        a=1.0 if helmholtz else 0.0,
+        order=order,
+        repeats=repeats,
+        ranks_per_node=ranks_per_node or 0,
+    )
+    if comm.rank == 0:
+        typer.echo(benchmark.report(figures, operator, smoother, comm.size))
 
 
 @app.command()

@@ -279,3 +279,49 @@ def test_bad_input_under_the_users_own_mpiexec(work: Path) -> None:
         check=False,
     )
     expect_one_line(done, "'radail'")
+
+
+# the last rank's part of the right-hand side, or of beta, has a NaN; or a zero
+MULTIGRID = """
+    import sys
+    import numpy as np
+    from craton._launch import main_guard
+
+    with main_guard():
+        import craton
+        from craton import multigrid
+        from mpi4py import MPI
+        comm, fault = MPI.COMM_WORLD, sys.argv[1]
+        world = craton.World(comm)
+        beta = np.ones((16, 16, 16))
+        faces = multigrid.faces_of_cells(beta)
+        if fault == "beta":
+            faces[2][15, 15, 16] = 0
+        if fault == "cells":
+            multigrid.Solver(world, 20, 8)
+        if fault == "ranks":
+            multigrid.Solver(world, 8, 8 if comm.size > 1 else 16)
+        free = fault == "mean"
+        solver = multigrid.Solver(world, 16, 8, beta=faces, boundary="periodic" if free else "dirichlet")
+        f = np.ones(solver.own_shape)
+        if fault == "nan" and comm.rank == comm.size - 1:
+            f[-1, -1, -1, -1] = np.nan
+        solver.solve(f)
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("nan", ["right-hand side at cell (15, 15, 15) = nan", "allowed: a finite number"]),
+        ("beta", ["normal to z", "(15, 15, 16) = 0", "allowed: positive and finite"]),
+        ("cells", ["cells = 20 x 20 x 20 with box = 8", "allowed: multiples"]),
+        ("ranks", ["multigrid: ", "allowed: "]),
+        ("mean", ["mean of the right-hand side = 1", "allowed: 0"]),
+    ],
+)
+def test_a_bad_multigrid_problem(tmp_path: Path, ranks: int, fault: str, words: list[str]) -> None:
+    (tmp_path / "rank.py").write_text(textwrap.dedent(MULTIGRID))
+    (tmp_path / "launch.py").write_text(textwrap.dedent(LAUNCH))
+    expect_one_line(run([sys.executable, "launch.py", str(ranks), fault], tmp_path), *words)

@@ -61,8 +61,10 @@ def test_says_nothing_to_who_stops_reading() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["tomography", "doctor", "bench"]),
-        (["--help"], ["tomography", "doctor", "bench"]),
+        ([], ["tomography", "multigrid", "doctor", "bench"]),
+        (["--help"], ["tomography", "multigrid", "doctor", "bench"]),
+        (["multigrid"], ["run", "craton multigrid run 5 4"]),
+        (["multigrid", "run", "--help"], ["LOG2_BOX", "BOXES_PER_RANK", "--operator", "--smoother", "HPGMG-FV"]),
         (["tomography"], ["run", "solve", "template", "report"]),
         (["tomography", "run", "--help"], ["--ranks", "--overwrite", "srun", "report.html"]),
         (["tomography", "solve", "--help"], ["--prior", "strength=0.015", "--overwrite"]),
@@ -108,6 +110,13 @@ def test_template() -> None:
         (["tomography", "solve", "."], ["is a directory"]),
         (["tomography", "solve", "none.h5", "--precision", "half"], ["--precision half"]),
         (["tomography", "report", "no-such-folder"], ["no-such-folder"]),
+        (["multigrid", "run"], ["LOG2_BOX", "craton multigrid run --help"]),
+        (["multigrid", "run", "1", "8"], ["LOG2_BOX = 1", "allowed: 2 to 9"]),
+        (["multigrid", "run", "4", "x"], ["BOXES_PER_RANK", "'x'", "at least 1"]),
+        (["multigrid", "run", "3", "1"], ["8^3 cells", "allowed: at least 16^3"]),
+        (["multigrid", "run", "4", "1", "--ranks", "3"], ["BOXES_PER_RANK = 1 on 3 ranks", "less than one per rank"]),
+        (["multigrid", "run", "4", "8", "--operator", "fv3"], ["--operator", "'fv3'", "7pt, fv2, fv4"]),
+        (["multigrid", "run", "4", "8", "--smoother", "sor"], ["--smoother", "'sor'", "gsrb, chebyshev, jacobi"]),
         (["bench", "assmbly"], ["assmbly", "did you mean 'assembly'"]),
         (["bench", "gemm", "--json", "/no/such/folder/x.json"], ["/no/such/folder"]),
     ],
@@ -120,6 +129,21 @@ def test_wrong_command_lines(arguments: list[str], words: list[str]) -> None:
     assert line.startswith("craton: error: ")
     for word in words:
         assert word in line
+
+
+@pytest.mark.parametrize(("boxes_per_rank", "ranks"), [(8, 1), (4, 2)])
+def test_multigrid_prints_the_figures_of_the_benchmark(boxes_per_rank: int, ranks: int) -> None:
+    """At 32^3 cells: those of the NumPy twin (reference/multigrid_reference.py)."""
+    done = craton("multigrid", "run", 4, boxes_per_rank, "--ranks", ranks, "--repeats", 1)
+    assert (done.returncode, done.stderr) == (0, "")
+    figures = dict(
+        re.findall(r"^  (relative residual|Richardson error|order)\D*([-0-9.e]+)$", done.stdout, re.MULTILINE)
+    )
+    assert figures == {"relative residual": "0.000961595", "Richardson error": "2.74152e-05", "order": "1.9661"}
+    levels = re.findall(r"^ +\d +(\d+)\^3 +(\d+) +(\d x \d x \d) +(\d+)$", done.stdout, re.MULTILINE)
+    assert levels[0] == ("32", "16", "2 x 2 x 2", str(ranks))
+    assert [int(level[0]) for level in levels] == [32, 16, 8, 4, 2]
+    assert len(re.findall(r"^  [24]?h  ", done.stdout, re.MULTILINE)) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md, one after the other as one program."""
+"""The snippets of docs/python.md, one after the other as one program; and of docs/multigrid.md."""
 
 import re
 import sys
@@ -22,3 +22,13 @@ def test_the_snippets_run(ranks, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert code == 0, err
     assert "4060 columns, 150 samples" in out
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_the_multigrid_snippet_runs(ranks, tmp_path, capfd):
+    [snippet] = re.findall(
+        r"^```python\n(.*?)^```$", PAGE.with_name("multigrid.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    program = tmp_path / "snippet.py"
+    program.write_text(snippet)
+    assert run_under_mpi([str(program)], ranks, program=[sys.executable]) == 0, capfd.readouterr().err

@@ -1,0 +1,180 @@
+#include "bindings.hpp"
+#include "gil.hpp"
+
+#include <craton/apps/multigrid/solver.hpp>
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace craton::bindings {
+
+namespace {
+
+using array::box_layout;
+using multigrid::problem;
+using multigrid::solver;
+using held = ends_without_gil<solver>;
+using values_in = input_1d<double>;
+using history = std::pair<std::vector<double>, bool>;
+
+box_layout layout_of(const runtime::world& ranks, const array::index3& boxes, std::int64_t side,
+                     const std::array<bool, 3>& periodic, const std::string& order) {
+    return box_layout({boxes, side, periodic, array::box_order_named(order)}, ranks.size());
+}
+
+problem blank(const std::string& discretisation, const std::string& smoother, double a, double b) {
+    return {multigrid::discretisation_named(discretisation), multigrid::smoother_named(smoother), a, b};
+}
+
+void make_solver(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side,
+                 const std::array<bool, 3>& periodic, const std::string& order, const std::string& discretisation,
+                 const std::string& smoother, double a, double b, const std::array<std::array<std::string, 2>, 3>& sides,
+                 const std::array<values_in, 3>& beta) {
+    problem what = blank(discretisation, smoother, a, b);
+    for (std::size_t d = 0; d < 3; ++d) {
+        what.beta_values[d] = as_span(beta[d]);
+        for (std::size_t end = 0; end < 2; ++end) what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
+    }
+    const nb::gil_scoped_release release;
+    new (self) held(ranks, layout_of(ranks, boxes, side, periodic, order), what);
+}
+
+void make_benchmark(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side, const std::string& order,
+                    const std::string& discretisation, const std::string& smoother, double a, double b) {
+    const problem named = blank(discretisation, smoother, a, b);
+    const nb::gil_scoped_release release;
+    new (self) held(ranks, layout_of(ranks, boxes, side, {}, order), multigrid::benchmark_problem(named.kind, named.smooth, a, b));
+}
+
+void need_own_cells(const solver& s, const values_in& given) {
+    if (given.shape(0) == s.own_cells()) return;
+    throw user_error("multigrid: " + std::to_string(given.shape(0)) +
+                     " values for this rank's boxes; allowed: " + std::to_string(s.own_cells()));
+}
+
+nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, const array::index3& boxes, std::int64_t side,
+                                                   const std::string& order) {
+    const auto layout = layout_of(ranks, boxes, side, {}, order);
+    std::vector<std::int64_t> cells;
+    for (const auto box : layout.boxes_of(ranks.rank())) {
+        const auto low = layout.cells(box).low;
+        cells.insert(cells.end(), low.begin(), low.end());
+    }
+    const std::size_t count = cells.size() / 3;
+    return to_numpy(std::move(cells), {count, 3});
+}
+
+std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s) {
+    std::vector<std::tuple<std::int64_t, array::index3, int>> found;
+    for (int at = 0; at < s.levels(); ++at) {
+        const auto& layout = s.layout(at);
+        int busy = 0;
+        for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.boxes_of(rank).empty() ? 0 : 1;
+        found.emplace_back(layout.side(), layout.what().boxes, busy);
+    }
+    return found;
+}
+
+history history_of(multigrid::convergence found) { return {std::move(found.residuals), found.converged}; }
+
+// Every rank's values where they are, 0 elsewhere, summed.
+std::vector<double> sum_over_ranks(solver& s, const values_in& given) {
+    std::vector<double> all(given.data(), given.data() + given.shape(0));
+    const nb::gil_scoped_release release;
+    s.ranks().barrier(); // polls, before a reduction that does not
+    s.ranks().communicator().sum_in_place(std::span(all));
+    return all;
+}
+
+template <class Call> nb::ndarray<nb::numpy, double> mapped(solver& s, const values_in& given, Call call) {
+    need_own_cells(s, given);
+    std::vector<double> image(s.own_cells());
+    without_gil([&] { call(as_span(given), std::span(image)); });
+    return to_numpy(std::move(image));
+}
+
+void check_level(const solver& s, int level) {
+    if (level < 0 || level >= s.levels())
+        throw user_error("multigrid: level " + std::to_string(level) + "; allowed: 0 to " + std::to_string(s.levels() - 1));
+}
+
+} // namespace
+
+void bind_multigrid(nb::module_& m) {
+    nb::class_<solver> c(m, "_MultigridSolver");
+    c.def_prop_ro("levels", &levels,
+                  "Per level, the finest first: cells of a box along each side, boxes along each dimension, ranks that have some.")
+        .def_prop_ro("singular", &solver::singular, "Whether u is fixed up to a constant only.")
+        .def_prop_ro("own_cells", &solver::own_cells, "Cells of this rank's boxes.")
+        .def(
+            "set_right_hand_side", [](solver& s, const values_in& f) { without_gil([&] { s.set_right_hand_side(as_span(f)); }); },
+            "f"_a, "Collective.")
+        .def(
+            "solve",
+            [](solver& s, double tolerance, int most) { return history_of(without_gil([&] { return s.solve(tolerance, most); })); },
+            "tolerance"_a, "most_cycles"_a, "Collective: (relative residuals, converged).")
+        .def(
+            "solve_by_conjugate_gradients",
+            [](solver& s, double tolerance, int most) {
+                return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most); }));
+            },
+            "tolerance"_a, "most_steps"_a, "Collective: (relative residuals, converged).")
+        .def(
+            "f_cycle",
+            [](solver& s, int level) {
+                check_level(s, level);
+                without_gil([&] { s.f_cycle(level); });
+            },
+            "level"_a = 0, "Collective.")
+        .def("v_cycle", &solver::v_cycle, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+        .def(
+            "relative_residual",
+            [](solver& s, int level) {
+                check_level(s, level);
+                return without_gil([&] { return s.relative_residual(level); });
+            },
+            "level"_a = 0, "Collective.")
+        .def(
+            "richardson",
+            [](solver& s) {
+                const auto estimate = without_gil([&] { return s.richardson(); });
+                return std::make_pair(estimate.error, estimate.order);
+            },
+            "Collective: (error, order).")
+        .def(
+            "apply", [](solver& s, const values_in& u) { return mapped(s, u, [&](auto in, auto out) { s.apply(in, out); }); },
+            "u"_a, "Collective.")
+        .def(
+            "precondition",
+            [](solver& s, const values_in& r) { return mapped(s, r, [&](auto in, auto out) { s.precondition(in, out); }); }, "r"_a,
+            "Collective.")
+        .def(
+            "solution", [](const solver& s) { return to_numpy(s.solution()); }, "u of this rank's cells.")
+        .def(
+            "sum_over_ranks", [](solver& s, const values_in& values) { return to_numpy(sum_over_ranks(s, values)); }, "values"_a,
+            "Collective: element by element; as many on every rank.");
+    nb::class_<held, solver>(m, "MultigridSolver",
+                             "Full geometric multigrid on boxes; values are those of this rank's cells, box after box, i fastest.")
+        .def("__init__", &make_solver, "world"_a, "boxes"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
+             "a"_a, "b"_a, "sides"_a, "beta"_a, nb::keep_alive<1, 2>(), "Collective.")
+        .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
+             nb::keep_alive<1, 2>(), "Collective: the test problem of HPGMG-FV.");
+    m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "boxes"_a, "side"_a, "order"_a,
+          "(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).");
+}
+
+} // namespace craton::bindings

@@ -1,0 +1,118 @@
+"""The report of `craton multigrid run`: the test problems of HPGMG-FV, their figures and the speed on this machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import craton
+from craton import _craton
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+LARGEST_LOG2_BOX = 9
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one run."""
+
+    cells: int
+    """along each dimension"""
+    levels: list[tuple[int, tuple[int, int, int], int]]
+    """side of a box, boxes along each dimension, ranks that have some; the finest first"""
+    relative_residual: float
+    error: float
+    order: float
+    seconds: list[list[float]]
+    """of the repeats of an F-cycle at h, 2h and 4h"""
+
+
+def boxes_along(boxes_per_rank: int, ranks: int) -> int:
+    """Of a cube of at most so many boxes in all, along each dimension."""
+    along = 1
+    while (along + 1) ** 3 <= boxes_per_rank * ranks:
+        along += 1
+    return along
+
+
+def check(log2_box: int, boxes_per_rank: int, ranks: int) -> int:
+    """Boxes along each dimension of the grid; UserError for what cannot be run."""
+    if not 2 <= log2_box <= LARGEST_LOG2_BOX:
+        raise UserError(
+            f"multigrid run: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
+        )
+    along = boxes_along(boxes_per_rank, ranks)
+    if along**3 < ranks:
+        raise UserError(
+            f"multigrid run: BOXES_PER_RANK = {boxes_per_rank} on {ranks} ranks makes a cube of {along}^3 boxes, less than one per "
+            "rank; allowed: more boxes per rank, or another number of ranks"
+        )
+    if along << log2_box < 16:
+        raise UserError(
+            f"multigrid run: a grid of {along << log2_box}^3 cells; allowed: at least 16^3, for an error estimate"
+        )
+    return along
+
+
+def run(
+    comm: MPI.Comm,
+    log2_box: int,
+    boxes_per_rank: int,
+    *,
+    operator: str = "fv4",
+    smoother: str = "gsrb",
+    a: float = 0.0,
+    order: str = "morton",
+    repeats: int = 5,
+    ranks_per_node: int = 0,
+) -> Figures:
+    """Collective: F-cycles of HPGMG-FV's test problem on a cube of boxes of 2^log2_box cells a side, at most boxes_per_rank of
+    them per rank. UserError for a grid that cannot be made, or names that there are not."""
+    along = check(log2_box, boxes_per_rank, comm.size)
+    world = craton.World(comm, ranks_per_node)
+    solver = _craton.MultigridSolver(world, (along,) * 3, 1 << log2_box, order, operator, smoother, a, 1.0)
+    seconds: list[list[float]] = []
+    for level in range(3):
+        solver.f_cycle(level)
+        seconds.append([])
+        for _ in range(repeats):
+            world.barrier()
+            begun = time.perf_counter()
+            solver.f_cycle(level)
+            world.barrier()
+            seconds[-1].append(time.perf_counter() - begun)
+    solver.f_cycle()
+    residual = solver.relative_residual()
+    error, order_seen = solver.richardson()
+    return Figures(along << log2_box, solver.levels, residual, error, order_seen, seconds)
+
+
+def report(figures: Figures, operator: str, smoother: str, ranks: int) -> str:
+    """As people read it."""
+    n = figures.cells
+    lines = [
+        f"{operator} {smoother}: {n}^3 cells on {ranks} rank{'s' if ranks > 1 else ''}",
+        "",
+        "  level    cells  box side       boxes  ranks",
+    ]
+    for number, (side, boxes, busy) in enumerate(figures.levels):
+        lines.append(f"  {number:5}  {side * boxes[0]:5}^3  {side:8}  {' x '.join(map(str, boxes)):>10}  {busy:5}")
+    lines += [
+        "",
+        f"  relative residual after an F-cycle   {figures.relative_residual:.6g}",
+        f"  Richardson error estimate            {figures.error:.6g}",
+        f"  order                                {figures.order:.4f}",
+        "",
+        "  F-cycle at      cells   mean (s)   best (s)   M DOF/s, mean   best",
+    ]
+    for name, scale, times in zip(("h", "2h", "4h"), (1, 2, 4), figures.seconds, strict=True):
+        unknowns = (n // scale) ** 3 * 1e-6
+        mean, best = sum(times) / len(times), min(times)
+        lines.append(
+            f"  {name:10} {n // scale:8}^3 {mean:10.4f} {best:10.4f} {unknowns / mean:15.3f} {unknowns / best:6.3f}"
+        )
+    return "\n".join(lines)

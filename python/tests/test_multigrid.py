@@ -1,0 +1,149 @@
+"""craton.multigrid beside the NumPy twin, and with problems of a user's own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from craton import UserError, World, multigrid
+from craton._launch import run_under_mpi
+from mpi4py import MPI
+
+sys.path.insert(0, str(Path(__file__).parent / "reference"))
+import multigrid_reference as reference
+
+CELLS = 32
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World(MPI.COMM_SELF)
+
+
+def twin(operator: str, smoother: str, a: float) -> reference.Multigrid:
+    return reference.Multigrid(reference.finest_level(reference.DISCRETISATIONS[operator], CELLS, a), smoother)
+
+
+@pytest.mark.parametrize("smoother", ["gsrb", "chebyshev", "jacobi"])
+@pytest.mark.parametrize("operator", ["7pt", "fv2", "fv4"])
+def test_an_f_cycle_is_the_references(world, operator, smoother):
+    """Its coefficients and right-hand side go in as arrays; every cell of u is compared."""
+    other = twin(operator, smoother, 1.0)
+    level = other.levels[0]
+    solver = multigrid.Solver(world, CELLS, 16, a=1.0, beta=level.beta, operator=operator, smoother=smoother)
+    expected = other.f_cycle()
+    found = solver.solve(level.f, most=0)
+    np.testing.assert_allclose(found.u, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    assert found.residuals[0] == pytest.approx(other.relative_residual(expected), rel=1e-8)
+    np.testing.assert_allclose(solver.apply(expected), level.apply(expected), rtol=0, atol=1e-9 * np.abs(level.f).max())
+
+
+def test_solves_to_a_tolerance(world):
+    solver = multigrid.Solver(world, (16, 32, 32), 8, operator="fv2")
+    f = np.random.default_rng(1).normal(size=(16, 32, 32))
+    solution = solver.solve(f, tolerance=1e-9)
+    assert solution.converged and solution.cycles == len(solution.residuals) - 1 < 20
+    assert np.abs(f - solver.apply(solution.u)).max() <= 1.01e-9 * np.abs(f).max()
+    own = solver.solve(solver.own_part(f), tolerance=1e-9)
+    assert own.u.shape == solver.own_shape
+    np.testing.assert_array_equal(solver.whole(own.u), solution.u)
+
+
+def test_a_preconditioner_for_jumps_of_a_million(world):
+    beta = multigrid.faces_of_cells(10.0 ** np.random.default_rng(2).uniform(0, 6, size=(16, 16, 16)))
+    solver = multigrid.Solver(world, 16, 8, beta=beta)
+    f = np.random.default_rng(3).normal(size=(16, 16, 16))
+    solution = solver.solve(f, method="cg", most=200)
+    assert solution.converged
+    assert np.abs(f - solver.apply(solution.u)).max() <= 1.1e-8 * np.abs(f).max()
+    better = f - solver.apply(solver.precondition(f))
+    assert np.linalg.norm(better) < 2 * np.linalg.norm(f)
+
+
+@pytest.mark.parametrize("boundary", ["neumann", "periodic", ("periodic", ("neumann", "neumann"), "periodic")])
+def test_constants_are_free_without_a_dirichlet_side(world, boundary):
+    solver = multigrid.Solver(world, 16, 8, boundary=boundary, operator="fv4")
+    assert solver.singular
+    f = np.random.default_rng(4).normal(size=(16, 16, 16))
+    with pytest.raises(UserError, match="mean of the right-hand side"):
+        solver.solve(f)
+    solution = solver.solve(f - f.mean())
+    assert solution.converged
+    assert abs(solution.u.mean()) < 1e-12
+    assert np.abs(solver.apply(np.ones((16, 16, 16)))).max() < 1e-9
+
+
+def test_faces_of_cells_are_harmonic_means():
+    faces = multigrid.faces_of_cells(np.array([1.0, 3.0]).reshape(2, 1, 1))
+    np.testing.assert_allclose(faces[0].ravel(), [1.0, 1.5, 3.0])
+    assert [f.shape for f in faces] == [(3, 1, 1), (2, 2, 1), (2, 1, 2)]
+
+
+NAN = np.full((16, 16, 16), np.nan)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cells": 20}, "cells = 20 x 20 x 20 with box = 8; allowed: multiples"),
+        ({"cells": (16, 16)}, r"cells = \(16, 16\); allowed: a whole number, or three"),
+        ({"box": 0}, "box = 0"),
+        ({"boundary": "robin"}, "boundary = 'robin'; allowed: dirichlet, neumann, periodic"),
+        ({"boundary": ("periodic", "neumann")}, "allowed: dirichlet"),
+        ({"boundary": ("periodic", "neumann", ("periodic", "neumann"))}, "allowed: dirichlet"),
+        ({"operator": "fv3"}, "'fv3'; allowed: 7pt, fv2, fv4"),
+        ({"smoother": "sor"}, "'sor'; allowed: chebyshev"),
+        ({"order": "peano"}, "'peano'; allowed: lexicographic"),
+        ({"beta": 0.0}, "= 0; allowed: positive and finite"),
+        ({"beta": float("nan")}, "= nan; allowed: positive and finite"),
+        ({"beta": (NAN, NAN, NAN)}, "beta of shapes"),
+        ({"a": -1.0}, "a = -1"),
+        ({"b": 0.0}, "b = 0"),
+    ],
+)
+def test_bad_problems(world, change, words):
+    with pytest.raises(UserError, match=words):
+        multigrid.Solver(world, **({"cells": 16, "box": 8} | change))
+
+
+def test_bad_right_hand_sides(world):
+    solver = multigrid.Solver(world, 16, 8)
+    with pytest.raises(UserError, match=r"right-hand side at cell \(0, 0, 0\) = nan; allowed: a finite number"):
+        solver.solve(NAN)
+    with pytest.raises(UserError, match=r"right-hand side of shape \(3,\); allowed"):
+        solver.solve([1, 2, 3])
+    with pytest.raises(UserError, match="tolerance = 2"):
+        solver.solve(np.ones((16, 16, 16)), tolerance=2)
+    with pytest.raises(UserError, match="method = 'lu'; allowed: cycles, cg"):
+        solver.solve(np.ones((16, 16, 16)), method="lu")
+
+
+SEVERAL = """
+import json
+import numpy as np
+from craton._launch import main_guard
+with main_guard():
+    import craton
+    from craton import multigrid
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    solver = multigrid.Solver(craton.World(comm), 16, 8, operator="fv4")
+    f = np.arange(4096.0).reshape(16, 16, 16) % 7
+    u = solver.solve(f).u
+    own = solver.solve(solver.own_part(f)).u
+    assert np.array_equal(solver.own_part(u), own)
+    if comm.rank == 0:
+        print(json.dumps(float(np.abs(u).sum())))
+"""
+
+
+def test_ranks_do_not_show(tmp_path, capfd):
+    (tmp_path / "program.py").write_text(SEVERAL)
+    sums = []
+    for ranks in (1, 3):
+        assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 0
+        sums.append(json.loads(capfd.readouterr().out))
+    assert sums[0] == pytest.approx(sums[1], rel=1e-10)
