@@ -11,15 +11,22 @@
 
 namespace craton::multigrid {
 
-// A u row by row, eight cells at a time, for kernels that do something with each row while it is in the first-level cache.
+// A u row by row, a vector of cells at a time, for kernels that do something with each row while it is in the first-level cache.
 // Rows are asked for in order: j from 0 up, for k from 0 up. Lanes behind the end of a row are computed from whatever lies in the padding and must not
 // be used; box_grid has a line of padding behind its last row, so that they can be read.
 
 namespace detail {
 
+// Vectors of the processor: wider ones could not be passed in registers.
+#if defined(__AVX512F__)
 inline constexpr std::int64_t lanes_per_vector = 8;
+#elif defined(__AVX__)
+inline constexpr std::int64_t lanes_per_vector = 4;
+#else
+inline constexpr std::int64_t lanes_per_vector = 2;
+#endif
 struct lanes_of_double {
-    using type [[gnu::vector_size(64), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
+    using type [[gnu::vector_size(lanes_per_vector * sizeof(double)), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
 using lanes = lanes_of_double::type;
 
