@@ -69,9 +69,9 @@ exchange_step exchange_step_named(std::string_view name) {
 
 template <class T>
 halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step,
-                                const index3& layers_on_top)
+                                const index3& layers_on_top, base::thread_team* team)
     : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth, layers_on_top)),
-      sync_(grid.ranks()) {
+      sync_(grid.ranks()), team_(team) {
     if (depth < 1 || depth > grid.ghost()) {
         throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
     }
@@ -104,12 +104,25 @@ template <class T> void halo_exchange<T>::copy_piece_by_piece(const box_transfer
 
 template <class T> void halo_exchange<T>::operator()(int vector, bool halo_is_free) {
     if (step_ < exchange_step::one_wait || !halo_is_free) wait_for_others();
-    under_way_.clear();
-    for (const auto& each : outgoing_) {
-        if (step_ >= exchange_step::strided || (step_ == exchange_step::local_loops && grid_->mapped(each.target))) {
-            under_way_.push_back(start_copy(*grid_, each, vector, *grid_, vector));
+    if (step_ >= exchange_step::strided) {
+        under_way_.resize(outgoing_.size());
+        const auto copy = [&](std::int64_t n) {
+            const auto i = static_cast<std::size_t>(n);
+            under_way_[i] = start_copy(*grid_, outgoing_[i], vector, *grid_, vector);
+        };
+        if (team_ != nullptr) {
+            team_->for_each(std::ssize(outgoing_), copy);
         } else {
-            copy_piece_by_piece(each, vector);
+            for (std::int64_t n = 0; n < std::ssize(outgoing_); ++n) copy(n);
+        }
+    } else {
+        under_way_.clear();
+        for (const auto& each : outgoing_) {
+            if (step_ == exchange_step::local_loops && grid_->mapped(each.target)) {
+                under_way_.push_back(start_copy(*grid_, each, vector, *grid_, vector));
+            } else {
+                copy_piece_by_piece(each, vector);
+            }
         }
     }
     for (auto& each : under_way_) each.wait();

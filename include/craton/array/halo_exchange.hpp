@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/array/box_grid.hpp>
+#include <craton/base/thread_team.hpp>
 #include <craton/runtime/neighbour_sync.hpp>
 
 #include <cstdint>
@@ -32,9 +33,9 @@ enum class exchange_step : std::uint8_t {
 template <class T> class halo_exchange {
   public:
     /// Collective. `depth` at most the grid's ghost zone. The grid must outlive this. `layers_on_top`: of a field on faces, 1 in the dimension that they are normal
-    /// to: boxes at the end of the grid have a layer more than cells.
+    /// to: boxes at the end of the grid have a layer more than cells. `team`: shares the copies.
     halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step = exchange_step::one_wait,
-                  const index3& layers_on_top = {});
+                  const index3& layers_on_top = {}, base::thread_team* team = nullptr);
 
     /// Collective; blocking, polls. When it returns, this rank's halos of `vector` hold what the neighbours' interiors did when they called.
     /// `halo_is_free`: since the last exchange of this vector every rank has exchanged another one after it last read this one's halo, so that nobody need be
@@ -53,6 +54,7 @@ template <class T> class halo_exchange {
     std::vector<box_transfer> outgoing_;
     std::vector<int> neighbours_;
     runtime::neighbour_sync sync_;
+    base::thread_team* team_;
     std::vector<runtime::copy_handle> under_way_;
 };
 

@@ -41,15 +41,16 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 
 } // namespace
 
-level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra)
+level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra,
+             base::thread_team* team)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
       grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
-                std::min<std::int64_t>(traits_.depth, grid_.ghost()), step),
-      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step) {
-    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, step);
+                std::min<std::int64_t>(traits_.depth, grid_.ghost()), step, {}, team),
+      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step, {}, team), team_(team) {
+    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, step, array::index3{}, team);
 }
 
 outer_sides level::outer(std::int64_t box) const {
@@ -69,17 +70,17 @@ coefficients level::coefficients_of(std::int64_t box) const {
 }
 
 template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
-    thread_local base::aligned_vector<double> image;
-    thread_local base::aligned_vector<double> fluxes;
-    image.resize(static_cast<std::size_t>(detail::whole_vectors(shape_.side)));
-    if (kind_ == discretisation::fv4) fluxes.resize(fourth_order_rows::room_for(shape_));
-    for (const auto box : own_boxes()) {
+    for_boxes([&](std::int64_t box) {
+        thread_local base::aligned_vector<double> image;
+        image.resize(static_cast<std::size_t>(detail::whole_vectors(shape_.side)));
         if (kind_ == discretisation::fv4) {
+            thread_local base::aligned_vector<double> fluxes;
+            fluxes.resize(fourth_order_rows::room_for(shape_));
             kernel(box, fourth_order_rows(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
         } else {
             kernel(box, two_point_rows(shape_, coefficients_of(box), at(box, u)), image.data());
         }
-    }
+    });
 }
 
 void level::fill_beta_ghosts() {
@@ -161,7 +162,7 @@ void level::fill_outer(int vector, int order, int depth) {
             formulas[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
         }
     }
-    for (const auto box : own_boxes()) fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas);
+    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas); });
 }
 
 void level::fill_ghosts(int vector, bool halo_is_free) {
@@ -211,10 +212,10 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
     for (std::size_t step = 0; step < steps.size(); step += 2) {
         (*exchange_pairs_)(u);
         fill_outer(u, traits_.ghost_order, 1);
-        for (const auto box : own_boxes()) {
+        for_boxes([&](std::int64_t box) {
             chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
                            steps[step], steps[step + 1], at(box, u), at(box, scratch_vector));
-        }
+        });
     }
 }
 
@@ -277,28 +278,28 @@ double level::dot(int x, int y) const {
 }
 
 void level::combine(double p, int x, double q, int y, int z) {
-    for (const auto box : own_boxes()) {
+    for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
         double* const to = at(box, z);
         for_each_cell(shape_, [&](std::int64_t c) { to[c] = p * first[c] + q * second[c]; });
-    }
+    });
 }
 
 void level::multiply(int x, int y, int z) {
-    for (const auto box : own_boxes()) {
+    for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
         double* const to = at(box, z);
         for_each_cell(shape_, [&](std::int64_t c) { to[c] = first[c] * second[c]; });
-    }
+    });
 }
 
 void level::set(int vector, double value) {
-    for (const auto box : own_boxes()) {
+    for_boxes([&](std::int64_t box) {
         double* const to = at(box, vector);
         for_each_cell(shape_, [&](std::int64_t c) { to[c] = value; });
-    }
+    });
 }
 
 } // namespace craton::multigrid

@@ -7,6 +7,7 @@
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_grid.hpp>
 #include <craton/array/halo_exchange.hpp>
+#include <craton/base/thread_team.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -45,8 +46,9 @@ enum vector_name : int {
 /// One grid of the hierarchy with its operator.
 class level {
   public:
-    /// Collective. `extra`: more vectors than vectors_of_level.
-    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra = 0);
+    /// Collective. `extra`: more vectors than vectors_of_level. `team` shares the work on this rank's boxes, null: the caller alone does it.
+    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra = 0,
+          base::thread_team* team = nullptr);
 
     [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
@@ -57,6 +59,16 @@ class level {
 
     /// Which sides of a box are the grid's boundary.
     [[nodiscard]] outer_sides outer(std::int64_t box) const;
+    /// what(box) for this rank's boxes, each by one thread of the team.
+    template <class What> void for_boxes(const What& what) const {
+        const auto boxes = own_boxes();
+        if (team_ == nullptr || boxes.size() < 2) {
+            for (const auto box : boxes) what(box);
+        } else {
+            team_->for_each(std::ssize(boxes), [&](std::int64_t n) { what(boxes[static_cast<std::size_t>(n)]); });
+        }
+    }
+
     /// Once beta is there: its ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
     void prepare();
 
@@ -96,6 +108,7 @@ class level {
     array::halo_exchange<double> exchange_, exchange_all_;
     std::optional<array::halo_exchange<double>> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
+    base::thread_team* team_;
 };
 
 } // namespace craton::multigrid

@@ -69,9 +69,9 @@ void level_transfer::spread(int coarse_vector, int reach) {
 }
 
 void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
-    for (const auto box : fine_->own_boxes()) {
+    fine_->for_boxes([&](std::int64_t box) {
         multigrid::restrict_cells(fine_->shape(), fine_->at(box, fine_vector), half_shape_, half(box, coarse_vector));
-    }
+    });
     gather(coarse_vector, {});
 }
 
@@ -91,9 +91,9 @@ void level_transfer::restrict_beta() {
 void level_transfer::prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector) {
     coarse_->fill_ghosts_for(coarse_vector, formula);
     spread(coarse_vector, formula.reach);
-    for (const auto box : fine_->own_boxes()) {
+    fine_->for_boxes([&](std::int64_t box) {
         multigrid::prolong(half_shape_, half(box, coarse_vector), formula, keep, fine_->shape(), fine_->at(box, fine_vector));
-    }
+    });
 }
 
 } // namespace craton::multigrid

@@ -16,7 +16,7 @@ class pair_of_steps {
                   const double* f, const double* inverse_diagonal)
         : shape_(shape), c_(c), outer_(outer), formula_(formula), f_(f), inverse_diagonal_(inverse_diagonal) {}
 
-    // Eight cells from `at`.
+    // A vector of cells from `at`.
     [[nodiscard]] lanes stepped(std::int64_t at, const chebyshev_weights& w, const double* u, const double* before) const {
         const lanes here = load(u + at);
         const auto net_flux = [&](std::size_t d, std::int64_t s) {

@@ -11,17 +11,27 @@
 
 namespace craton::multigrid {
 
-// A u row by row, eight cells at a time, for kernels that do something with each row while it is in the first-level cache.
+// A u row by row, a vector of cells at a time, for kernels that do something with each row while it is in the first-level cache.
 // Rows are asked for in order: j from 0 up, for k from 0 up. Lanes behind the end of a row are computed from whatever lies in the padding and must not
 // be used; box_grid has a line of padding behind its last row, so that they can be read.
 
 namespace detail {
 
+// Vectors of the processor: wider ones could not be passed in registers.
+#if defined(__AVX512F__)
 inline constexpr std::int64_t lanes_per_vector = 8;
+#elif defined(__AVX__)
+inline constexpr std::int64_t lanes_per_vector = 4;
+#else
+inline constexpr std::int64_t lanes_per_vector = 2;
+#endif
 struct lanes_of_double {
-    using type [[gnu::vector_size(64), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
+    using type [[gnu::vector_size(lanes_per_vector * sizeof(double)), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
 using lanes = lanes_of_double::type;
+
+// How far ahead memory is asked for: the processor's own prefetching loses its way among rows of half a kilobyte in many arrays.
+inline constexpr std::int64_t rows_ahead = 2;
 
 inline lanes load(const double* from) { return *reinterpret_cast<const lanes*>(from); } // NOLINT: doubles as a vector
 inline void store(double* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; }   // NOLINT
@@ -94,7 +104,11 @@ class fourth_order_rows {
         for (std::int64_t i = 0; i <= shape_.side; i += detail::lanes_per_vector) {
             store(along_i_ + i, flux(u + i, c_.beta[0] + row + i, 1, p, q));
         }
+        // What is read first for rows to come lies a plane ahead, of u two.
+        const std::int64_t soon = row + detail::rows_ahead * p;
         for (std::int64_t i = 0; i < shape_.side; i += detail::lanes_per_vector) {
+            __builtin_prefetch(u_ + soon + 2 * q + i);
+            for (const double* const beta : c_.beta) __builtin_prefetch(beta + soon + q + i);
             const detail::lanes above = flux(u + p + i, c_.beta[1] + row + p + i, p, q, 1);
             const detail::lanes over = flux(u + q + i, c_.beta[2] + row + q + i, q, 1, p);
             const detail::lanes divergence =

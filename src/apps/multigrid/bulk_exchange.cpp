@@ -1,0 +1,170 @@
+#include "bulk_exchange.hpp"
+
+#include <craton/runtime/copy.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <span>
+#include <tuple>
+
+namespace craton::multigrid {
+
+using array::domain;
+using array::index3;
+
+namespace {
+
+std::vector<index3> directions(array::halo_reach reach) {
+    const std::int64_t most = reach == array::halo_reach::faces ? 1 : reach == array::halo_reach::edges ? 2 : 3;
+    std::vector<index3> found;
+    for (std::int64_t k = -1; k <= 1; ++k) {
+        for (std::int64_t j = -1; j <= 1; ++j) {
+            for (std::int64_t i = -1; i <= 1; ++i) {
+                const std::int64_t off = std::abs(i) + std::abs(j) + std::abs(k);
+                if (off >= 1 && off <= most) found.push_back({i, j, k});
+            }
+        }
+    }
+    return found;
+}
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+} // namespace
+
+bulk_exchange::bulk_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth)
+    : grid_(&grid), received_(grid.ranks(), 0), sync_(grid.ranks()) {
+    find_pieces(reach, depth);
+    allocate();
+}
+
+// Both sides must put pieces in the same order: by the box that receives, then by the side on which it does.
+void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
+    const auto& layout = grid_->layout();
+    const int me = grid_->ranks().rank();
+    using key = std::tuple<std::int64_t, index3>; // receiving box, its side
+    std::map<int, std::map<key, piece>> outgoing;
+    std::map<int, std::map<key, piece>> incoming;
+    for (const std::int64_t box : layout.boxes_of(me)) {
+        for (const index3& side : directions(reach)) {
+            const index3 opposite{-side[0], -side[1], -side[2]};
+            const auto beside = layout.beside(box, side);
+            if (beside.box < 0) continue;
+            // What this box receives on that side.
+            piece in{box, {}, {}, 0};
+            // What the box beside it receives on its side towards this one.
+            piece out{box, {}, {}, 0};
+            for (std::size_t d = 0; d < 3; ++d) {
+                const std::int64_t s = layout.side();
+                in.extent[d] = side[d] == 0 ? s : depth;
+                in.low[d] = side[d] < 0 ? -depth : side[d] > 0 ? s : 0;
+                out.extent[d] = in.extent[d];
+                out.low[d] = side[d] > 0 ? s - depth : 0;
+            }
+            const int there = layout.owner(beside.box);
+            if (there == me) {
+                piece source = in;
+                source.box = beside.box;
+                for (std::size_t d = 0; d < 3; ++d) source.low[d] = side[d] < 0 ? layout.side() - depth : 0;
+                local_.push_back({source, in});
+            } else {
+                incoming[there].emplace(key{box, side}, in);
+                outgoing[there].emplace(key{beside.box, opposite}, out);
+            }
+        }
+    }
+    for (const auto& [rank, pieces] : outgoing) {
+        partner made;
+        made.rank = rank;
+        for (auto [name, what] : pieces) {
+            what.offset = made.elements_out;
+            made.elements_out += cells(what);
+            made.outgoing.push_back(what);
+        }
+        for (auto [name, what] : incoming[rank]) {
+            what.offset = made.elements_in;
+            made.elements_in += cells(what);
+            made.incoming.push_back(what);
+        }
+        partners_.push_back(std::move(made));
+        ranks_.push_back(rank);
+    }
+}
+
+// Each rank lays its receive buffers one after the other and tells its partners where theirs are.
+void bulk_exchange::allocate() {
+    std::int64_t longest = 0;
+    for (auto& each : partners_) {
+        each.receive_at = receive_elements_;
+        receive_elements_ += each.elements_in;
+        longest = std::max(longest, each.elements_out);
+    }
+    auto& world = grid_->ranks();
+    received_ = runtime::segment(world, at(2 * receive_elements_) * sizeof(double));
+    send_.resize(at(longest));
+    runtime::segment told(world, at(2 * world.size()) * sizeof(std::int64_t));
+    for (const auto& each : partners_) {
+        const std::array<std::int64_t, 2> places{each.receive_at, receive_elements_ + each.receive_at};
+        runtime::rput<std::int64_t>(std::span(places), {&told, each.rank, at(2 * world.rank()) * sizeof(std::int64_t)});
+    }
+    world.barrier();
+    world.quiesce();
+    for (auto& each : partners_) {
+        std::memcpy(each.send_to.data(), told.local() + at(2 * each.rank) * sizeof(std::int64_t), sizeof(each.send_to));
+    }
+    world.barrier();
+}
+
+void bulk_exchange::pack(const piece& what, int vector, double* buffer) const {
+    const auto from = grid_->view(what.box, vector);
+    double* to = buffer + what.offset;
+    for (std::int64_t k = 0; k < what.extent[2]; ++k) {
+        for (std::int64_t j = 0; j < what.extent[1]; ++j) {
+            const double* const row = &from.at(what.low[0], what.low[1] + j, what.low[2] + k);
+            to = std::copy_n(row, what.extent[0], to);
+        }
+    }
+}
+
+void bulk_exchange::unpack(const piece& what, int vector, const double* buffer) const {
+    const auto into = grid_->view(what.box, vector);
+    const double* from = buffer + what.offset;
+    for (std::int64_t k = 0; k < what.extent[2]; ++k) {
+        for (std::int64_t j = 0; j < what.extent[1]; ++j) {
+            double* const row = &into.at(what.low[0], what.low[1] + j, what.low[2] + k);
+            std::copy_n(from, what.extent[0], row);
+            from += what.extent[0];
+        }
+    }
+}
+
+void bulk_exchange::copy(const local_piece& what, int vector) const {
+    const auto from = grid_->view(what.from.box, vector);
+    const auto into = grid_->view(what.to.box, vector);
+    for (std::int64_t k = 0; k < what.to.extent[2]; ++k) {
+        for (std::int64_t j = 0; j < what.to.extent[1]; ++j) {
+            std::copy_n(&from.at(what.from.low[0], what.from.low[1] + j, what.from.low[2] + k), what.to.extent[0],
+                        &into.at(what.to.low[0], what.to.low[1] + j, what.to.low[2] + k));
+        }
+    }
+}
+
+void bulk_exchange::operator()(int vector) {
+    for (const auto& each : partners_) {
+        for (const auto& what : each.outgoing) pack(what, vector, send_.data());
+        const auto to = at(each.send_to[at(turn_)]) * sizeof(double);
+        runtime::rput<double>(std::span(send_).first(at(each.elements_out)), {&received_, each.rank, to});
+    }
+    sync_.signal(ranks_);
+    for (const auto& what : local_) copy(what, vector);
+    sync_.wait(ranks_);
+    const double* const mine = reinterpret_cast<const double*>(received_.local()) + turn_ * receive_elements_; // NOLINT: doubles
+    for (const auto& each : partners_) {
+        for (const auto& what : each.incoming) unpack(what, vector, mine + each.receive_at);
+    }
+    turn_ = 1 - turn_;
+}
+
+} // namespace craton::multigrid

@@ -1,0 +1,75 @@
+#include <craton/base/thread_team.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+namespace craton::base {
+
+namespace {
+
+// Loops follow each other within microseconds; waking a thread takes tens.
+constexpr std::chrono::microseconds awake_between_loops{100};
+
+} // namespace
+
+thread_team::thread_team(int threads) {
+    if (threads < 1) throw user_error(fmt::format("thread team: {} threads; allowed: at least 1", threads));
+    for (int t = 1; t < threads; ++t) others_.emplace_back([this] { work(); });
+}
+
+thread_team::~thread_team() {
+    ended_.store(true, std::memory_order_relaxed);
+    loop_.fetch_add(1, std::memory_order_release);
+    loop_.notify_all();
+    for (auto& each : others_) each.join();
+}
+
+void thread_team::for_each(std::int64_t count, const std::function<void(std::int64_t)>& what) {
+    what_ = &what;
+    count_ = count;
+    next_.store(0, std::memory_order_relaxed);
+    still_in_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
+    if (!others_.empty()) {
+        loop_.fetch_add(1, std::memory_order_release); // what is set above is seen by who reads this
+        loop_.notify_all();
+    }
+    take_part();
+    for (int looks = 0; still_in_.load(std::memory_order_acquire) > 0; ++looks) {
+        constexpr int looks_before_yield = 1000;
+        if (looks > looks_before_yield) std::this_thread::yield();
+    }
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void thread_team::take_part() {
+    try {
+        for (std::int64_t n = next_.fetch_add(1, std::memory_order_relaxed); n < count_;
+             n = next_.fetch_add(1, std::memory_order_relaxed)) {
+            (*what_)(n);
+        }
+    } catch (...) {
+        next_.store(count_, std::memory_order_relaxed);
+        const std::lock_guard guard(failure_mutex_);
+        if (!failure_) failure_ = std::current_exception();
+    }
+}
+
+void thread_team::work() {
+    std::uint32_t seen = 0;
+    for (;;) {
+        const auto since = std::chrono::steady_clock::now();
+        while (loop_.load(std::memory_order_acquire) == seen) {
+            if (std::chrono::steady_clock::now() - since > awake_between_loops) loop_.wait(seen, std::memory_order_acquire);
+        }
+        ++seen; // a loop ends only when all have taken part: none is missed
+        if (ended_.load(std::memory_order_relaxed)) return;
+        take_part();
+        still_in_.fetch_sub(1, std::memory_order_release);
+    }
+}
+
+} // namespace craton::base
