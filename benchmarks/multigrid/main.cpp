@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <string>
 
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
                        given["--kind"], given["--smoother"], boxes * side, side, world.size(), relative, estimate.error,
                        estimate.order, best, unknowns / best / 1e6);
         }
-    } catch (const user_error& error) {
+    } catch (const std::exception& error) { // numbers that are none among them
         comm::environment::abort(fmt::format("multigrid_benchmark: {}", error.what()), exit_user_error);
     }
     return 0;

@@ -19,21 +19,6 @@ constexpr std::array<std::pair<std::string_view, exchange_step>, 5> step_names{{
                                                                                 {"neighbours", exchange_step::neighbours},
                                                                                 {"one-wait", exchange_step::one_wait}}};
 
-// The directions from a box to the boxes beside it.
-std::vector<index3> sides(halo_reach reach) {
-    const std::int64_t most = reach == halo_reach::faces ? 1 : reach == halo_reach::edges ? 2 : 3;
-    std::vector<index3> found;
-    for (std::int64_t k = -1; k <= 1; ++k) {
-        for (std::int64_t j = -1; j <= 1; ++j) {
-            for (std::int64_t i = -1; i <= 1; ++i) {
-                const std::int64_t off = std::abs(i) + std::abs(j) + std::abs(k);
-                if (off >= 1 && off <= most) found.push_back({i, j, k});
-            }
-        }
-    }
-    return found;
-}
-
 index3 opposite(const index3& side) { return {-side[0], -side[1], -side[2]}; }
 
 domain with_layers(const box_layout& layout, std::int64_t box, const index3& on_top) {
@@ -48,7 +33,7 @@ domain with_layers(const box_layout& layout, std::int64_t box, const index3& on_
 std::vector<box_transfer> outgoing(const box_layout& layout, int rank, halo_reach reach, std::int64_t depth, const index3& on_top) {
     std::vector<box_transfer> found;
     for (const std::int64_t box : layout.boxes_of(rank)) {
-        for (const index3& side : sides(reach)) {
+        for (const index3& side : sides_of(reach)) {
             const auto [neighbour, shift] = layout.beside(box, side);
             if (neighbour < 0) continue;
             const domain halo = translate(halo_side(with_layers(layout, neighbour, on_top), opposite(side), depth), shift);
@@ -59,6 +44,20 @@ std::vector<box_transfer> outgoing(const box_layout& layout, int rank, halo_reac
 }
 
 } // namespace
+
+std::vector<index3> sides_of(halo_reach reach) {
+    const std::int64_t most = reach == halo_reach::faces ? 1 : reach == halo_reach::edges ? 2 : 3;
+    std::vector<index3> found;
+    for (std::int64_t k = -1; k <= 1; ++k) {
+        for (std::int64_t j = -1; j <= 1; ++j) {
+            for (std::int64_t i = -1; i <= 1; ++i) {
+                const std::int64_t off = std::abs(i) + std::abs(j) + std::abs(k);
+                if (off >= 1 && off <= most) found.push_back({i, j, k});
+            }
+        }
+    }
+    return found;
+}
 
 exchange_step exchange_step_named(std::string_view name) {
     for (const auto& [each, step] : step_names) {

@@ -17,6 +17,9 @@ enum class halo_reach : std::uint8_t {
     all    ///< corners too
 };
 
+/// The directions from a box to the boxes beside it, -1, 0 or 1 per dimension.
+[[nodiscard]] std::vector<index3> sides_of(halo_reach reach);
+
 /// How boxes' halos are filled: the ladder of Shan et al. 2015, figure 6, from its slowest step to its fastest. Every step includes those before it.
 enum class exchange_step : std::uint8_t {
     small_copies, ///< a copy by the runtime per contiguous piece, barriers

@@ -3,7 +3,6 @@
 #include <craton/runtime/copy.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <span>
@@ -15,20 +14,6 @@ using array::domain;
 using array::index3;
 
 namespace {
-
-std::vector<index3> directions(array::halo_reach reach) {
-    const std::int64_t most = reach == array::halo_reach::faces ? 1 : reach == array::halo_reach::edges ? 2 : 3;
-    std::vector<index3> found;
-    for (std::int64_t k = -1; k <= 1; ++k) {
-        for (std::int64_t j = -1; j <= 1; ++j) {
-            for (std::int64_t i = -1; i <= 1; ++i) {
-                const std::int64_t off = std::abs(i) + std::abs(j) + std::abs(k);
-                if (off >= 1 && off <= most) found.push_back({i, j, k});
-            }
-        }
-    }
-    return found;
-}
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
@@ -48,7 +33,7 @@ void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
     std::map<int, std::map<key, piece>> outgoing;
     std::map<int, std::map<key, piece>> incoming;
     for (const std::int64_t box : layout.boxes_of(me)) {
-        for (const index3& side : directions(reach)) {
+        for (const index3& side : array::sides_of(reach)) {
             const index3 opposite{-side[0], -side[1], -side[2]};
             const auto beside = layout.beside(box, side);
             if (beside.box < 0) continue;
