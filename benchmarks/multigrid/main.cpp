@@ -18,23 +18,24 @@ int main(int argc, char** argv) {
     using namespace craton;
     const comm::environment mpi;
     try {
-        std::map<std::string, std::string> given{{"--kind", "7pt"},     {"--smoother", "chebyshev"}, {"--box", "64"},
-                                                 {"--boxes", "2"},      {"--repeats", "5"},          {"--order", "morton"},
-                                                 {"--step", "one-wait"}};
+        std::map<std::string, std::string> given{
+            {"--kind", "7pt"},     {"--smoother", "chebyshev"}, {"--box", "64"},    {"--boxes", "2"},         {"--repeats", "5"},
+            {"--order", "morton"}, {"--exchange", "one-wait"},  {"--threads", "1"}, {"--ranks-per-node", "0"}};
         for (int a = 1; a + 1 < argc; a += 2) {
             if (!given.contains(argv[a]))
-                throw user_error(
-                    fmt::format("'{}'; allowed: --kind, --smoother, --box, --boxes, --repeats, --order, --step", argv[a]));
+                throw user_error(fmt::format("'{}'; allowed: --kind, --smoother, --box, --boxes, --repeats, --order, --exchange, "
+                                             "--threads, --ranks-per-node",
+                                             argv[a]));
             given[argv[a]] = argv[a + 1];
         }
-        runtime::world world(comm::communicator::world());
+        runtime::world world(comm::communicator::world(), {std::stoi(given["--ranks-per-node"])});
         const std::int64_t boxes = std::stol(given["--boxes"]);
         const std::int64_t side = std::stol(given["--box"]);
         const array::box_layout layout({{boxes, boxes, boxes}, side, {}, array::box_order_named(given["--order"])}, world.size());
         multigrid::solver solver(world, layout,
                                  multigrid::benchmark_problem(multigrid::discretisation_named(given["--kind"]),
                                                               multigrid::smoother_named(given["--smoother"])),
-                                 array::exchange_step_named(given["--step"]));
+                                 {multigrid::exchange_method_named(given["--exchange"]), std::stoi(given["--threads"])});
         double best = 1e300;
         for (int r = 0; r < std::stoi(given["--repeats"]); ++r) {
             world.barrier();

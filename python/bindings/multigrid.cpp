@@ -43,21 +43,24 @@ problem blank(const std::string& discretisation, const std::string& smoother, do
 void make_solver(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side,
                  const std::array<bool, 3>& periodic, const std::string& order, const std::string& discretisation,
                  const std::string& smoother, double a, double b, const std::array<std::array<std::string, 2>, 3>& sides,
-                 const std::array<values_in, 3>& beta) {
+                 const std::array<values_in, 3>& beta, int threads) {
     problem what = blank(discretisation, smoother, a, b);
     for (std::size_t d = 0; d < 3; ++d) {
         what.beta_values[d] = as_span(beta[d]);
         for (std::size_t end = 0; end < 2; ++end) what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
     }
     const nb::gil_scoped_release release;
-    new (self) held(ranks, layout_of(ranks, boxes, side, periodic, order), what);
+    new (self) held(ranks, layout_of(ranks, boxes, side, periodic, order), what, multigrid::solver_options{{}, threads});
 }
 
 void make_benchmark(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side, const std::string& order,
-                    const std::string& discretisation, const std::string& smoother, double a, double b) {
+                    const std::string& discretisation, const std::string& smoother, double a, double b, const std::string& exchange,
+                    int threads) {
     const problem named = blank(discretisation, smoother, a, b);
+    const multigrid::solver_options options{multigrid::exchange_method_named(exchange), threads};
     const nb::gil_scoped_release release;
-    new (self) held(ranks, layout_of(ranks, boxes, side, {}, order), multigrid::benchmark_problem(named.kind, named.smooth, a, b));
+    new (self) held(ranks, layout_of(ranks, boxes, side, {}, order), multigrid::benchmark_problem(named.kind, named.smooth, a, b),
+                    options);
 }
 
 void need_own_cells(const solver& s, const values_in& given) {
@@ -170,9 +173,9 @@ void bind_multigrid(nb::module_& m) {
     nb::class_<held, solver>(m, "MultigridSolver",
                              "Full geometric multigrid on boxes; values are those of this rank's cells, box after box, i fastest.")
         .def("__init__", &make_solver, "world"_a, "boxes"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
-             "a"_a, "b"_a, "sides"_a, "beta"_a, nb::keep_alive<1, 2>(), "Collective.")
+             "a"_a, "b"_a, "sides"_a, "beta"_a, "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective.")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
-             nb::keep_alive<1, 2>(), "Collective: the test problem of HPGMG-FV.");
+             "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective: the test problem of HPGMG-FV.");
     m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "boxes"_a, "side"_a, "order"_a,
           "(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).");
 }

@@ -65,9 +65,12 @@ template <class T> runtime::global_ptr<T> box_grid<T>::at(std::int64_t box, int 
     return {&memory_, layout_.owner(box), (number * vector_elements_ + static_cast<std::size_t>(place)) * sizeof(T)};
 }
 
-template <class T>
-runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& what, int source_vector, const box_grid<T>& target,
-                                int target_vector) {
+namespace {
+
+// Calls start(place in the source, place in the target, shape).
+template <class T, class Start>
+auto start_with(const Start& start, const box_grid<T>& source, const box_transfer& what, int source_vector,
+                const box_grid<T>& target, int target_vector) {
     const domain& from = what.from;
     const domain to = translate(from, what.shift);
     const index3 source_low = source.layout().cells(what.source).low;
@@ -78,14 +81,35 @@ runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& w
     const std::array<std::int64_t, 3> extents{from.extent(2), from.extent(1), from.extent(0)};
     const std::array<std::int64_t, 3> source_strides{source.plane(), source.pitch(), 1};
     const std::array<std::int64_t, 3> target_strides{target.plane(), target.pitch(), 1};
-    return runtime::start_copy_strided(source.at(what.source, source_vector, within(from.low, source_low)),
-                                       target.at(what.target, target_vector, within(to.low, target_low)),
-                                       {extents, source_strides, target_strides});
+    return start(source.at(what.source, source_vector, within(from.low, source_low)),
+                 target.at(what.target, target_vector, within(to.low, target_low)),
+                 runtime::copy_shape{extents, source_strides, target_strides});
+}
+
+} // namespace
+
+template <class T>
+runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& what, int source_vector, const box_grid<T>& target,
+                                int target_vector) {
+    const auto start = [](const auto& from, const auto& to, const auto& shape) {
+        return runtime::start_copy_strided(from, to, shape);
+    };
+    return start_with(start, source, what, source_vector, target, target_vector);
+}
+
+template <class T>
+void start_copy(runtime::notified_copies& round, const box_grid<T>& source, const box_transfer& what, int source_vector,
+                const box_grid<T>& target, int target_vector) {
+    const auto start = [&](const auto& from, const auto& to, const auto& shape) { round.start(from, to, shape); };
+    start_with(start, source, what, source_vector, target, target_vector);
 }
 
 template class box_grid<float>;
 template class box_grid<double>;
 template runtime::copy_handle start_copy(const box_grid<float>&, const box_transfer&, int, const box_grid<float>&, int);
 template runtime::copy_handle start_copy(const box_grid<double>&, const box_transfer&, int, const box_grid<double>&, int);
+template void start_copy(runtime::notified_copies&, const box_grid<float>&, const box_transfer&, int, const box_grid<float>&, int);
+template void start_copy(runtime::notified_copies&, const box_grid<double>&, const box_transfer&, int, const box_grid<double>&,
+                         int);
 
 } // namespace craton::array

@@ -70,16 +70,24 @@ template <class T>
 halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step,
                                 const index3& layers_on_top, base::thread_team* team)
     : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth, layers_on_top)),
-      sync_(grid.ranks()), team_(team) {
+      sync_(grid.ranks()), copies_(grid.ranks()), team_(team) {
     if (depth < 1 || depth > grid.ghost()) {
         throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
     }
-    for (const auto& each : outgoing_) {
-        const int rank = grid.layout().owner(each.target);
-        if (rank != grid.ranks().rank()) neighbours_.push_back(rank);
-    }
+    const int me = grid.ranks().rank();
+    const auto owner = [&](const box_transfer& each) { return grid.layout().owner(each.target); };
+    const auto own = std::ranges::stable_partition(outgoing_, [&](const auto& each) { return owner(each) != me; });
+    to_other_ranks_ = static_cast<std::size_t>(own.begin() - outgoing_.begin());
+    for (auto each = outgoing_.begin(); each != own.begin(); ++each) neighbours_.push_back(owner(*each));
     std::ranges::sort(neighbours_);
     neighbours_.erase(std::ranges::unique(neighbours_).begin(), neighbours_.end());
+    for (const int rank : neighbours_) {
+        std::int64_t elements = 0;
+        for (const auto& each : outgoing(grid.layout(), rank, reach, depth, layers_on_top)) {
+            if (owner(each) == me) elements += each.from.cells();
+        }
+        incoming_.push_back(elements);
+    }
 }
 
 template <class T> void halo_exchange<T>::wait_for_others() {
@@ -101,19 +109,35 @@ template <class T> void halo_exchange<T>::copy_piece_by_piece(const box_transfer
     }
 }
 
+template <class T> template <class What> void halo_exchange<T>::for_each(std::size_t first, std::size_t last, const What& what) {
+    const auto one = [&](std::int64_t n) {
+        what(outgoing_[first + static_cast<std::size_t>(n)], first + static_cast<std::size_t>(n));
+    };
+    const auto count = static_cast<std::int64_t>(last - first);
+    if (team_ != nullptr && count > 1) {
+        team_->for_each(count, one);
+    } else {
+        for (std::int64_t n = 0; n < count; ++n) one(n);
+    }
+}
+
+// What goes to others is on its way while this rank's boxes copy from each other.
+template <class T> void halo_exchange<T>::copy_notifying(int vector) {
+    const auto copy = [&](const box_transfer& what, std::size_t) { start_copy(copies_, *grid_, what, vector, *grid_, vector); };
+    for_each(0, to_other_ranks_, copy);
+    copies_.end_round(neighbours_);
+    for_each(to_other_ranks_, outgoing_.size(), copy);
+    for (std::size_t n = 0; n < neighbours_.size(); ++n) copies_.wait(neighbours_[n], incoming_[n]);
+}
+
 template <class T> void halo_exchange<T>::operator()(int vector, bool halo_is_free) {
     if (step_ < exchange_step::one_wait || !halo_is_free) wait_for_others();
-    if (step_ >= exchange_step::strided) {
+    if (step_ == exchange_step::one_wait) return copy_notifying(vector);
+    if (step_ == exchange_step::strided || step_ == exchange_step::neighbours) {
         under_way_.resize(outgoing_.size());
-        const auto copy = [&](std::int64_t n) {
-            const auto i = static_cast<std::size_t>(n);
-            under_way_[i] = start_copy(*grid_, outgoing_[i], vector, *grid_, vector);
-        };
-        if (team_ != nullptr) {
-            team_->for_each(std::ssize(outgoing_), copy);
-        } else {
-            for (std::int64_t n = 0; n < std::ssize(outgoing_); ++n) copy(n);
-        }
+        for_each(0, outgoing_.size(), [&](const box_transfer& what, std::size_t n) {
+            under_way_[n] = start_copy(*grid_, what, vector, *grid_, vector);
+        });
     } else {
         under_way_.clear();
         for (const auto& each : outgoing_) {

@@ -62,11 +62,16 @@ void check_inside(const copy_end& end, std::span<const std::int64_t> strides, co
 
 } // namespace
 
-copy_handle start_copy(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
-    CRATON_ASSERT(source.in != nullptr || target.in != nullptr);
+strided_box checked_copy(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
     const strided_box box = checked_box(shape, element_bytes);
     check_inside(source, shape.source_strides, box, "source");
     check_inside(target, shape.target_strides, box, "target");
+    return box;
+}
+
+copy_handle start_copy(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
+    CRATON_ASSERT(source.in != nullptr || target.in != nullptr);
+    const strided_box box = checked_copy(source, target, shape, element_bytes);
     const segment& carrier = source.in != nullptr ? *source.in : *target.in;
     return carrier.ranks().copies().start(source, target, box);
 }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t bytes_per_piece = std::size_t{512} << 10;
 constexpr int pieces_per_poll = 16;
+constexpr std::int32_t counted_by_target = -1;
 constexpr std::uint32_t by_address = std::numeric_limits<std::uint32_t>::max();
 
 std::int64_t elements_per_piece(const strided_box& box) {
@@ -92,6 +93,25 @@ copy_handle copy_engine::start(const copy_end& source, const copy_end& target, c
         world_->send(std::move(message));
         return handle;
     }
+    send_pieces(box, where, from);
+    return handle;
+}
+
+bool copy_engine::start_counted(const copy_end& source, const copy_end& target, const strided_box& given,
+                                const counter_name& counter) {
+    if (given.elements() == 0) return true;
+    const strided_box box = simplified(given);
+    if (std::byte* const to = address_of(target); to != nullptr) {
+        copy_box(box, address_of(source), to);
+        return true;
+    }
+    send_pieces(box, {target.rank, target.in->name(), target.offset_bytes, counted_by_target, counter.memory, counter.offset},
+                address_of(source));
+    return false;
+}
+
+void copy_engine::send_pieces(const strided_box& box, const destination& where, const std::byte* from) {
+    const std::int64_t elements = box.elements();
     for (job pieces{box, where, from, 0}; pieces.next < elements;) {
         const std::int64_t count = std::min(elements_per_piece(box), elements - pieces.next);
         auto message = world_->prepare(where.rank, piece_handler_, piece_bytes(box, count));
@@ -99,7 +119,6 @@ copy_handle copy_engine::start(const copy_end& source, const copy_end& target, c
         world_->send(std::move(message));
         pieces.next += count;
     }
-    return handle;
 }
 
 std::size_t copy_engine::piece_bytes(const strided_box& box, std::int64_t count) {
@@ -130,6 +149,12 @@ void copy_engine::take_piece(const incoming_message& message) {
                          : world_->named_memory(header.to.memory) + header.to.offset;
     const auto bytes = static_cast<std::size_t>(header.count * header.element_bytes);
     unpack_box(box, header.first, header.count, in.array<std::byte>(bytes).data(), to);
+    if (header.to.origin == counted_by_target) {
+        auto* const counter = world_->named_memory(header.to.counter) + header.to.token;
+        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count,
+                                                                         std::memory_order_release); // NOLINT: made as one
+        return;
+    }
     if (header.to.origin == world_->rank()) {
         arrived(header.to.token, header.count);
         return;

@@ -15,6 +15,10 @@
 
 namespace craton::runtime {
 
+/// The box of a copy. Throws user_error for a shape that is none or leaves a segment.
+[[nodiscard]] strided_box checked_copy(const copy_end& source, const copy_end& target, const copy_shape& shape,
+                                       std::size_t element_bytes);
+
 /// The part of a world that carries copies off the node, in pieces:
 ///   put      the origin packs pieces and sends them to the target's rank, which unpacks each and tells the origin how much it was
 ///   get      the origin asks the source's rank; there poll() packs and sends pieces as the bound on bytes in flight allows, since a handler
@@ -25,6 +29,13 @@ class copy_engine {
     explicit copy_engine(world& ranks);
 
     [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
+    /// The same from mapped memory without an acknowledgement: the target's rank adds each piece's elements to a counter of its own, an
+    /// std::atomic<std::int64_t>, when they are in its memory. True when the target is mapped here too: then the copy is complete and nothing has been counted.
+    struct counter_name {
+        std::uint32_t memory = 0;
+        std::uint64_t offset = 0;
+    };
+    bool start_counted(const copy_end& source, const copy_end& target, const strided_box& box, const counter_name& counter);
     /// Sends pieces that others have asked for, some per call. Only where progress is made. Returns how many.
     int serve();
     [[nodiscard]] bool busy() const noexcept { return jobs_waiting_.load(std::memory_order_relaxed) > 0; }
@@ -34,10 +45,10 @@ class copy_engine {
     struct destination {
         std::int32_t rank = -1;
         std::uint32_t memory = 0;
-        std::uint64_t offset = 0; // or address, where memory is `by_address`
-        std::int32_t origin = -1;
-        std::int32_t reserved = 0;
-        std::uint64_t token = 0;
+        std::uint64_t offset = 0;  // or address, where memory is `by_address`
+        std::int32_t origin = -1;  // who is told; -1: a counter of the target's
+        std::uint32_t counter = 0; // that counter's memory
+        std::uint64_t token = 0;   // of the copy at its origin, or that counter's offset
     };
     struct piece_header {
         destination to;
@@ -65,6 +76,7 @@ class copy_engine {
     };
 
     [[nodiscard]] static std::size_t piece_bytes(const strided_box& box, std::int64_t count);
+    void send_pieces(const strided_box& box, const destination& where, const std::byte* from);
     void fill_piece(outgoing_message& message, const job& what, std::int64_t count) const;
     void take_piece(const incoming_message& message);
     void take_request(const incoming_message& message);

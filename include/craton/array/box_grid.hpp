@@ -2,6 +2,7 @@
 
 #include <craton/array/box_layout.hpp>
 #include <craton/runtime/copy.hpp>
+#include <craton/runtime/notified_copies.hpp>
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
 
@@ -67,5 +68,9 @@ struct box_transfer {
 template <class T>
 [[nodiscard]] runtime::copy_handle start_copy(const box_grid<T>& source, const box_transfer& what, int source_vector,
                                               const box_grid<T>& target, int target_vector);
+/// The same as part of a round of notified copies, from a mapped box.
+template <class T>
+void start_copy(runtime::notified_copies& round, const box_grid<T>& source, const box_transfer& what, int source_vector,
+                const box_grid<T>& target, int target_vector);
 
 } // namespace craton::array

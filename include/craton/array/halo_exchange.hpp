@@ -3,7 +3,9 @@
 #include <craton/array/box_grid.hpp>
 #include <craton/base/thread_team.hpp>
 #include <craton/runtime/neighbour_sync.hpp>
+#include <craton/runtime/notified_copies.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,7 @@ enum class exchange_step : std::uint8_t {
     local_loops,  ///< pieces of boxes in the same node's memory are copied by plain loops
     strided,      ///< one strided copy per halo piece
     neighbours,   ///< waits for the ranks beside it instead of all
-    one_wait      ///< no wait before the exchange where the caller says that the halo is not being read (double buffering)
+    one_wait ///< copies notify their target, and no wait before them where the caller says that the halo is not being read (double buffering)
 };
 /// From its name. Throws user_error for another.
 [[nodiscard]] exchange_step exchange_step_named(std::string_view name);
@@ -50,13 +52,19 @@ template <class T> class halo_exchange {
 
   private:
     void copy_piece_by_piece(const box_transfer& what, int vector);
+    void copy_notifying(int vector);
     void wait_for_others();
+    // what(transfer, its number) for transfers first ... last - 1, shared by the team.
+    template <class What> void for_each(std::size_t first, std::size_t last, const What& what);
 
     const box_grid<T>* grid_;
     exchange_step step_;
-    std::vector<box_transfer> outgoing_;
+    std::vector<box_transfer> outgoing_; // those to other ranks first
+    std::size_t to_other_ranks_ = 0;
     std::vector<int> neighbours_;
+    std::vector<std::int64_t> incoming_; // elements from each neighbour
     runtime::neighbour_sync sync_;
+    runtime::notified_copies copies_;
     base::thread_team* team_;
     std::vector<runtime::copy_handle> under_way_;
 };

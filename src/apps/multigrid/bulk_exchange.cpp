@@ -1,6 +1,7 @@
 #include "bulk_exchange.hpp"
 
 #include <craton/runtime/copy.hpp>
+#include <craton/runtime/spin_then_yield.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -19,11 +20,15 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 
-bulk_exchange::bulk_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth)
-    : grid_(&grid), received_(grid.ranks(), 0), sync_(grid.ranks()) {
+bulk_exchange::bulk_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth,
+                             base::thread_team* team)
+    : grid_(&grid), received_(grid.ranks(), 0), sync_(grid.ranks()),
+      handler_(grid.ranks().register_handler([this](const auto& message) { receive(message); })), team_(team) {
     find_pieces(reach, depth);
     allocate();
 }
+
+bulk_exchange::~bulk_exchange() { grid_->ranks().unregister_handler(handler_); }
 
 // Both sides must put pieces in the same order: by the box that receives, then by the side on which it does.
 void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
@@ -63,6 +68,7 @@ void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
     for (const auto& [rank, pieces] : outgoing) {
         partner made;
         made.rank = rank;
+        made.mapped = grid_->ranks().shares_memory_with(rank);
         for (auto [name, what] : pieces) {
             what.offset = made.elements_out;
             made.elements_out += cells(what);
@@ -74,21 +80,18 @@ void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
             made.incoming.push_back(what);
         }
         partners_.push_back(std::move(made));
-        ranks_.push_back(rank);
     }
+    arrived_ = decltype(arrived_)(partners_.size());
 }
 
 // Each rank lays its receive buffers one after the other and tells its partners where theirs are.
 void bulk_exchange::allocate() {
-    std::int64_t longest = 0;
     for (auto& each : partners_) {
         each.receive_at = receive_elements_;
         receive_elements_ += each.elements_in;
-        longest = std::max(longest, each.elements_out);
     }
     auto& world = grid_->ranks();
     received_ = runtime::segment(world, at(2 * receive_elements_) * sizeof(double));
-    send_.resize(at(longest));
     runtime::segment told(world, at(2 * world.size()) * sizeof(std::int64_t));
     for (const auto& each : partners_) {
         const std::array<std::int64_t, 2> places{each.receive_at, receive_elements_ + each.receive_at};
@@ -136,20 +139,63 @@ void bulk_exchange::copy(const local_piece& what, int vector) const {
     }
 }
 
+void bulk_exchange::receive(const runtime::incoming_message& message) {
+    const auto from = std::ranges::find(partners_, message.source, &partner::rank);
+    const auto number = static_cast<std::size_t>(from - partners_.begin());
+    // A partner is at most one exchange ahead; its two messages may overtake each other.
+    const std::int64_t turn = runtime::payload_reader(message.payload).value<std::int64_t>();
+    auto* const buffers = reinterpret_cast<double*>(received_.local()); // NOLINT: doubles
+    const auto values = message.payload.subspan(runtime::payload_writer::padded<std::int64_t>(1));
+    std::memcpy(buffers + turn % 2 * receive_elements_ + from->receive_at, values.data(), at(from->elements_in) * sizeof(double));
+    arrived_[number][at(turn % 2)].store(turn + 1, std::memory_order_release);
+}
+
+void bulk_exchange::send(const partner& to, int vector) {
+    auto& world = grid_->ranks();
+    if (to.mapped) {
+        const auto place = at(to.send_to[at(turn_ % 2)]) * sizeof(double);
+        double* const buffer = runtime::global_ptr<double>{&received_, to.rank, place}.local();
+        for_each(std::ssize(to.outgoing), [&](std::int64_t n) { pack(to.outgoing[at(n)], vector, buffer); });
+        sync_.signal(std::span(&to.rank, 1));
+        return;
+    }
+    const auto bytes =
+        runtime::payload_writer::padded<std::int64_t>(1) + runtime::payload_writer::padded<double>(at(to.elements_out));
+    auto message = world.prepare(to.rank, handler_, bytes);
+    runtime::payload_writer out(message.payload());
+    out.value(turn_);
+    auto* const buffer = out.claim<double>(at(to.elements_out));
+    for_each(std::ssize(to.outgoing), [&](std::int64_t n) { pack(to.outgoing[at(n)], vector, buffer); });
+    world.send(std::move(message));
+    world.flush(to.rank);
+}
+
+void bulk_exchange::wait_for(std::size_t number) {
+    const partner& from = partners_[number];
+    if (from.mapped) return sync_.wait(std::span(&from.rank, 1));
+    runtime::spin_then_yield patience;
+    while (arrived_[number][at(turn_ % 2)].load(std::memory_order_acquire) <= turn_) patience.after(grid_->ranks().poll());
+}
+
+template <class What> void bulk_exchange::for_each(std::int64_t count, const What& what) {
+    if (team_ != nullptr && count > 1) {
+        team_->for_each(count, what);
+    } else {
+        for (std::int64_t n = 0; n < count; ++n) what(n);
+    }
+}
+
 void bulk_exchange::operator()(int vector) {
-    for (const auto& each : partners_) {
-        for (const auto& what : each.outgoing) pack(what, vector, send_.data());
-        const auto to = at(each.send_to[at(turn_)]) * sizeof(double);
-        runtime::rput<double>(std::span(send_).first(at(each.elements_out)), {&received_, each.rank, to});
+    for (const auto& each : partners_) send(each, vector);
+    for_each(std::ssize(local_), [&](std::int64_t n) { copy(local_[at(n)], vector); });
+    const double* const mine =
+        reinterpret_cast<const double*>(received_.local()) + turn_ % 2 * receive_elements_; // NOLINT: doubles
+    for (std::size_t number = 0; number < partners_.size(); ++number) {
+        const partner& from = partners_[number];
+        wait_for(number);
+        for_each(std::ssize(from.incoming), [&](std::int64_t n) { unpack(from.incoming[at(n)], vector, mine + from.receive_at); });
     }
-    sync_.signal(ranks_);
-    for (const auto& what : local_) copy(what, vector);
-    sync_.wait(ranks_);
-    const double* const mine = reinterpret_cast<const double*>(received_.local()) + turn_ * receive_elements_; // NOLINT: doubles
-    for (const auto& each : partners_) {
-        for (const auto& what : each.incoming) unpack(what, vector, mine + each.receive_at);
-    }
-    turn_ = 1 - turn_;
+    ++turn_;
 }
 
 } // namespace craton::multigrid

@@ -41,16 +41,16 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 
 } // namespace
 
-level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra,
-             base::thread_team* team)
+level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, exchange_method exchange,
+             base::thread_team* team, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
       grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
-                std::min<std::int64_t>(traits_.depth, grid_.ghost()), step, {}, team),
-      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), step, {}, team), team_(team) {
-    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, step, array::index3{}, team);
+                std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange, team),
+      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange, team), team_(team) {
+    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange, team);
 }
 
 outer_sides level::outer(std::int64_t box) const {

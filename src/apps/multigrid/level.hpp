@@ -1,12 +1,13 @@
 #pragma once
 
+#include "ghost_exchange.hpp"
+
 #include <craton/apps/multigrid/kernels/between_levels.hpp>
 #include <craton/apps/multigrid/kernels/boundary.hpp>
 #include <craton/apps/multigrid/kernels/chebyshev_pair.hpp>
 #include <craton/apps/multigrid/kernels/stencils.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_grid.hpp>
-#include <craton/array/halo_exchange.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <cstdint>
@@ -47,8 +48,8 @@ enum vector_name : int {
 class level {
   public:
     /// Collective. `extra`: more vectors than vectors_of_level. `team` shares the work on this rank's boxes, null: the caller alone does it.
-    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step, int extra = 0,
-          base::thread_team* team = nullptr);
+    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, exchange_method exchange,
+          base::thread_team* team, int extra = 0);
 
     [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
@@ -105,8 +106,8 @@ class level {
     double a_, b_, h_;
     array::box_grid<double> grid_;
     box_shape shape_;
-    array::halo_exchange<double> exchange_, exchange_all_;
-    std::optional<array::halo_exchange<double>> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
+    ghost_exchange exchange_, exchange_all_;
+    std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
     base::thread_team* team_;
 };

@@ -71,7 +71,19 @@ void check_steps(double tolerance, int most) {
 
 } // namespace
 
+exchange_method exchange_method_named(std::string_view name) {
+    if (name == "bulk") return {array::exchange_step::one_wait, true};
+    try {
+        return {array::exchange_step_named(name), false};
+    } catch (const user_error& error) {
+        throw user_error(fmt::format("{}, bulk", error.what()));
+    }
+}
+
 struct solver::state {
+    explicit state(int threads) : team(threads) {}
+
+    base::thread_team team;
     traits how;
     bool singular = false;
     std::size_t with_own_f =
@@ -106,8 +118,8 @@ struct solver::state {
     }
 };
 
-solver::solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, array::exchange_step step)
-    : state_(std::make_unique<state>()) {
+solver::solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options)
+    : state_(std::make_unique<state>(options.threads)) {
     check(what, layout);
     auto& s = *state_;
     s.how = traits_of(what.kind);
@@ -125,7 +137,8 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     }
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;
-        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, step, extra));
+        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, options.exchange,
+                                                   s.team.size() > 1 ? &s.team : nullptr, extra));
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
     put_beta(*s.levels[0], what);

@@ -1,3 +1,4 @@
+#include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
 #include <craton/apps/multigrid/solver.hpp>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <tuple>
 
 namespace {
 
@@ -71,6 +73,37 @@ TEST_P(solver_test, boxes_and_their_order_do_not_show) {
     expect_figures(world(), cube(32, 16, world().size(), array::box_order::hilbert), fv4);
     expect_figures(world(), cube(32, 8, world().size()), figures[1]);
     if (world().size() == 1) expect_figures(world(), cube(32, 32, 1), fv4);
+}
+
+TEST_P(solver_test, neither_exchange_nor_threads_show_in_a_single_bit) {
+    for (const auto& [kind, smooth, side] :
+         {std::tuple{discretisation::seven_point, smoother::chebyshev, 16}, {discretisation::fv4, smoother::gauss_seidel, 8}}) {
+        const auto found = [&](const char* exchange, int threads) {
+            multigrid::solver solver(world(), cube(32, side, world().size()), multigrid::benchmark_problem(kind, smooth),
+                                     {multigrid::exchange_method_named(exchange), threads});
+            solver.f_cycle();
+            return solver.solution();
+        };
+        const auto expected = found("neighbours", 1);
+        for (const char* const exchange : {"small-copies", "local-loops", "strided", "one-wait", "bulk"}) {
+            EXPECT_EQ(found(exchange, 1), expected) << exchange;
+        }
+        for (const int threads : {2, 3}) {
+            EXPECT_EQ(found("one-wait", threads), expected) << threads << " threads";
+            EXPECT_EQ(found("bulk", threads), expected) << threads << " threads, packed";
+        }
+    }
+}
+
+TEST_P(solver_test, refuses_what_there_is_not) {
+    tests::expect_user_error([] { (void)multigrid::exchange_method_named("postal"); },
+                             {"exchange step 'postal'", "small-copies", "one-wait", "bulk"});
+    tests::expect_user_error(
+        [&] {
+            multigrid::solver(world(), cube(32, 16, world().size()),
+                              multigrid::benchmark_problem(discretisation::fv4, smoother::jacobi), {{}, 0});
+        },
+        {"0 threads", "at least 1"});
 }
 
 // On 64^3 cells, once: facts that HPGMG-FV publishes (7.1714e-5, 2.88982e-6, 3.247).

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace craton::multigrid {
@@ -17,6 +18,20 @@ namespace craton::multigrid {
 struct convergence {
     std::vector<double> residuals;
     bool converged = false;
+};
+
+/// How ghosts are filled between boxes: copies from box to box, by a step of the ladder, or packed buffers as the comparison.
+struct exchange_method {
+    array::exchange_step step = array::exchange_step::one_wait;
+    bool bulk = false;
+};
+/// "bulk", or the name of an array::exchange_step. Throws user_error for another.
+[[nodiscard]] exchange_method exchange_method_named(std::string_view name);
+
+/// How the work is shared.
+struct solver_options {
+    exchange_method exchange{};
+    int threads = 1; ///< of each rank, which share its boxes
 };
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
@@ -29,11 +44,10 @@ struct convergence {
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::boxes_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when a < 0 or b <= 0, beta is not positive or not finite somewhere, f is not finite or, where constants are free, has
+    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, f is not finite or, where constants are free, has
     /// a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells
     /// along the grid's shortest dimension.
-    solver(runtime::world& ranks, const array::box_layout& layout, const problem& what,
-           array::exchange_step step = array::exchange_step::one_wait);
+    solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
     ~solver();
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <craton/runtime/copy.hpp>
+#include <craton/runtime/segment.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace craton::runtime {
+
+/// Copies whose target counts what has arrived, so that it can wait for its data itself (notified access: Belli and Hoefler 2015): no
+/// acknowledgement travels back and no signal follows, and who puts need not know when its data is there.
+///
+/// In rounds, as halos are exchanged: every rank starts copies, ends the round towards the ranks that it has copied to, and waits for the ranks that
+/// copy to it, knowing how many elements each round brings from each. A rank may be one round ahead of another that it copies to, and it is
+/// not further: it must have waited for an answer of that one, in a round of this object, before it starts the next but one.
+class notified_copies {
+  public:
+    /// Collective.
+    explicit notified_copies(world& ranks);
+
+    /// Non-blocking; as start_copy_strided(), from memory that is mapped here, which may be written again on return. Any thread. Throws user_error when an
+    /// element lies outside the segment.
+    template <class T> void start(const global_ptr<T>& source, const global_ptr<T>& target, const copy_shape& shape) {
+        static_assert(std::is_trivially_copyable_v<T>);
+        start(copy_end::at(source), copy_end::at(target), shape, sizeof(T));
+    }
+    /// What this round copies to `targets` (each once; the caller too, if it waits for itself) has been started. Not blocking, as neighbour_sync::signal().
+    void end_round(std::span<const int> targets);
+    /// Blocking, polls: returns when this round's elements from a rank, so many of them, are in this rank's memory. Once per round for each rank that copies to
+    /// this one, after end_round().
+    void wait(int source, std::int64_t elements);
+
+  private:
+    struct alignas(64) arrivals {
+        std::array<std::atomic<std::int64_t>, 2> elements; // of even and of odd rounds
+    };
+    void start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes);
+    [[nodiscard]] std::size_t place(int source, std::int64_t round) const;
+    [[nodiscard]] std::atomic<std::int64_t>* counter(int source, int target, std::int64_t round) const;
+
+    world* world_;
+    segment memory_; // one `arrivals` per source rank
+    std::int64_t round_ = 0;
+    std::vector<std::array<std::int64_t, 2>> waited_for_; // elements per source, of even and of odd rounds
+    std::vector<std::atomic<std::int64_t>> copied_;       // elements of this round per target that shares memory
+};
+
+} // namespace craton::runtime
