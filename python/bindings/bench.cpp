@@ -88,6 +88,14 @@ void bind_bench(nb::module_& m) {
         nb::arg("repeats"), nb::arg("ranks"), nb::arg("peers"),
         "Collective: the comparison of `craton bench assembly` for one shape.");
     m.def(
+        "bench_memory_rates",
+        [](int threads) {
+            if (threads < 1) throw user_error("bench_memory_rates: " + std::to_string(threads) + " threads; allowed: at least 1");
+            const auto rates = without_gil([&] { return bench::measure_memory(threads); });
+            return std::make_pair(rates.memcpy_gb_s, rates.triad_gb_s);
+        },
+        nb::arg("threads"), "(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes.");
+    m.def(
         "bench_overlap",
         [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int periods, double period_s,
            double computing, int repeats, int ranks_per_node) {

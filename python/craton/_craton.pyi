@@ -207,6 +207,9 @@ def bench_assembly(
     ranks: list[int],
     peers: bool,
 ) -> dict[str, Any]: ...
+def bench_memory_rates(threads: int) -> tuple[float, float]:
+    """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
+
 def bench_overlap(
     comm: MPI.Comm,
     matrix_side: int,
@@ -884,14 +887,25 @@ class MultigridSolver:
         b: float,
         sides: Sequence[tuple[str, str]],
         beta: tuple[f64, f64, f64],
+        threads: int = 1,
     ) -> None:
         """beta: of each box all faces along the dimension (side + 1), those that two boxes share in both. UserError on every rank for
         what craton.multigrid.Solver refuses."""
     @overload
     def __init__(
-        self, world: World, boxes: _Three, side: int, order: str, discretisation: str, smoother: str, a: float, b: float
+        self,
+        world: World,
+        boxes: _Three,
+        side: int,
+        order: str,
+        discretisation: str,
+        smoother: str,
+        a: float,
+        b: float,
+        exchange: str = "one-wait",
+        threads: int = 1,
     ) -> None:
-        """The test problem of HPGMG-FV."""
+        """The test problem of HPGMG-FV. exchange: small-copies, local-loops, strided, neighbours, one-wait or bulk."""
     @property
     def levels(self) -> list[tuple[int, _Three, int]]:
         """Per level, the finest first: cells of a box along each side, boxes along each dimension, ranks that have some."""

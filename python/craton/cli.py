@@ -308,6 +308,80 @@ def multigrid_run(
         typer.echo(benchmark.report(figures, operator, smoother, comm.size))
 
 
+@multigrid.command()
+def ladder(
+    log2_box: Annotated[
+        int, typer.Argument(metavar="[LOG2_BOX]", parser=_count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+    ] = 6,
+    log2_cells: Annotated[
+        int, typer.Argument(metavar="[LOG2_CELLS]", parser=_count, help="The grid has 2^LOG2_CELLS cells a side.")
+    ] = 7,
+    ranks: Annotated[
+        int,
+        typer.Option(metavar="N", parser=_count, help="Processes to start, by mpiexec, unless you did; at least 2."),
+    ] = 4,
+    ranks_per_node: RanksPerNode = None,
+    operator: Annotated[
+        str, typer.Option(metavar="7pt|fv2|fv4", parser=_one_of("7pt", "fv2", "fv4"), help="As for multigrid run.")
+    ] = "7pt",
+    smoother: Annotated[
+        str,
+        typer.Option(
+            metavar="gsrb|chebyshev|jacobi",
+            parser=_one_of("gsrb", "chebyshev", "jacobi"),
+            help="As for multigrid run.",
+        ),
+    ] = "chebyshev",
+    repeats: Annotated[
+        int, typer.Option(metavar="R", parser=_count, help="Rounds in which every rung takes its turn, of 4 F-cycles.")
+    ] = 8,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the rates against the ranks there (.png).")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rates there too.")] = None,
+) -> None:
+    """Measure how halos are exchanged, step by step, beside buffers packed by hand: figure 6 of Shan et al. (2015).
+
+    On 2 and 4 ranks, and on 2 and 4 virtual nodes:    [bold]craton multigrid ladder --picture ladder.png[/bold]
+
+    Small boxes, where exchange counts more:    [bold]craton multigrid ladder 5 7 --ranks 2[/bold]
+
+    The rungs: baseline (a copy per contiguous piece, by messages even on a node, barriers), + shared memory, + local loops,
+    + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung solves the same
+    problem to the same bit; they take turns, so that what else the machine does meets all of them.
+    """
+    from craton.multigrid import ladder as rungs
+
+    checked_ranks(ranks)
+    for file in (picture, json_file):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UserError(f"{file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists")
+    if ranks > 1 and launched_size() is None:
+        _launch(ranks, ranks_per_node, None)
+    comm = _communicator()
+    cells, box = 2**log2_cells, 2**log2_box
+    console = _console(comm)
+    columns = rungs.climb(
+        comm,
+        cells,
+        box,
+        operator=operator,
+        smoother=smoother,
+        repeats=repeats,
+        ranks_per_node=ranks_per_node or 0,
+        say=lambda text: console.print(text, style="dim") if console else None,
+    )
+    if console:
+        title = f"{operator} {smoother}, {cells}^3 cells in boxes of {box}^3"
+        console.print(rungs.table(columns, title))
+        if json_file is not None:
+            rungs.write_json(
+                json_file, columns, {"operator": operator, "smoother": smoother, "cells": cells, "box": box}
+            )
+        if picture is not None:
+            rungs.draw(picture, columns, title)
+
+
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
     """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.
