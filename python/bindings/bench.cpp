@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "gil.hpp"
 
 #include "assembly/comparison.hpp"
 #include "gram/gram.hpp"
@@ -7,8 +8,12 @@
 #include "scaling/scaling.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
 
 namespace nb = nanobind;
 
