@@ -81,6 +81,7 @@ halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::
     for (auto each = outgoing_.begin(); each != own.begin(); ++each) neighbours_.push_back(owner(*each));
     std::ranges::sort(neighbours_);
     neighbours_.erase(std::ranges::unique(neighbours_).begin(), neighbours_.end());
+    alone_ = std::ssize(grid.layout().boxes_of(grid.layout().owner(0))) == grid.layout().boxes();
     for (const int rank : neighbours_) {
         std::int64_t elements = 0;
         for (const auto& each : outgoing(grid.layout(), rank, reach, depth, layers_on_top)) {
@@ -91,6 +92,7 @@ halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::
 }
 
 template <class T> void halo_exchange<T>::wait_for_others() {
+    if (alone_) return;
     if (step_ < exchange_step::neighbours) {
         grid_->ranks().barrier();
     } else {

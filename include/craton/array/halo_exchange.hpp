@@ -62,6 +62,7 @@ template <class T> class halo_exchange {
     std::vector<box_transfer> outgoing_; // those to other ranks first
     std::size_t to_other_ranks_ = 0;
     std::vector<int> neighbours_;
+    bool alone_ = false;                 // one rank has all boxes: nobody waits for anybody
     std::vector<std::int64_t> incoming_; // elements from each neighbour
     runtime::neighbour_sync sync_;
     runtime::notified_copies copies_;

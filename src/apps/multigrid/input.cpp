@@ -146,9 +146,11 @@ double remove_mean(level& of, int vector) {
         const double* const u = of.at(box, vector);
         for_each_cell(of.shape(), [&](std::int64_t c) { sum[0] += u[c]; });
     }
-    auto& ranks = of.grid().ranks();
-    ranks.barrier(); // polls, before a reduction that does not
-    ranks.communicator().sum_in_place(std::span(sum));
+    if (!of.on_one_rank()) {
+        auto& ranks = of.grid().ranks();
+        ranks.barrier(); // polls, before a reduction that does not
+        ranks.communicator().sum_in_place(std::span(sum));
+    }
     const double mean = sum[0] / static_cast<double>(of.grid().layout().grid().cells());
     for (const auto box : of.own_boxes()) {
         double* const u = of.at(box, vector);

@@ -53,6 +53,11 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const probl
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange, team);
 }
 
+bool level::on_one_rank() const {
+    const auto& layout = grid_.layout();
+    return std::ssize(layout.boxes_of(layout.owner(0))) == layout.boxes();
+}
+
 outer_sides level::outer(std::int64_t box) const {
     outer_sides found{};
     for (std::size_t d = 0; d < 3; ++d) {
@@ -253,25 +258,35 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
     }
 }
 
-double level::max_norm(int vector) const {
+double level::own_max_norm(int vector) const {
     double most = 0;
     for (const auto box : own_boxes()) {
         const double here = multigrid::max_norm(shape_, at(box, vector));
         most = std::isnan(here) || std::isnan(most) ? std::nan("") : std::max(most, here);
     }
+    return most;
+}
+
+double level::max_norm(int vector) const {
+    const double most = own_max_norm(vector);
     grid_.ranks().barrier(); // polls, before a reduction that does not
     // MPI's maximum may lose a NaN.
     const double numbers = grid_.ranks().communicator().maximum(std::isnan(most) ? HUGE_VAL : most);
     return std::isinf(numbers) ? std::nan("") : numbers;
 }
 
-double level::dot(int x, int y) const {
-    std::vector<double> sum{0};
+double level::own_dot(int x, int y) const {
+    double sum = 0;
     for (const auto box : own_boxes()) {
         const double* const p = at(box, x);
         const double* const q = at(box, y);
-        for_each_cell(shape_, [&](std::int64_t c) { sum[0] += p[c] * q[c]; });
+        for_each_cell(shape_, [&](std::int64_t c) { sum += p[c] * q[c]; });
     }
+    return sum;
+}
+
+double level::dot(int x, int y) const {
+    std::vector<double> sum{own_dot(x, y)};
     grid_.ranks().barrier(); // polls, before a reduction that does not
     grid_.ranks().communicator().sum_in_place(std::span(sum));
     return sum[0];

@@ -58,6 +58,8 @@ class level {
     [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
 
+    /// All boxes have the same owner: the others have nothing to do here.
+    [[nodiscard]] bool on_one_rank() const;
     /// Which sides of a box are the grid's boundary.
     [[nodiscard]] outer_sides outer(std::int64_t box) const;
     /// what(box) for this rank's boxes, each by one thread of the team.
@@ -82,7 +84,10 @@ class level {
     void residual(int u, int f, int r);
     /// Relaxes u for right-hand side f. `halo_of_f_is_known`: f is what it was when it was last smoothed for. Collective.
     void smooth(int u, int f, bool halo_of_f_is_known = false);
-    /// Collective reductions.
+    /// Of this rank's boxes; not a number if one element is none.
+    [[nodiscard]] double own_max_norm(int vector) const;
+    [[nodiscard]] double own_dot(int x, int y) const;
+    /// Of all ranks'. Collective.
     [[nodiscard]] double max_norm(int vector) const;
     [[nodiscard]] double dot(int x, int y) const;
     /// z = p x + q y on interiors.

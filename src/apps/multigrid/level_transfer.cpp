@@ -1,6 +1,7 @@
 #include "level_transfer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace craton::multigrid {
 
@@ -18,12 +19,17 @@ level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coars
                                                         static_cast<int>(std::min(coarse.grid().ghost(), shape.side)));
     half_shape_ = {shape.side, halves_->pitch(), halves_->plane()};
     for (std::int64_t box = 0; box < fine_layout.boxes(); ++box) {
-        const int a = fine_layout.owner(box);
-        const int b = coarse_layout.owner(coarse_box_of(box));
-        if (a != b && (a == ranks.rank() || b == ranks.rank())) others_.push_back(a == ranks.rank() ? b : a);
+        const int fine_owner = fine_layout.owner(box);
+        const int coarse_owner = coarse_layout.owner(coarse_box_of(box));
+        if (fine_owner == coarse_owner) continue;
+        if (fine_owner == ranks.rank()) up_.push_back(coarse_owner);
+        if (coarse_owner == ranks.rank()) down_.push_back(fine_owner);
     }
-    std::ranges::sort(others_);
-    others_.erase(std::ranges::unique(others_).begin(), others_.end());
+    for (auto* const each : {&up_, &down_}) {
+        std::ranges::sort(*each);
+        each->erase(std::ranges::unique(*each).begin(), each->end());
+    }
+    copies_ = std::make_unique<runtime::notified_copies>(ranks);
     sync_ = std::make_unique<runtime::neighbour_sync>(ranks);
 }
 
@@ -36,36 +42,55 @@ double* level_transfer::half(std::int64_t fine_box, int coarse_vector) const {
     return halves_ ? halves_->view(fine_box, 0).first : coarse_->at(fine_box, coarse_vector);
 }
 
-// Octants from the fine boxes' owners to the coarse boxes'.
-void level_transfer::gather(int coarse_vector, const array::index3& faces) {
-    if (!halves_) return;
-    sync_->synchronise(others_); // whoever still reads what was there
+domain level_transfer::octant(std::int64_t fine_box, const index3& faces) const {
     const auto& layout = halves_->layout();
-    std::vector<runtime::copy_handle> under_way;
-    for (const auto box : fine_->own_boxes()) {
-        domain cells = layout.cells(box);
-        for (std::size_t d = 0; d < 3; ++d) {
-            if (cells.high[d] == layout.grid().high[d]) cells.high[d] += faces[d];
-        }
-        under_way.push_back(start_copy(*halves_, {box, coarse_box_of(box), cells, {}}, 0, coarse_->grid(), coarse_vector));
+    domain cells = layout.cells(fine_box);
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (cells.high[d] == layout.grid().high[d]) cells.high[d] += faces[d];
     }
-    for (auto& each : under_way) each.wait();
-    sync_->synchronise(others_);
+    return cells;
+}
+
+// Octants from the fine boxes' owners to the coarse boxes'. What was gathered before has been used when it was spread since.
+void level_transfer::gather(int coarse_vector, const index3& faces) {
+    if (!halves_) return;
+    const auto& coarse = coarse_->grid();
+    if (std::exchange(gathered_since_spread_, true)) {
+        sync_->signal(down_);
+        sync_->wait(up_);
+    }
+    for (const auto box : fine_->own_boxes()) {
+        start_copy(*copies_, *halves_, {box, coarse_box_of(box), octant(box, faces), {}}, 0, coarse, coarse_vector);
+    }
+    copies_->end_round(up_);
+    for (const int rank : down_) {
+        std::int64_t cells = 0;
+        for (const auto box : halves_->layout().boxes_of(rank)) {
+            if (coarse.layout().owner(coarse_box_of(box)) == coarse.ranks().rank()) cells += octant(box, faces).cells();
+        }
+        copies_->wait(rank, cells);
+    }
 }
 
 // The same way back, with ghosts. There has been a gathering since they were last read.
 void level_transfer::spread(int coarse_vector, int reach) {
     if (!halves_) return;
+    gathered_since_spread_ = false;
     const auto& layout = halves_->layout();
-    std::vector<runtime::copy_handle> under_way;
+    const auto& coarse = coarse_->grid();
     for (std::int64_t box = 0; box < layout.boxes(); ++box) {
         const std::int64_t from = coarse_box_of(box);
-        if (coarse_->grid().layout().owner(from) != coarse_->grid().ranks().rank()) continue;
-        under_way.push_back(
-            start_copy(coarse_->grid(), {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0));
+        if (coarse.layout().owner(from) != coarse.ranks().rank()) continue;
+        start_copy(*copies_, coarse, {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0);
     }
-    for (auto& each : under_way) each.wait();
-    sync_->synchronise(others_);
+    copies_->end_round(down_);
+    for (const int rank : up_) {
+        std::int64_t cells = 0;
+        for (const auto box : fine_->own_boxes()) {
+            if (coarse.layout().owner(coarse_box_of(box)) == rank) cells += grow(layout.cells(box), reach).cells();
+        }
+        copies_->wait(rank, cells);
+    }
 }
 
 void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {

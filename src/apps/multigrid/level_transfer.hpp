@@ -2,6 +2,9 @@
 
 #include "level.hpp"
 
+#include <craton/runtime/neighbour_sync.hpp>
+#include <craton/runtime/notified_copies.hpp>
+
 #include <memory>
 #include <vector>
 
@@ -24,6 +27,8 @@ class level_transfer {
   private:
     [[nodiscard]] double* half(std::int64_t fine_box, int coarse_vector) const;
     [[nodiscard]] std::int64_t coarse_box_of(std::int64_t fine_box) const;
+    // Cells of a fine box's half that travel, with `faces` as below.
+    [[nodiscard]] array::domain octant(std::int64_t fine_box, const array::index3& faces) const;
     // `faces`: per dimension 1 where the boundary's last layer is wanted too.
     void gather(int coarse_vector, const array::index3& faces);
     void spread(int coarse_vector, int reach);
@@ -32,8 +37,11 @@ class level_transfer {
     level* coarse_;
     std::unique_ptr<array::box_grid<double>> halves_; // null where boxes shrink in place
     box_shape half_shape_;
-    std::vector<int> others_; // ranks with which octants are exchanged, either way
+    // Octants travel by copies that notify their target; both ways are rounds of the same object.
+    std::vector<int> up_, down_; // other ranks that own coarse boxes of this rank's fine ones, and fine boxes of its coarse ones
+    std::unique_ptr<runtime::notified_copies> copies_;
     std::unique_ptr<runtime::neighbour_sync> sync_;
+    bool gathered_since_spread_ = false;
 };
 
 } // namespace craton::multigrid
