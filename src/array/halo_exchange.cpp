@@ -68,9 +68,10 @@ exchange_step exchange_step_named(std::string_view name) {
 
 template <class T>
 halo_exchange<T>::halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step,
-                                const index3& layers_on_top, base::thread_team* team)
+                                const index3& layers_on_top, base::thread_team* team, std::shared_ptr<halo_turns> turns)
     : grid_(&grid), step_(step), outgoing_(outgoing(grid.layout(), grid.ranks().rank(), reach, depth, layers_on_top)),
-      sync_(grid.ranks()), copies_(grid.ranks()), team_(team) {
+      sync_(grid.ranks()), copies_(grid.ranks()), team_(team),
+      turns_(turns ? std::move(turns) : std::make_shared<halo_turns>(grid.ranks().size())) {
     if (depth < 1 || depth > grid.ghost()) {
         throw user_error(fmt::format("halo exchange: depth {}; allowed: 1 to the ghost zone's {}", depth, grid.ghost()));
     }
@@ -123,18 +124,30 @@ template <class T> template <class What> void halo_exchange<T>::for_each(std::si
     }
 }
 
+template <class T> void halo_exchange<T>::wait_for_readers(int vector) {
+    readers_.clear();
+    for (const int rank : neighbours_) {
+        if (!turns_->is_free(grid_, vector, rank)) readers_.push_back(rank);
+    }
+    sync_.synchronise(readers_);
+}
+
 // What goes to others is on its way while this rank's boxes copy from each other.
-template <class T> void halo_exchange<T>::copy_notifying(int vector) {
+template <class T> void halo_exchange<T>::copy_notifying(int vector, halo_use use) {
+    wait_for_readers(vector);
     const auto copy = [&](const box_transfer& what, std::size_t) { start_copy(copies_, *grid_, what, vector, *grid_, vector); };
     for_each(0, to_other_ranks_, copy);
     copies_.end_round(neighbours_);
     for_each(to_other_ranks_, outgoing_.size(), copy);
-    for (std::size_t n = 0; n < neighbours_.size(); ++n) copies_.wait(neighbours_[n], incoming_[n]);
+    for (std::size_t n = 0; n < neighbours_.size(); ++n) {
+        copies_.wait(neighbours_[n], incoming_[n]);
+        turns_->received(grid_, vector, neighbours_[n], use == halo_use::kept);
+    }
 }
 
-template <class T> void halo_exchange<T>::operator()(int vector, bool halo_is_free) {
-    if (step_ < exchange_step::one_wait || !halo_is_free) wait_for_others();
-    if (step_ == exchange_step::one_wait) return copy_notifying(vector);
+template <class T> void halo_exchange<T>::operator()(int vector, halo_use use) {
+    if (step_ == exchange_step::one_wait) return copy_notifying(vector, use);
+    wait_for_others();
     if (step_ == exchange_step::strided || step_ == exchange_step::neighbours) {
         under_way_.resize(outgoing_.size());
         for_each(0, outgoing_.size(), [&](const box_transfer& what, std::size_t n) {

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <craton/array/box_grid.hpp>
+#include <craton/array/halo_turns.hpp>
 #include <craton/base/thread_team.hpp>
 #include <craton/runtime/neighbour_sync.hpp>
 #include <craton/runtime/notified_copies.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -28,10 +30,16 @@ enum class exchange_step : std::uint8_t {
     local_loops,  ///< pieces of boxes in the same node's memory are copied by plain loops
     strided,      ///< one strided copy per halo piece
     neighbours,   ///< waits for the ranks beside it instead of all
-    one_wait ///< copies notify their target, and no wait before them where the caller says that the halo is not being read (double buffering)
+    one_wait ///< copies notify their target, and wait only for ranks that may still be reading the halo (double buffering needs no wait)
 };
 /// From its name. Throws user_error for another.
 [[nodiscard]] exchange_step exchange_step_named(std::string_view name);
+
+/// How long a halo is read.
+enum class halo_use : std::uint8_t {
+    until_next_exchange, ///< of any vector, by any exchange that shares the turns
+    kept                 ///< longer: the next exchange of the vector waits for all
+};
 
 /// Fills the halos of a box grid from the interiors beside them, by copies from box to box: nothing is packed here. Halos outside a grid that is not
 /// periodic stay as they are.
@@ -39,21 +47,21 @@ template <class T> class halo_exchange {
   public:
     /// Collective. `depth` at most the grid's ghost zone. The grid must outlive this. `layers_on_top`: of a field on faces, 1 in the dimension that they are normal
     /// to: boxes at the end of the grid have a layer more than cells. `team`: shares the copies.
+    /// `turns`: shared by exchanges that every rank calls in the same order, also those of other grids; null: this one's own.
     halo_exchange(const box_grid<T>& grid, halo_reach reach, std::int64_t depth, exchange_step step = exchange_step::one_wait,
-                  const index3& layers_on_top = {}, base::thread_team* team = nullptr);
+                  const index3& layers_on_top = {}, base::thread_team* team = nullptr, std::shared_ptr<halo_turns> turns = nullptr);
 
     /// Collective; blocking, polls. When it returns, this rank's halos of `vector` hold what the neighbours' interiors did when they called.
-    /// `halo_is_free`: since the last exchange of this vector every rank has exchanged another one after it last read this one's halo, so that nobody need be
-    /// waited for before it is written.
-    void operator()(int vector, bool halo_is_free = false);
+    void operator()(int vector, halo_use use = halo_use::until_next_exchange);
 
     /// Ranks that this one exchanges with.
     [[nodiscard]] const std::vector<int>& neighbours() const noexcept { return neighbours_; }
 
   private:
     void copy_piece_by_piece(const box_transfer& what, int vector);
-    void copy_notifying(int vector);
+    void copy_notifying(int vector, halo_use use);
     void wait_for_others();
+    void wait_for_readers(int vector);
     // what(transfer, its number) for transfers first ... last - 1, shared by the team.
     template <class What> void for_each(std::size_t first, std::size_t last, const What& what);
 
@@ -67,6 +75,8 @@ template <class T> class halo_exchange {
     runtime::neighbour_sync sync_;
     runtime::notified_copies copies_;
     base::thread_team* team_;
+    std::shared_ptr<halo_turns> turns_;
+    std::vector<int> readers_;
     std::vector<runtime::copy_handle> under_way_;
 };
 

@@ -11,25 +11,32 @@
 
 namespace craton::multigrid {
 
+/// What the exchanges of a solver have in common.
+struct exchange_setup {
+    exchange_method method{};
+    base::thread_team* team = nullptr; ///< null: the caller alone copies
+    std::shared_ptr<array::halo_turns> turns{};
+};
+
 /// Fills the ghosts that lie in other boxes, by copies from box to box or, as the comparison, by packed buffers.
 class ghost_exchange {
   public:
     /// Collective. As array::halo_exchange.
-    ghost_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth, exchange_method method,
-                   base::thread_team* team) {
-        if (method.bulk) {
-            packed_ = std::make_unique<bulk_exchange>(grid, reach, depth, team);
+    ghost_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth, const exchange_setup& how) {
+        if (how.method.bulk) {
+            packed_ = std::make_unique<bulk_exchange>(grid, reach, depth, how.team);
         } else {
-            copies_ = std::make_unique<array::halo_exchange<double>>(grid, reach, depth, method.step, array::index3{}, team);
+            copies_ = std::make_unique<array::halo_exchange<double>>(grid, reach, depth, how.method.step, array::index3{}, how.team,
+                                                                     how.turns);
         }
     }
 
     /// Collective; blocking, polls. Packed buffers need no wait before they are written.
-    void operator()(int vector, bool halo_is_free = false) {
+    void operator()(int vector, array::halo_use use = array::halo_use::until_next_exchange) {
         if (packed_) {
             (*packed_)(vector);
         } else {
-            (*copies_)(vector, halo_is_free);
+            (*copies_)(vector, use);
         }
     }
 

@@ -41,16 +41,15 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 
 } // namespace
 
-level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, exchange_method exchange,
-             base::thread_team* team, int extra)
+level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
       grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
-                std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange, team),
-      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange, team), team_(team) {
-    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange, team);
+                std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange),
+      exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange), team_(exchange.team) {
+    if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange);
 }
 
 bool level::on_one_rank() const {
@@ -152,7 +151,7 @@ void level::prepare() {
             diagonal = 1 / diagonal;
         });
     }
-    exchange_all_(inverse_diagonal_vector);
+    exchange_all_(inverse_diagonal_vector, array::halo_use::kept);
     grid_.ranks().barrier(); // polls, before a reduction that does not
     lambda_max_ = grid_.ranks().communicator().maximum(largest);
     set(u_vector, 0);
@@ -170,8 +169,8 @@ void level::fill_outer(int vector, int order, int depth) {
     for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas); });
 }
 
-void level::fill_ghosts(int vector, bool halo_is_free) {
-    exchange_(vector, halo_is_free);
+void level::fill_ghosts(int vector) {
+    exchange_(vector);
     fill_outer(vector, traits_.ghost_order, static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
@@ -210,7 +209,7 @@ std::vector<chebyshev_weights> level::chebyshev_steps() const {
 }
 
 void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
-    if (!halo_of_f_is_known) exchange_(f);
+    if (!halo_of_f_is_known) exchange_(f, array::halo_use::kept);
     // Of Neumann sides beta is 0, so that what lies off them does not count in between.
     const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
     const auto steps = chebyshev_steps();
@@ -233,8 +232,8 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
     int now = u;
     int next = scratch_vector;
     for (int step = 0; step < steps; ++step) {
-        // From here on two vectors take turns: who writes one's halo has waited for all readers of it since.
-        fill_ghosts(now, step > 0);
+        fill_ghosts(
+            now); // two vectors take turns: whoever writes the halo of one has heard of the end of its reading in the exchange of the other
         with_rows(now, [&](std::int64_t box, const auto& rows, double* room) {
             const double* const x = at(box, now);
             const double* const rhs = at(box, f);

@@ -47,9 +47,9 @@ enum vector_name : int {
 /// One grid of the hierarchy with its operator.
 class level {
   public:
-    /// Collective. `extra`: more vectors than vectors_of_level. `team` shares the work on this rank's boxes, null: the caller alone does it.
-    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, exchange_method exchange,
-          base::thread_team* team, int extra = 0);
+    /// Collective. `extra`: more vectors than vectors_of_level. The exchange's team shares the work on this rank's boxes too.
+    level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange,
+          int extra = 0);
 
     [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
@@ -76,7 +76,7 @@ class level {
     void prepare();
 
     /// Ghosts of a vector, as its own stencil wants them, or of a formula's order with edges and corners. Collective.
-    void fill_ghosts(int vector, bool halo_is_free = false);
+    void fill_ghosts(int vector);
     void fill_ghosts_for(int vector, const prolongation_formula& formula);
     /// image = A of, whose ghosts are filled first. Collective.
     void apply(int of, int image);

@@ -135,10 +135,11 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
             "at most {} cells along its shortest dimension, as with powers of two",
             last.boxes[0], last.boxes[1], last.boxes[2], last.side, widest_bottom));
     }
+    const exchange_setup exchange{options.exchange, s.team.size() > 1 ? &s.team : nullptr,
+                                  std::make_shared<array::halo_turns>(ranks.size())};
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;
-        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, options.exchange,
-                                                   s.team.size() > 1 ? &s.team : nullptr, extra));
+        s.levels.push_back(std::make_unique<level>(ranks, array::box_layout(shapes[at], ranks.size()), what, exchange, extra));
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
     put_beta(*s.levels[0], what);

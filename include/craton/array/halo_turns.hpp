@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace craton::array {
+
+/// Who may be reading whose halos: what several exchanges among the same ranks know together, so that an exchange waits before it writes only for those that
+/// may still read (double buffering, found out and not declared).
+///
+/// Where each rank reads a halo before its next exchange and not after, data that has come from a rank in another exchange since shows that it is done
+/// with the halos of those before. Two ranks count the same exchanges with each other, so both come to the same verdict.
+class halo_turns {
+  public:
+    explicit halo_turns(int ranks) : received_(static_cast<std::size_t>(ranks)) {}
+
+    /// Whether the rank's halo of a vector of a grid may be written.
+    [[nodiscard]] bool is_free(const void* grid, int vector, int rank) const {
+        const auto found = filled_.find({grid, vector});
+        return found != filled_.end() && found->second[static_cast<std::size_t>(rank)] < received_[static_cast<std::size_t>(rank)];
+    }
+    /// An exchange of that vector brought this rank's halo from that rank; `kept`: it will be read beyond the next exchange.
+    void received(const void* grid, int vector, int rank, bool kept) {
+        auto& of_vector = filled_[{grid, vector}];
+        if (of_vector.empty()) of_vector.resize(received_.size(), never);
+        const std::int64_t number = ++received_[static_cast<std::size_t>(rank)];
+        of_vector[static_cast<std::size_t>(rank)] = kept ? never : number;
+    }
+
+  private:
+    static constexpr std::int64_t never = INT64_MAX;
+
+    std::vector<std::int64_t> received_;                                      // exchanges in which data of each rank has come
+    std::map<std::pair<const void*, int>, std::vector<std::int64_t>> filled_; // their number when each rank's data last came
+};
+
+} // namespace craton::array
