@@ -94,6 +94,16 @@ std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s
 
 history history_of(multigrid::convergence found) { return {std::move(found.residuals), found.converged}; }
 
+std::vector<std::vector<std::pair<std::string, double>>> longest_times(const solver& s) {
+    const auto longest = without_gil([&] { return s.longest_times(); });
+    std::vector<std::vector<std::pair<std::string, double>>> found(static_cast<std::size_t>(longest.levels()));
+    for (int at = 0; at < longest.levels(); ++at) {
+        for (const auto each : multigrid::phases)
+            found[static_cast<std::size_t>(at)].emplace_back(name_of(each), longest.seconds(at, each));
+    }
+    return found;
+}
+
 // Every rank's values where they are, 0 elsewhere, summed.
 std::vector<double> sum_over_ranks(solver& s, const values_in& given) {
     std::vector<double> all(given.data(), given.data() + given.shape(0));
@@ -165,6 +175,9 @@ void bind_multigrid(nb::module_& m) {
             "precondition",
             [](solver& s, const values_in& r) { return mapped(s, r, [&](auto in, auto out) { s.precondition(in, out); }); }, "r"_a,
             "Collective.")
+        .def("record_times", &solver::record_times, "on"_a = true, "Collective.")
+        .def("longest_times", &longest_times,
+             "Collective: per level, the finest first, seconds by phase; of the rank that has spent most.")
         .def(
             "solution", [](const solver& s) { return to_numpy(s.solution()); }, "u of this rank's cells.")
         .def(

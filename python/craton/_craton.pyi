@@ -931,6 +931,10 @@ class MultigridSolver:
         """Collective: A u."""
     def precondition(self, r: f64) -> f64:
         """Collective: a V-cycle from zero."""
+    def record_times(self, on: bool = True) -> None:
+        """Collective: from now on seconds are counted, from zero; or no more."""
+    def longest_times(self) -> list[list[tuple[str, float]]]:
+        """Collective: per level, the finest first, (phase, seconds) of the rank that has spent most."""
     def solution(self) -> f64:
         """u of this rank's cells. Not collective."""
     def sum_over_ranks(self, values: f64) -> f64:

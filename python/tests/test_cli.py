@@ -144,6 +144,8 @@ def test_multigrid_prints_the_figures_of_the_benchmark(boxes_per_rank: int, rank
     assert levels[0] == ("32", "16", "2 x 2 x 2", str(ranks))
     assert [int(level[0]) for level in levels] == [32, 16, 8, 4, 2]
     assert len(re.findall(r"^  [24]?h  ", done.stdout, re.MULTILINE)) == 3
+    times = re.findall(r"^  ([a-z ]+?)((?: +\d+\.\d{6}){6})$", done.stdout, re.MULTILINE)
+    assert [name.strip() for name, _ in times][-2:] == ["bottom solve", "all"] and len(times) == 9
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +75,24 @@ def test_constants_are_free_without_a_dirichlet_side(world, boundary):
     assert solution.converged
     assert abs(solution.u.mean()) < 1e-12
     assert np.abs(solver.apply(np.ones((16, 16, 16)))).max() < 1e-9
+
+
+def test_times_by_level_and_phase_make_up_the_whole(world):
+    solver = multigrid.Solver(world, 64, 32, operator="fv4")
+    f = np.random.default_rng(5).normal(size=(64, 64, 64))
+    solver.solve(f, most=0)
+    assert not any(sum(level.values()) for level in solver.longest_times())
+    solver.record_times()
+    begun = time.perf_counter()
+    solver.solve(f, most=2, tolerance=1e-12)
+    whole = time.perf_counter() - begun
+    levels = solver.longest_times()
+    assert len(levels) == len(solver.levels)
+    assert 0.5 * whole < sum(sum(level.values()) for level in levels) <= whole
+    assert [level["bottom solve"] > 0 for level in levels] == [False] * (len(levels) - 1) + [True]
+    assert all(level[name] > 0 for level in levels[:-1] for name in ("smoothing", "ghost exchange", "restriction"))
+    solver.record_times()
+    assert not any(sum(level.values()) for level in solver.longest_times())
 
 
 def test_faces_of_cells_are_harmonic_means():

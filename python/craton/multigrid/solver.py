@@ -135,6 +135,15 @@ class Solver:
         values, whole = self._own(r, "r")
         return self._field(self._solver.precondition(values), whole)
 
+    def record_times(self, on: bool = True) -> None:
+        """From now on the seconds of every level and phase are counted, from zero; or no more."""
+        self._solver.record_times(on)
+
+    def longest_times(self) -> list[dict[str, float]]:
+        """Per level, the finest first: seconds by phase since they are recorded, of the rank that has spent most. Phases do not
+        overlap; "ghost exchange" has the waiting for other ranks in it."""
+        return [dict(phases) for phases in self._solver.longest_times()]
+
     def own_part(self, field: ArrayLike) -> Field:
         """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
         whole = np.asarray(field, dtype=np.float64)

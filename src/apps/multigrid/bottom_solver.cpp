@@ -49,6 +49,7 @@ void iterate(level& grid, int u, int f) {
 } // namespace
 
 void solve_bottom(level& coarsest, int u, int f, bool singular) {
+    const auto timed = coarsest.during(phase::bottom_solve);
     if (singular) remove_mean(coarsest, f);
     iterate(coarsest, u, f);
     if (singular) remove_mean(coarsest, u);

@@ -141,6 +141,7 @@ void copy_to(const level& to, int vector, std::span<const double> values) {
 }
 
 double remove_mean(level& of, int vector) {
+    const auto timed = of.during(phase::vectors);
     std::vector<double> sum{0};
     for (const auto box : of.own_boxes()) {
         const double* const u = of.at(box, vector);

@@ -155,6 +155,7 @@ void level::prepare() {
 }
 
 void level::fill_outer(int vector, int order, int depth) {
+    const auto timed = during(phase::boundary);
     side_formulas formulas;
     for (std::size_t d = 0; d < 3; ++d) {
         for (std::size_t end = 0; end < 2; ++end) {
@@ -166,22 +167,30 @@ void level::fill_outer(int vector, int order, int depth) {
 }
 
 void level::fill_ghosts(int vector, bool halo_is_free) {
-    exchange_(vector, halo_is_free);
+    {
+        const auto timed = during(phase::exchange);
+        exchange_(vector, halo_is_free);
+    }
     fill_outer(vector, traits_.ghost_order, static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
 void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
     if (formula.reach == 0) return;
-    exchange_all_(vector);
+    {
+        const auto timed = during(phase::exchange);
+        exchange_all_(vector);
+    }
     fill_outer(vector, formula.ghost_order, formula.reach);
 }
 
 void level::apply(int of, int image) {
+    const auto timed = during(phase::residual);
     fill_ghosts(of);
     with_rows(of, [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
 }
 
 void level::residual(int u, int f, int r) {
+    const auto timed = during(phase::residual);
     fill_ghosts(u);
     with_rows(u, [&](std::int64_t box, const auto& rows, double* room) {
         multigrid::residual(shape_, rows, room, at(box, f), at(box, r));
@@ -205,12 +214,18 @@ std::vector<chebyshev_weights> level::chebyshev_steps() const {
 }
 
 void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
-    if (!halo_of_f_is_known) exchange_(f);
+    if (!halo_of_f_is_known) {
+        const auto timed = during(phase::exchange);
+        exchange_(f);
+    }
     // Of Neumann sides beta is 0, so that what lies off them does not count in between.
     const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
     const auto steps = chebyshev_steps();
     for (std::size_t step = 0; step < steps.size(); step += 2) {
-        (*exchange_pairs_)(u);
+        {
+            const auto timed = during(phase::exchange);
+            (*exchange_pairs_)(u);
+        }
         fill_outer(u, traits_.ghost_order, 1);
         for_boxes([&](std::int64_t box) {
             chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
@@ -220,6 +235,7 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
 }
 
 void level::smooth(int u, int f, bool halo_of_f_is_known) {
+    const auto timed = during(phase::smoothing);
     if (exchange_pairs_) return smooth_by_pairs(u, f, halo_of_f_is_known);
     const auto chebyshev = chebyshev_steps();
     const int steps = smoother_ == smoother::chebyshev      ? traits_.chebyshev_degree
@@ -254,6 +270,7 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
 }
 
 double level::max_norm(int vector) const {
+    const auto timed = during(phase::vectors);
     double most = 0;
     for (const auto box : own_boxes()) {
         const double here = multigrid::max_norm(shape_, at(box, vector));
@@ -266,6 +283,7 @@ double level::max_norm(int vector) const {
 }
 
 double level::dot(int x, int y) const {
+    const auto timed = during(phase::vectors);
     std::vector<double> sum{0};
     for (const auto box : own_boxes()) {
         const double* const p = at(box, x);
@@ -278,6 +296,7 @@ double level::dot(int x, int y) const {
 }
 
 void level::combine(double p, int x, double q, int y, int z) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
@@ -287,6 +306,7 @@ void level::combine(double p, int x, double q, int y, int z) {
 }
 
 void level::multiply(int x, int y, int z) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
@@ -296,6 +316,7 @@ void level::multiply(int x, int y, int z) {
 }
 
 void level::set(int vector, double value) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         double* const to = at(box, vector);
         for_each_cell(shape_, [&](std::int64_t c) { to[c] = value; });

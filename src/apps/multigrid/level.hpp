@@ -6,6 +6,7 @@
 #include <craton/apps/multigrid/kernels/boundary.hpp>
 #include <craton/apps/multigrid/kernels/chebyshev_pair.hpp>
 #include <craton/apps/multigrid/kernels/stencils.hpp>
+#include <craton/apps/multigrid/phase_times.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_grid.hpp>
 #include <craton/base/thread_team.hpp>
@@ -57,6 +58,14 @@ class level {
     [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
     [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
+
+    /// Time counts as that of level `number` from now on; null: it is not measured.
+    void record(phase_times* times, int number) noexcept {
+        times_ = times;
+        number_ = number;
+    }
+    /// Until what is returned goes.
+    [[nodiscard]] in_phase during(phase which) const { return {times_, number_, which}; }
 
     /// Which sides of a box are the grid's boundary.
     [[nodiscard]] outer_sides outer(std::int64_t box) const;
@@ -110,6 +119,8 @@ class level {
     std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
     base::thread_team* team_;
+    phase_times* times_ = nullptr;
+    int number_ = 0;
 };
 
 } // namespace craton::multigrid

@@ -69,6 +69,7 @@ void level_transfer::spread(int coarse_vector, int reach) {
 }
 
 void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
+    const auto timed = fine_->during(phase::restriction);
     fine_->for_boxes([&](std::int64_t box) {
         multigrid::restrict_cells(fine_->shape(), fine_->at(box, fine_vector), half_shape_, half(box, coarse_vector));
     });
@@ -89,6 +90,7 @@ void level_transfer::restrict_beta() {
 }
 
 void level_transfer::prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector) {
+    const auto timed = fine_->during(phase::interpolation);
     coarse_->fill_ghosts_for(coarse_vector, formula);
     spread(coarse_vector, formula.reach);
     fine_->for_boxes([&](std::int64_t box) {

@@ -89,6 +89,7 @@ struct solver::state {
     std::size_t with_own_f =
         1; // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
     std::vector<std::unique_ptr<level>> levels;
+    std::optional<phase_times> times;
     std::vector<std::unique_ptr<level_transfer>> transfers; // from a level to the next coarser one
 
     // Improves u of a level for its right-hand side. That of coarser levels is overwritten.
@@ -253,6 +254,23 @@ solver::richardson_estimate solver::richardson() {
         errors[fine] = coarse.max_norm(scratch_vector);
     }
     return {errors[0], std::log2(errors[1] / errors[0])};
+}
+
+void solver::record_times(bool on) {
+    auto& s = *state_;
+    s.times.reset();
+    if (on) s.times.emplace(levels());
+    for (int at = 0; at < levels(); ++at) s.levels[static_cast<std::size_t>(at)]->record(on ? &*s.times : nullptr, at);
+}
+
+phase_times solver::longest_times() const {
+    phase_times longest(levels());
+    ranks().barrier(); // polls, before reductions that do not
+    for (int at = 0; at < levels(); ++at) {
+        for (const auto each : phases)
+            longest.seconds(at, each) = ranks().communicator().maximum(state_->times ? state_->times->seconds(at, each) : 0.0);
+    }
+    return longest;
 }
 
 std::vector<double> solver::solution() const {

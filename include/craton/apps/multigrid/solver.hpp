@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/multigrid/phase_times.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_layout.hpp>
 #include <craton/array/halo_exchange.hpp>
@@ -89,6 +90,11 @@ class solver {
         double error = 0, order = 0;
     };
     [[nodiscard]] richardson_estimate richardson();
+
+    /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is spent on it.
+    void record_times(bool on = true);
+    /// Of the rank that has spent most, entry by entry; 0 where nothing has been recorded. Recording goes on.
+    [[nodiscard]] phase_times longest_times() const;
 
     /// u of this rank's boxes on the finest level.
     [[nodiscard]] std::vector<double> solution() const;
