@@ -102,19 +102,40 @@ void level::fill_beta_ghosts() {
     }
 }
 
+namespace {
+
+// Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension, whose remainder
+// gets colours of its own.
+struct colouring {
+    std::int64_t cells, apart, rest;
+
+    colouring(std::int64_t along, int distance, bool periodic)
+        : cells(along), apart(std::min<std::int64_t>(distance, along)), rest(periodic ? along % apart : 0) {}
+
+    [[nodiscard]] std::int64_t colours() const { return apart + rest; }
+    [[nodiscard]] std::int64_t of(std::int64_t cell) const {
+        return cell < cells - rest ? cell % apart : apart + cell - (cells - rest);
+    }
+};
+
+} // namespace
+
 // A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
 void level::prepare() {
     fill_beta_ghosts();
-    const auto highest = grid_.layout().grid().high;
+    const auto& layout = grid_.layout();
+    const auto along = [&](std::size_t d) {
+        return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);
+    };
+    const std::array<colouring, 3> colours{along(0), along(1), along(2)};
+    const std::int64_t planes = colours[0].colours() * colours[1].colours();
     set(inverse_diagonal_vector, 0);
     set(f_vector, 0); // until this is done: the sums off the diagonal
-    const int colours = traits_.probe_colours;
-    const auto count = [&](std::size_t d) { return static_cast<int>(std::min<std::int64_t>(colours, highest[d])); };
-    for (int colour = 0; colour < count(0) * count(1) * count(2); ++colour) {
-        const std::array<std::int64_t, 3> offset{colour % count(0), colour / count(0) % count(1), colour / (count(0) * count(1))};
+    for (std::int64_t colour = 0; colour < planes * colours[2].colours(); ++colour) {
+        const array::index3 wanted{colour % colours[0].colours(), colour % planes / colours[0].colours(), colour / planes};
         const auto coloured = [&](const array::index3& low, std::int64_t i, std::int64_t j, std::int64_t k) {
-            return (low[0] + i) % colours == offset[0] && (low[1] + j) % colours == offset[1] &&
-                   (low[2] + k) % colours == offset[2];
+            return colours[0].of(low[0] + i) == wanted[0] && colours[1].of(low[1] + j) == wanted[1] &&
+                   colours[2].of(low[2] + k) == wanted[2];
         };
         const auto for_each = [&](const auto& what) {
             for (const auto box : own_boxes()) {
