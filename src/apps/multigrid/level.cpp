@@ -34,6 +34,8 @@ bool by_pairs(const problem& what, const array::box_layout& layout) {
     return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.side() >= smallest_box_for_pairs;
 }
 
+bool has_alpha(const problem& what) { return what.alpha || !what.alpha_values.empty(); }
+
 // No deeper than the boxes of the coarsest grids.
 int ghost_of(const traits& t, const problem& what, const array::box_layout& layout) {
     return static_cast<int>(std::min<std::int64_t>(by_pairs(what, layout) ? 2 : t.depth, layout.side()));
@@ -45,7 +47,8 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const probl
              base::thread_team* team, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
-      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
+      alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1),
+      grid_(ranks, layout, vectors_of_level + extra + (has_alpha(what) ? 1 : 0), ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange, team),
@@ -66,7 +69,8 @@ outer_sides level::outer(std::int64_t box) const {
 }
 
 coefficients level::coefficients_of(std::int64_t box) const {
-    return {a_, b_ / (h_ * h_), nullptr, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
+    const double* const alpha = alpha_vector_ < 0 ? nullptr : at(box, alpha_vector_);
+    return {a_, b_ / (h_ * h_), alpha, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
 }
 
 template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
@@ -102,6 +106,13 @@ void level::fill_beta_ghosts() {
     }
 }
 
+void level::fill_alpha_ghosts() {
+    if (alpha_vector_ < 0) return;
+    exchange_all_(alpha_vector_);
+    for (const auto box : own_boxes())
+        fill_outer_ghosts(at(box, alpha_vector_), shape_, 1, outer(box), extrapolation_formula(shape_.side));
+}
+
 namespace {
 
 // Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension, whose remainder
@@ -123,6 +134,7 @@ struct colouring {
 // A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
 void level::prepare() {
     fill_beta_ghosts();
+    fill_alpha_ghosts();
     const auto& layout = grid_.layout();
     const auto along = [&](std::size_t d) {
         return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);
@@ -175,16 +187,21 @@ void level::prepare() {
     set(f_vector, 0);
 }
 
-void level::fill_outer(int vector, int order, int depth) {
-    const auto timed = during(phase::boundary);
-    side_formulas formulas;
+side_formulas level::formulas(int order) const {
+    side_formulas found;
     for (std::size_t d = 0; d < 3; ++d) {
         for (std::size_t end = 0; end < 2; ++end) {
             const bool dirichlet = sides_[d][end] == boundary::dirichlet;
-            formulas[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
+            found[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
         }
     }
-    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas); });
+    return found;
+}
+
+void level::fill_outer(int vector, int order, int depth) {
+    const auto timed = during(phase::boundary);
+    const auto of_sides = formulas(order);
+    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), of_sides); });
 }
 
 void level::fill_ghosts(int vector, bool halo_is_free) {
@@ -208,6 +225,25 @@ void level::apply(int of, int image) {
     const auto timed = during(phase::residual);
     fill_ghosts(of);
     with_rows(of, [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
+}
+
+void level::apply_to_boundary(const value_on_side& value, int image) {
+    set(u_vector, 0);
+    fill_ghosts(u_vector);
+    const auto of_sides = formulas(traits_.ghost_order);
+    for (const auto box : own_boxes()) {
+        const auto low = grid_.layout().cells(box).low;
+        const auto offset = [&](std::size_t d, std::size_t end, int layer, std::int64_t x, std::int64_t y) {
+            if (sides_[d][end] != boundary::dirichlet) return 0.0;
+            auto cell = low;
+            cell[d == 0 ? 1 : 0] += x;
+            cell[d == 2 ? 1 : 2] += y;
+            return weight_of_boundary(of_sides[d][end], layer) * value(d, end, cell);
+        };
+        fill_outer_ghosts(at(box, u_vector), shape_, traits_.depth, outer(box), of_sides, offset);
+    }
+    with_rows(u_vector,
+              [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
 }
 
 void level::residual(int u, int f, int r) {

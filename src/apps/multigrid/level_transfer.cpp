@@ -76,7 +76,8 @@ void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
     gather(coarse_vector, {});
 }
 
-void level_transfer::restrict_beta() {
+void level_transfer::restrict_coefficients() {
+    if (fine_->alpha_vector() >= 0) restrict_cells(fine_->alpha_vector(), coarse_->alpha_vector());
     for (std::size_t d = 0; d < 3; ++d) {
         const int vector = beta_i_vector + static_cast<int>(d);
         for (const auto box : fine_->own_boxes()) {

@@ -2,6 +2,7 @@
 #include <craton/apps/multigrid/solver.hpp>
 
 #include "bottom_solver.hpp"
+#include "boundary_values.hpp"
 #include "input.hpp"
 #include "level.hpp"
 #include "level_transfer.hpp"
@@ -123,6 +124,10 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     : state_(std::make_unique<state>(options.threads)) {
     check(what, layout);
     auto& s = *state_;
+    const bool has_alpha = what.alpha || !what.alpha_values.empty();
+    ranks.barrier(); // polls, before a reduction that does not
+    const bool others_have = ranks.communicator().maximum(has_alpha ? 1 : 0) != 0;
+    agree(ranks, has_alpha == others_have ? "" : "multigrid: alpha on some ranks; allowed: on all or on none");
     s.how = traits_of(what.kind);
     s.singular = leaves_constants_free(what, layout.what());
     // On a single cell a singular operator would be 0.
@@ -143,9 +148,11 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
     put_beta(*s.levels[0], what);
-    for (const auto& each : s.transfers) each->restrict_beta();
+    put_alpha(*s.levels[0], what);
+    for (const auto& each : s.transfers) each->restrict_coefficients();
     for (const auto& each : s.levels) each->prepare();
     put_right_hand_side(*s.levels[0], what); // preparing used its room
+    take_boundary_into_right_hand_side(*s.levels[0], what);
     s.take_mean_of_right_hand_side();
 }
 
@@ -158,9 +165,10 @@ const array::box_layout& solver::layout(int at) const { return state_->levels.at
 bool solver::singular() const noexcept { return state_->singular; }
 std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
 
-void solver::set_right_hand_side(std::span<const double> f) {
+void solver::set_right_hand_side(std::span<const double> f, const side_values& on_boundary) {
     state_->with_own_f = 1;
     put_right_hand_side(*state_->levels[0], f);
+    take_boundary_into_right_hand_side(*state_->levels[0], on_boundary);
     state_->take_mean_of_right_hand_side();
 }
 

@@ -45,8 +45,10 @@ struct solver_options {
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::boxes_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, f is not finite or, where constants are free, has
-    /// a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells
+    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, alpha is
+    /// negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a flux is given with
+    /// fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side
+    /// (fv4: 4), or halving them ends at more than 16 cells
     /// along the grid's shortest dimension.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
@@ -60,9 +62,12 @@ class solver {
     /// Cells of this rank's boxes.
     [[nodiscard]] std::size_t own_cells() const;
 
-    /// Another f, in place of the problem's. Throws user_error on every rank when one has another number of values than own_cells(), one is
-    /// not finite, or, where constants are free, their mean is more than 1e-8 of the largest.
-    void set_right_hand_side(std::span<const double> f);
+    /// Another f, in place of the problem's, and what is given on the boundary (u or fluxes, 0 where nothing is), the same on every rank. From here on "f"
+    /// is what the cells' equations then have on their right-hand side: with values on Dirichlet sides it is of the order of those / h^2.
+    /// Overwrites u of the finest level. Throws user_error on every rank when one has another number of values than own_cells() or a side
+    /// another than it has faces, one is not finite, a periodic side has values, fv4 has a flux other than 0, or, where constants are free,
+    /// the mean is more than 1e-8 of the largest.
+    void set_right_hand_side(std::span<const double> f, const side_values& on_boundary = {});
 
     /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles` V-cycles.
     /// Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
