@@ -94,6 +94,15 @@ std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s
     return found;
 }
 
+// A callable of Python's, or None; called without the GIL, which it takes.
+multigrid::progress told(const nb::object& each) {
+    if (each.is_none()) return {};
+    return [&each](int step, double residual) {
+        const nb::gil_scoped_acquire hold;
+        each(step, residual);
+    };
+}
+
 history history_of(multigrid::convergence found) { return {std::move(found.residuals), found.converged}; }
 
 std::vector<std::vector<std::pair<std::string, double>>> longest_times(const solver& s) {
@@ -147,14 +156,16 @@ void bind_multigrid(nb::module_& m) {
             "f"_a, "on_boundary"_a, "Collective.")
         .def(
             "solve",
-            [](solver& s, double tolerance, int most) { return history_of(without_gil([&] { return s.solve(tolerance, most); })); },
-            "tolerance"_a, "most_cycles"_a, "Collective: (relative residuals, converged).")
+            [](solver& s, double tolerance, int most, const nb::object& each) {
+                return history_of(without_gil([&] { return s.solve(tolerance, most, told(each)); }));
+            },
+            "tolerance"_a, "most_cycles"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
         .def(
             "solve_by_conjugate_gradients",
-            [](solver& s, double tolerance, int most) {
-                return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most); }));
+            [](solver& s, double tolerance, int most, const nb::object& each) {
+                return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most, told(each)); }));
             },
-            "tolerance"_a, "most_steps"_a, "Collective: (relative residuals, converged).")
+            "tolerance"_a, "most_steps"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
         .def(
             "f_cycle",
             [](solver& s, int level) {

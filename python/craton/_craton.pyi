@@ -918,9 +918,14 @@ class MultigridSolver:
         """Collective. on_boundary: per dimension those of the faces before the first and behind the last cell, of whole sides, the lower of
         a side's dimensions fastest; empty: 0. UserError on every rank: values that are not finite, or have a mean where the problem
         is singular."""
-    def solve(self, tolerance: float, most_cycles: int) -> tuple[list[float], bool]:
-        """Collective: relative residuals, and whether the last is within the tolerance."""
-    def solve_by_conjugate_gradients(self, tolerance: float, most_steps: int) -> tuple[list[float], bool]:
+    def solve(
+        self, tolerance: float, most_cycles: int, progress: Callable[[int, float], object] | None = None
+    ) -> tuple[list[float], bool]:
+        """Collective: relative residuals, and whether the last is within the tolerance. progress(step, residual) is called by every
+        rank."""
+    def solve_by_conjugate_gradients(
+        self, tolerance: float, most_steps: int, progress: Callable[[int, float], object] | None = None
+    ) -> tuple[list[float], bool]:
         """Collective: as solve()."""
     def f_cycle(self, level: int = 0) -> None:
         """Collective."""

@@ -63,7 +63,8 @@ def test_says_nothing_to_who_stops_reading() -> None:
     [
         ([], ["tomography", "multigrid", "doctor", "bench"]),
         (["--help"], ["tomography", "multigrid", "doctor", "bench"]),
-        (["multigrid"], ["run", "craton multigrid run 5 4"]),
+        (["multigrid"], ["run", "solve", "craton multigrid run 5 4"]),
+        (["multigrid", "solve", "--help"], ["PROBLEM", "--box", "--tolerance", "--method", "boundary_values"]),
         (["multigrid", "run", "--help"], ["LOG2_BOX", "BOXES_PER_RANK", "--operator", "--smoother", "HPGMG-FV"]),
         (["tomography"], ["run", "solve", "template", "report"]),
         (["tomography", "run", "--help"], ["--ranks", "--overwrite", "srun", "report.html"]),

@@ -53,6 +53,7 @@ class Solver:
     even if only one has it in its arrays.
     """
 
+    world: _craton.World
     cells: tuple[int, int, int]
     box: int
     own_shape: tuple[int, int, int, int]
@@ -103,8 +104,8 @@ class Solver:
         craton.check_mpi()
         self.first_cells = _craton.boxes_of_rank(world, boxes, self.box, order)
         self.own_shape = (len(self.first_cells), self.box, self.box, self.box)
-        self._world, self._periodic, self._averages = world, periodic, operator != "7pt"
-        own_beta, own_alpha = self._together(
+        self.world, self._periodic, self._averages = world, periodic, operator != "7pt"
+        own_beta, own_alpha = self.together(
             lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
         )
         a = (0.0 if alpha is None else 1.0) if a is None else float(a)
@@ -130,6 +131,7 @@ class Solver:
         tolerance: float = 1e-8,
         most: int = 50,
         method: Literal["cycles", "cg"] = "cycles",
+        progress: Callable[[int, float], object] | None = None,
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
 
@@ -141,13 +143,14 @@ class Solver:
         / h^2.
 
         method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
-        magnitude. Not to have converged is no error: see Solution.converged."""
+        magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
+        Solution.converged."""
         if method not in METHODS:
             raise UserError(f"multigrid: method = '{method}'; allowed: {', '.join(METHODS)}")
         values, whole = self._own(f, "right-hand side")
-        self._solver.set_right_hand_side(values, self._together(lambda: self._sides(boundary_values)))
+        self._solver.set_right_hand_side(values, self.together(lambda: self._sides(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
-        residuals, converged = step(tolerance, most)
+        residuals, converged = step(tolerance, most, progress)
         return Solution(self._field(self._solver.solution(), whole), tuple(residuals), converged)
 
     def apply(self, u: ArrayLike) -> Field:
@@ -171,43 +174,43 @@ class Solver:
 
     def own_part(self, field: ArrayLike) -> Field:
         """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
-        whole = np.asarray(field, dtype=np.float64)
+        whole = _to_be_cut(field)
         s = self.box
         parts = [whole[i : i + s, j : j + s, k : k + s] for i, j, k in self.first_cells]
-        return np.stack(parts)
+        return np.stack(parts, dtype=np.float64)
 
     def whole(self, own: ArrayLike) -> Field:
         """The whole grid, on every rank, from every rank's own part."""
         values, _ = self._own(own, "field")
         return self._field(values, whole=True)
 
-    def _together(self, work: Callable[[], Result]) -> Result:
-        """What one rank finds wrong is raised on all: nobody waits for one that is gone."""
+    def together(self, work: Callable[[], Result]) -> Result:
+        """Collective: every rank does its work; a UserError of one is raised on all, so that nobody waits for one that is gone."""
         result, failure = None, ""
         try:
             result = work()
         except UserError as error:
             failure = str(error)
-        _craton.agree(self._world, failure)
+        _craton.agree(self.world, failure)
         return cast(Result, result)
 
     def _own(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """_own_values, agreed on by all ranks."""
-        values, whole = self._together(lambda: self._own_values(field, what))
-        if self._solver.sum_over_ranks(np.array([float(whole)]))[0] not in (0, self._world.size):
+        values, whole = self.together(lambda: self._own_values(field, what))
+        if self._solver.sum_over_ranks(np.array([float(whole)]))[0] not in (0, self.world.size):
             raise UserError(f"multigrid: {what} of the whole grid on some ranks only; allowed: on all, or on none")
         return values, whole
 
     def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """As the extension wants it (box after box, i fastest), and whether it was the whole grid's."""
         try:
-            given = np.asarray(field, dtype=np.float64)
+            given = _to_be_cut(field)
         except (TypeError, ValueError):
             raise UserError(f"multigrid: {what} is no array of numbers; allowed: {self._shapes()}") from None
         if given.shape not in (self.cells, self.own_shape):
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
         whole = given.shape == self.cells
-        own = self.own_part(given) if whole else given
+        own = self.own_part(given) if whole else np.asarray(given, dtype=np.float64)
         return np.ascontiguousarray(own.transpose(0, 3, 2, 1)).reshape(-1), whole
 
     def _shapes(self) -> str:
@@ -231,7 +234,7 @@ class Solver:
         else:
             allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
             try:
-                faces = [np.asarray(values, dtype=np.float64) for values in cast(Sequence[ArrayLike], beta)]
+                faces = [_to_be_cut(values) for values in cast(Sequence[ArrayLike], beta)]
             except (TypeError, ValueError):
                 raise UserError(f"multigrid: beta is no three arrays of numbers; allowed: {allowed}") from None
             shapes = [values.shape for values in faces]
@@ -245,7 +248,7 @@ class Solver:
                 values[tuple(slice(at, at + n) for at, n in zip(first, sides, strict=True))]
                 for first in self.first_cells
             ]
-            own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts]))
+            own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts], dtype=np.float64))
         return own[0], own[1], own[2]
 
     def _sides(self, given: BoundaryValues) -> list[tuple[Field, Field]]:
@@ -299,23 +302,38 @@ class Solver:
         return [tuple(n + (d == axis) for d, n in enumerate(self.cells)) for axis in range(3)]
 
 
-def faces_of_cells(values: ArrayLike) -> Faces:
+def _to_be_cut(field: ArrayLike) -> Field:
+    """An array of numbers, or what gives parts of one by slices, such as a dataset of an HDF5 file: only what is wanted is read."""
+    kind = getattr(field, "dtype", None)
+    if kind is not None and kind.kind in "fiu" and hasattr(field, "shape"):
+        return cast(Field, field)
+    return np.asarray(field, dtype=np.float64)
+
+
+def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
     """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
-    right; on the grid's boundary the cell's own value. UserError unless all are positive."""
+    right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
+    are positive."""
     cells = np.asarray(values, dtype=np.float64)
-    if cells.ndim != 3 or not np.all((cells > 0) & np.isfinite(cells)):
-        raise UserError(
-            f"multigrid: beta of cells of shape {cells.shape}, least {np.min(cells, initial=np.inf)}; "
-            "allowed: three dimensions, positive and finite"
-        )
     faces = []
+    if cells.ndim != 3:
+        raise UserError(f"multigrid: beta of cells of shape {cells.shape}; allowed: three dimensions")
     for axis in range(3):
-        padded = np.pad(cells, [(1, 1) if d == axis else (0, 0) for d in range(3)], mode="edge")
-        n = cells.shape[axis]
-        low = np.take(padded, range(n + 1), axis=axis)
-        high = np.take(padded, range(1, n + 2), axis=axis)
-        faces.append(2.0 / (1.0 / low + 1.0 / high))
+        width = [(1, 1) if d == axis else (0, 0) for d in range(3)]
+        padded = np.pad(cells, width, mode="wrap" if periodic[axis] else "edge")
+        faces.append(harmonic_means(padded, axis))
     return faces[0], faces[1], faces[2]
+
+
+def harmonic_means(cells: Field, axis: int) -> Field:
+    """Of neighbours along an axis, one less than there are. UserError unless all are positive."""
+    if not np.all((cells > 0) & np.isfinite(cells)):
+        wrong = cells[~((cells > 0) & np.isfinite(cells))][0]
+        raise UserError(f"multigrid: beta of a cell = {wrong:g}; allowed: positive and finite")
+    n = cells.shape[axis]
+    low = np.take(cells, range(n - 1), axis=axis)
+    high = np.take(cells, range(1, n), axis=axis)
+    return cast(Field, 2.0 / (1.0 / low + 1.0 / high))
 
 
 def _triple(cells: int | Sequence[int]) -> tuple[int, int, int]:

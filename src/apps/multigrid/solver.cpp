@@ -172,25 +172,27 @@ void solver::set_right_hand_side(std::span<const double> f, const side_values& o
     state_->take_mean_of_right_hand_side();
 }
 
-convergence solver::solve(double tolerance, int most_cycles) {
+convergence solver::solve(double tolerance, int most_cycles, const progress& each) {
     check_steps(tolerance, most_cycles);
     f_cycle();
     convergence found{{relative_residual()}};
+    if (each) each(0, found.residuals.back());
     for (int cycle = 0; cycle < most_cycles && found.residuals.back() > tolerance; ++cycle) {
         v_cycle();
         found.residuals.push_back(relative_residual());
+        if (each) each(cycle + 1, found.residuals.back());
     }
     found.converged = found.residuals.back() <= tolerance;
     return found;
 }
 
-convergence solver::solve_by_conjugate_gradients(double tolerance, int most_steps) {
+convergence solver::solve_by_conjugate_gradients(double tolerance, int most_steps, const progress& each) {
     check_steps(tolerance, most_steps);
     f_cycle();
     std::vector<double> f(own_cells());
     copy_from(*state_->levels[0], f_vector, f);
     std::vector<double> u = solution();
-    convergence found = conjugate_gradients(*this, f, u, tolerance, most_steps);
+    convergence found = conjugate_gradients(*this, f, u, tolerance, most_steps, each);
     copy_to(*state_->levels[0], u_vector, u);
     if (singular()) remove_mean(*state_->levels[0], u_vector);
     return found;

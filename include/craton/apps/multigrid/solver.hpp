@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -20,6 +21,9 @@ struct convergence {
     std::vector<double> residuals;
     bool converged = false;
 };
+
+/// Called on every rank after the F-cycle (step 0) and each step: the largest residual over the largest |f|.
+using progress = std::function<void(int step, double residual)>;
 
 /// How ghosts are filled between boxes: copies from box to box, by a step of the ladder, or packed buffers as the comparison.
 struct exchange_method {
@@ -71,9 +75,9 @@ class solver {
 
     /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles` V-cycles.
     /// Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
-    convergence solve(double tolerance = 1e-8, int most_cycles = 30);
+    convergence solve(double tolerance = 1e-8, int most_cycles = 30, const progress& each = {});
     /// An F-cycle and then conjugate_gradients(): where beta jumps by orders of magnitude.
-    convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100);
+    convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100, const progress& each = {});
 
     /// u of a level (0 the finest) by one F-cycle from zero: the right-hand side restricted to the coarsest grid, solved there, and then prolonged and
     /// improved by a V-cycle level by level.
