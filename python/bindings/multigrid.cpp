@@ -2,6 +2,7 @@
 #include "gil.hpp"
 
 #include <craton/apps/multigrid/solver.hpp>
+#include <craton/comm/agreement.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
@@ -43,8 +44,9 @@ problem blank(const std::string& discretisation, const std::string& smoother, do
 void make_solver(held* self, runtime::world& ranks, const array::index3& boxes, std::int64_t side,
                  const std::array<bool, 3>& periodic, const std::string& order, const std::string& discretisation,
                  const std::string& smoother, double a, double b, const std::array<std::array<std::string, 2>, 3>& sides,
-                 const std::array<values_in, 3>& beta, int threads) {
+                 const std::array<values_in, 3>& beta, const values_in& alpha, int threads) {
     problem what = blank(discretisation, smoother, a, b);
+    what.alpha_values = as_span(alpha);
     for (std::size_t d = 0; d < 3; ++d) {
         what.beta_values[d] = as_span(beta[d]);
         for (std::size_t end = 0; end < 2; ++end) what.sides[d][end] = multigrid::boundary_named(sides[d][end]);
@@ -92,7 +94,26 @@ std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s
     return found;
 }
 
+// A callable of Python's, or None; called without the GIL, which it takes.
+multigrid::progress told(const nb::object& each) {
+    if (each.is_none()) return {};
+    return [&each](int step, double residual) {
+        const nb::gil_scoped_acquire hold;
+        each(step, residual);
+    };
+}
+
 history history_of(multigrid::convergence found) { return {std::move(found.residuals), found.converged}; }
+
+std::vector<std::vector<std::pair<std::string, double>>> longest_times(const solver& s) {
+    const auto longest = without_gil([&] { return s.longest_times(); });
+    std::vector<std::vector<std::pair<std::string, double>>> found(static_cast<std::size_t>(longest.levels()));
+    for (int at = 0; at < longest.levels(); ++at) {
+        for (const auto each : multigrid::phases)
+            found[static_cast<std::size_t>(at)].emplace_back(name_of(each), longest.seconds(at, each));
+    }
+    return found;
+}
 
 // Every rank's values where they are, 0 elsewhere, summed.
 std::vector<double> sum_over_ranks(solver& s, const values_in& given) {
@@ -124,18 +145,27 @@ void bind_multigrid(nb::module_& m) {
         .def_prop_ro("singular", &solver::singular, "Whether u is fixed up to a constant only.")
         .def_prop_ro("own_cells", &solver::own_cells, "Cells of this rank's boxes.")
         .def(
-            "set_right_hand_side", [](solver& s, const values_in& f) { without_gil([&] { s.set_right_hand_side(as_span(f)); }); },
-            "f"_a, "Collective.")
+            "set_right_hand_side",
+            [](solver& s, const values_in& f, const std::array<std::array<values_in, 2>, 3>& on_boundary) {
+                multigrid::side_values sides;
+                for (std::size_t d = 0; d < 3; ++d) {
+                    for (std::size_t end = 0; end < 2; ++end) sides[d][end] = as_span(on_boundary[d][end]);
+                }
+                without_gil([&] { s.set_right_hand_side(as_span(f), sides); });
+            },
+            "f"_a, "on_boundary"_a, "Collective.")
         .def(
             "solve",
-            [](solver& s, double tolerance, int most) { return history_of(without_gil([&] { return s.solve(tolerance, most); })); },
-            "tolerance"_a, "most_cycles"_a, "Collective: (relative residuals, converged).")
+            [](solver& s, double tolerance, int most, const nb::object& each) {
+                return history_of(without_gil([&] { return s.solve(tolerance, most, told(each)); }));
+            },
+            "tolerance"_a, "most_cycles"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
         .def(
             "solve_by_conjugate_gradients",
-            [](solver& s, double tolerance, int most) {
-                return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most); }));
+            [](solver& s, double tolerance, int most, const nb::object& each) {
+                return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most, told(each)); }));
             },
-            "tolerance"_a, "most_steps"_a, "Collective: (relative residuals, converged).")
+            "tolerance"_a, "most_steps"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
         .def(
             "f_cycle",
             [](solver& s, int level) {
@@ -165,6 +195,9 @@ void bind_multigrid(nb::module_& m) {
             "precondition",
             [](solver& s, const values_in& r) { return mapped(s, r, [&](auto in, auto out) { s.precondition(in, out); }); }, "r"_a,
             "Collective.")
+        .def("record_times", &solver::record_times, "on"_a = true, "Collective.")
+        .def("longest_times", &longest_times,
+             "Collective: per level, the finest first, seconds by phase; of the rank that has spent most.")
         .def(
             "solution", [](const solver& s) { return to_numpy(s.solution()); }, "u of this rank's cells.")
         .def(
@@ -173,9 +206,17 @@ void bind_multigrid(nb::module_& m) {
     nb::class_<held, solver>(m, "MultigridSolver",
                              "Full geometric multigrid on boxes; values are those of this rank's cells, box after box, i fastest.")
         .def("__init__", &make_solver, "world"_a, "boxes"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
-             "a"_a, "b"_a, "sides"_a, "beta"_a, "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective.")
+             "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective.")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
              "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective: the test problem of HPGMG-FV.");
+    m.def(
+        "agree",
+        [](runtime::world& ranks, const std::string& failure) {
+            const nb::gil_scoped_release release;
+            ranks.barrier(); // polls, before what does not
+            comm::agree(ranks.communicator(), failure);
+        },
+        "world"_a, "failure"_a, "Collective: UserError on every rank when any has a failure to report.");
     m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "boxes"_a, "side"_a, "order"_a,
           "(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).");
 }

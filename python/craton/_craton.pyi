@@ -887,10 +887,11 @@ class MultigridSolver:
         b: float,
         sides: Sequence[tuple[str, str]],
         beta: tuple[f64, f64, f64],
+        alpha: f64,
         threads: int = 1,
     ) -> None:
-        """beta: of each box all faces along the dimension (side + 1), those that two boxes share in both. UserError on every rank for
-        what craton.multigrid.Solver refuses."""
+        """beta: of each box all faces along the dimension (side + 1), those that two boxes share in both. alpha: empty for none. UserError
+        on every rank for what craton.multigrid.Solver refuses."""
     @overload
     def __init__(
         self,
@@ -913,11 +914,18 @@ class MultigridSolver:
     def singular(self) -> bool: ...
     @property
     def own_cells(self) -> int: ...
-    def set_right_hand_side(self, f: f64) -> None:
-        """Collective. UserError on every rank: values that are not finite, or have a mean where the problem is singular."""
-    def solve(self, tolerance: float, most_cycles: int) -> tuple[list[float], bool]:
-        """Collective: relative residuals, and whether the last is within the tolerance."""
-    def solve_by_conjugate_gradients(self, tolerance: float, most_steps: int) -> tuple[list[float], bool]:
+    def set_right_hand_side(self, f: f64, on_boundary: Sequence[tuple[f64, f64]]) -> None:
+        """Collective. on_boundary: per dimension those of the faces before the first and behind the last cell, of whole sides, the lower of
+        a side's dimensions fastest; empty: 0. UserError on every rank: values that are not finite, or have a mean where the problem
+        is singular."""
+    def solve(
+        self, tolerance: float, most_cycles: int, progress: Callable[[int, float], object] | None = None
+    ) -> tuple[list[float], bool]:
+        """Collective: relative residuals, and whether the last is within the tolerance. progress(step, residual) is called by every
+        rank."""
+    def solve_by_conjugate_gradients(
+        self, tolerance: float, most_steps: int, progress: Callable[[int, float], object] | None = None
+    ) -> tuple[list[float], bool]:
         """Collective: as solve()."""
     def f_cycle(self, level: int = 0) -> None:
         """Collective."""
@@ -931,10 +939,17 @@ class MultigridSolver:
         """Collective: A u."""
     def precondition(self, r: f64) -> f64:
         """Collective: a V-cycle from zero."""
+    def record_times(self, on: bool = True) -> None:
+        """Collective: from now on seconds are counted, from zero; or no more."""
+    def longest_times(self) -> list[list[tuple[str, float]]]:
+        """Collective: per level, the finest first, (phase, seconds) of the rank that has spent most."""
     def solution(self) -> f64:
         """u of this rank's cells. Not collective."""
     def sum_over_ranks(self, values: f64) -> f64:
         """Collective: element by element; as many on every rank."""
+
+def agree(world: World, failure: str) -> None:
+    """Collective: UserError on every rank when any has a failure to report (a text that is not empty)."""
 
 def boxes_of_rank(world: World, boxes: _Three, side: int, order: str) -> i64:
     """(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3). Not collective."""

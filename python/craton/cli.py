@@ -382,6 +382,90 @@ def ladder(
             rungs.draw(picture, columns, title)
 
 
+@multigrid.command("solve")
+def multigrid_solve(
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="An HDF5 file with f, coefficients and boundary.")],
+    box: Annotated[
+        int,
+        typer.Option(
+            metavar="B", parser=_count, help="Cells of a box along each dimension, which the grid's are multiples of."
+        ),
+    ] = 16,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where u goes; else PROBLEM with the ending .solution.h5.")
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a solution that is already there.")] = False,
+    operator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="7pt|fv2|fv4",
+            parser=_one_of("7pt", "fv2", "fv4"),
+            help="Instead of the file's; 7pt if it names none.",
+        ),
+    ] = None,
+    smoother: Annotated[
+        str,
+        typer.Option(
+            metavar="gsrb|chebyshev|jacobi",
+            parser=_one_of("gsrb", "chebyshev", "jacobi"),
+            help="What relaxes each level.",
+        ),
+    ] = "gsrb",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="morton|hilbert|lexicographic",
+            parser=_one_of("morton", "hilbert", "lexicographic"),
+            help="The curve along which boxes are dealt to ranks.",
+        ),
+    ] = "morton",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="cycles|cg",
+            parser=_one_of("cycles", "cg"),
+            help="V-cycles, or conjugate gradients with a V-cycle as preconditioner: for beta that jumps by orders of magnitude.",
+        ),
+    ] = "cycles",
+    tolerance: Annotated[
+        float,
+        typer.Option(metavar="T", help="Solve until the largest residual is T times the largest right-hand side."),
+    ] = 1e-8,
+    most: Annotated[int, typer.Option(metavar="M", parser=_count, help="At most so many V-cycles or steps.")] = 50,
+) -> None:
+    """Solve a alpha u - b div(beta grad u) = f for fields in an HDF5 file.
+
+    On two ranks, in boxes of 32^3 cells:    [bold]craton multigrid solve problem.h5 --box 32 --ranks 2[/bold]
+
+    The file has a dataset f (nx, ny, nz) and, if wanted, alpha and beta of that shape or beta_x, beta_y, beta_z of faces, a
+    group boundary_values, and attributes a, b, beta, boundary, operator (docs/multigrid.md). Each rank reads its own boxes. The
+    solution has the dataset u and the attribute residuals, one after the F-cycle and each cycle. Where the tolerance is not
+    reached it is written too, and the exit code is 2.
+    """
+    checked_ranks(ranks)
+    if _must_launch(ranks):
+        _launch(ranks, ranks_per_node, None)
+    comm = _communicator()
+    from craton.multigrid import command
+
+    planned, target = _agreed(comm, lambda: command.planned(problem, output, overwrite))
+    command.solve(
+        comm,
+        planned,
+        target,
+        box,
+        operator=operator,
+        tolerance=tolerance,
+        most=most,
+        method=method,
+        ranks_per_node=ranks_per_node or 0,
+        smoother=smoother,
+        order=order,
+    )
+
+
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
     """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.

@@ -63,7 +63,8 @@ def test_says_nothing_to_who_stops_reading() -> None:
     [
         ([], ["tomography", "multigrid", "doctor", "bench"]),
         (["--help"], ["tomography", "multigrid", "doctor", "bench"]),
-        (["multigrid"], ["run", "craton multigrid run 5 4"]),
+        (["multigrid"], ["run", "solve", "craton multigrid run 5 4"]),
+        (["multigrid", "solve", "--help"], ["PROBLEM", "--box", "--tolerance", "--method", "boundary_values"]),
         (["multigrid", "run", "--help"], ["LOG2_BOX", "BOXES_PER_RANK", "--operator", "--smoother", "HPGMG-FV"]),
         (["tomography"], ["run", "solve", "template", "report"]),
         (["tomography", "run", "--help"], ["--ranks", "--overwrite", "srun", "report.html"]),
@@ -144,6 +145,8 @@ def test_multigrid_prints_the_figures_of_the_benchmark(boxes_per_rank: int, rank
     assert levels[0] == ("32", "16", "2 x 2 x 2", str(ranks))
     assert [int(level[0]) for level in levels] == [32, 16, 8, 4, 2]
     assert len(re.findall(r"^  [24]?h  ", done.stdout, re.MULTILINE)) == 3
+    times = re.findall(r"^  ([a-z ]+?)((?: +\d+\.\d{6}){6})$", done.stdout, re.MULTILINE)
+    assert [name.strip() for name, _ in times][-2:] == ["bottom solve", "all"] and len(times) == 9
 
 
 @pytest.mark.parametrize(

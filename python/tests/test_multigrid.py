@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,101 @@ def test_constants_are_free_without_a_dirichlet_side(world, boundary):
     assert np.abs(solver.apply(np.ones((16, 16, 16)))).max() < 1e-9
 
 
+@pytest.mark.parametrize("operator", ["7pt", "fv2"])
+def test_alpha_multiplies_u(world, operator):
+    alpha = np.random.default_rng(6).uniform(0, 5, size=(16, 16, 16))
+    u = np.random.default_rng(7).normal(size=(16, 16, 16))
+    plain = multigrid.Solver(world, 16, 8, operator=operator)
+    solver = multigrid.Solver(world, 16, 8, operator=operator, alpha=alpha, a=1000.0)
+    np.testing.assert_allclose(solver.apply(u) - plain.apply(u), 1000 * alpha * u, rtol=0, atol=1e-9)
+    own = multigrid.Solver(world, 16, 8, operator=operator, alpha=plain.own_part(alpha), a=1000.0)
+    np.testing.assert_array_equal(own.apply(u), solver.apply(u))
+    found = solver.solve(1000 * alpha, method="cg")
+    assert found.converged
+    # a cell's own term is all there is where it outweighs its neighbours' sixfold thousandth of a square
+    far = multigrid.Solver(world, 16, 8, operator=operator, alpha=1 + alpha, a=1e9).solve(1e9 * (1 + alpha) * u)
+    np.testing.assert_allclose(far.u, u, rtol=0, atol=1e-4)
+
+
+def linear(x, y, z):
+    return 1 + x + 2 * y - 3 * z
+
+
+@pytest.mark.parametrize("operator", ["7pt", "fv2", "fv4"])
+def test_linear_functions_are_exact_whatever_is_given_on_the_boundary(world, operator):
+    cells = (16, 24, 8)
+    h = 1 / 24
+    x, y, z = np.meshgrid(*((np.arange(n) + 0.5) * h for n in cells), indexing="ij")
+    f = np.zeros(cells)
+
+    def check(boundary, values, **more):
+        solver = multigrid.Solver(world, cells, 4, operator=operator, boundary=boundary, **more)
+        found = solver.solve(f if not more else linear(x, y, z), boundary_values=values, tolerance=1e-12)
+        np.testing.assert_allclose(found.u, linear(x, y, z), rtol=0, atol=1e-9)
+
+    check("dirichlet", linear)
+    check("dirichlet", linear, a=1.0)
+    sides = [(linear(0, y[0], z[0]), linear(16 * h, y[0], z[0])), linear, (linear, linear(x[..., 0], y[..., 0], 8 * h))]
+    check("dirichlet", sides)
+    if operator == "fv4":
+        return  # takes no fluxes
+    mixed = ("dirichlet", ("neumann", "dirichlet"), ("neumann", "neumann"))
+    check(mixed, (linear, (-2, linear), (3.0, np.full((16, 24), -3.0))))
+    # where constants are free fluxes that balance each other determine all but a constant
+    free = multigrid.Solver(world, cells, 4, operator=operator, boundary="neumann")
+    u = free.solve(f, boundary_values=((-1, 1), (-2, 2), (3, -3)), tolerance=1e-12).u
+    expected = linear(x, y, z)
+    np.testing.assert_allclose(u, expected - expected.mean(), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("boundary", "values", "words"),
+    [
+        ("dirichlet", (1, 2), r"boundary_values of lengths \[2, 2\]; allowed: one for all sides, or three"),
+        ("dirichlet", (1, (1, 2, 3), 2), r"boundary_values of lengths \[2, 3, 2\]"),
+        (
+            "dirichlet",
+            np.ones(16),
+            r"values on the side before the first x of shape \(16,\); allowed: a number, or \(16, 16\)",
+        ),
+        ("dirichlet", (0, (0, "a"), 0), "values on the side behind the last y are no numbers"),
+        (
+            "dirichlet",
+            lambda x, y, z: np.where(x > 0.999, np.nan, 1),
+            r"value on the side behind the last x, beside cell \(15, ",
+        ),
+        (("periodic", "dirichlet", "dirichlet"), (1, 0, 0), "side before the first x; allowed: none, it is periodic"),
+        (
+            ("dirichlet", "neumann", "dirichlet"),
+            1.0,
+            r"flux on the side before the first y, .* = 1; allowed: 0 with fv4",
+        ),
+    ],
+)
+def test_bad_boundary_values(world, boundary, values, words):
+    solver = multigrid.Solver(world, 16, 8, operator="fv4", boundary=boundary)
+    with pytest.raises(UserError, match=words):
+        solver.solve(np.zeros((16, 16, 16)), boundary_values=values)
+
+
+def test_times_by_level_and_phase_make_up_the_whole(world):
+    solver = multigrid.Solver(world, 64, 32, operator="fv4")
+    f = np.random.default_rng(5).normal(size=(64, 64, 64))
+    solver.solve(f, most=0)
+    assert not any(sum(level.values()) for level in solver.longest_times())
+    solver.record_times()
+    begun = time.perf_counter()
+    solver.solve(f, most=2, tolerance=1e-12)
+    whole = time.perf_counter() - begun
+    levels = solver.longest_times()
+    assert len(levels) == len(solver.levels)
+    assert 0.5 * whole < sum(sum(level.values()) for level in levels) <= whole
+    assert [level["bottom solve"] > 0 for level in levels] == [False] * (len(levels) - 1) + [True]
+    assert all(level[name] > 0 for level in levels[:-1] for name in ("smoothing", "ghost exchange", "restriction"))
+    solver.record_times()
+    assert not any(sum(level.values()) for level in solver.longest_times())
+
+
 def test_faces_of_cells_are_harmonic_means():
     faces = multigrid.faces_of_cells(np.array([1.0, 3.0]).reshape(2, 1, 1))
     np.testing.assert_allclose(faces[0].ravel(), [1.0, 1.5, 3.0])
@@ -100,6 +196,13 @@ NAN = np.full((16, 16, 16), np.nan)
         ({"beta": 0.0}, "= 0; allowed: positive and finite"),
         ({"beta": float("nan")}, "= nan; allowed: positive and finite"),
         ({"beta": (NAN, NAN, NAN)}, "beta of shapes"),
+        ({"beta": ("x", "y", "z")}, "beta is no three arrays of numbers"),
+        ({"alpha": NAN}, r"alpha at cell \(0, 0, 0\) = nan; allowed: 0 or more"),
+        ({"alpha": -np.ones((16, 16, 16))}, r"alpha at cell \(0, 0, 0\) = -1"),
+        ({"alpha": np.zeros((16, 16, 16))}, "alpha = 0 everywhere"),
+        ({"alpha": np.ones((16, 16, 16)), "a": 0.0}, "alpha with a = 0"),
+        ({"alpha": np.ones(3)}, r"alpha of shape \(3,\); allowed"),
+        ({"alpha": "x"}, "alpha is no array of numbers"),
         ({"a": -1.0}, "a = -1"),
         ({"b": 0.0}, "b = 0"),
     ],

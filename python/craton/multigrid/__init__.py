@@ -19,13 +19,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from craton.multigrid.benchmark import Figures, run
+    from craton.multigrid.files import Problem, read_field, read_problem, write_field
     from craton.multigrid.solver import Solution, Solver, faces_of_cells
 
-__all__ = ["Figures", "Solution", "Solver", "faces_of_cells", "run"]
+__all__ = [
+    "Figures",
+    "Problem",
+    "Solution",
+    "Solver",
+    "faces_of_cells",
+    "read_field",
+    "read_problem",
+    "run",
+    "write_field",
+]
 
 HOMES = {
     "Figures": "benchmark",
     "run": "benchmark",
+    "Problem": "files",
+    "read_field": "files",
+    "read_problem": "files",
+    "write_field": "files",
     "Solution": "solver",
     "Solver": "solver",
     "faces_of_cells": "solver",

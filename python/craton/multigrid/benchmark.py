@@ -29,6 +29,8 @@ class Figures:
     order: float
     seconds: list[list[float]]
     """of the repeats of an F-cycle at h, 2h and 4h"""
+    phases: list[dict[str, float]]
+    """seconds of an F-cycle at h by phase, per level, the finest first; each of the rank that spent most"""
 
 
 def boxes_along(boxes_per_rank: int, ranks: int) -> int:
@@ -85,10 +87,15 @@ def run(
             solver.f_cycle(level)
             world.barrier()
             seconds[-1].append(time.perf_counter() - begun)
-    solver.f_cycle()
+    # in cycles of their own: looking at the clock is not free
+    solver.record_times()
+    for _ in range(repeats):
+        solver.f_cycle()
+    phases = [{name: spent / repeats for name, spent in level} for level in solver.longest_times()]
+    solver.record_times(False)
     residual = solver.relative_residual()
     error, order_seen = solver.richardson()
-    return Figures(along << log2_box, solver.levels, residual, error, order_seen, seconds)
+    return Figures(along << log2_box, solver.levels, residual, error, order_seen, seconds, phases)
 
 
 def report(figures: Figures, operator: str, smoother: str, ranks: int) -> str:
@@ -115,4 +122,20 @@ def report(figures: Figures, operator: str, smoother: str, ranks: int) -> str:
         lines.append(
             f"  {name:10} {n // scale:8}^3 {mean:10.4f} {best:10.4f} {unknowns / mean:15.3f} {unknowns / best:6.3f}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *phase_table(figures.phases)])
+
+
+def phase_table(phases: list[dict[str, float]]) -> list[str]:
+    """Rows phases, columns levels, with sums of both."""
+    names = list(phases[0])
+    columns = [str(number) for number in range(len(phases))]
+    rows = [[name, *(level[name] for level in phases)] for name in names]
+    rows.append(["all", *(sum(level.values()) for level in phases)])
+    lines = [
+        "  seconds of an F-cycle at h, by level (each of the slowest rank)",
+        f"  {'':15}" + "".join(f"{name:>10}" for name in [*columns, "all"]),
+    ]
+    for name, *values in rows:
+        cells = "".join(f"{value:10.6f}" for value in [*values, sum(values)])
+        lines.append(f"  {name:15}{cells}")
+    return lines

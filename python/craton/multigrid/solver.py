@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,10 @@ Field = NDArray[np.float64]
 Faces = tuple[Field, Field, Field]
 Boundary = Literal["dirichlet", "neumann", "periodic"]
 Side = Boundary | tuple[Boundary, Boundary]
+OnSide = float | ArrayLike | Callable[[Field, Field, Field], ArrayLike] | None
+"""What is given on a side: a number, an array of its faces, or a function of x, y, z."""
+BoundaryValues = OnSide | Sequence[OnSide | tuple[OnSide, OnSide]]
+Result = TypeVar("Result")
 
 KINDS = ("dirichlet", "neumann", "periodic")
 METHODS = ("cycles", "cg")
@@ -39,7 +43,7 @@ class Solution:
 
 
 class Solver:
-    """a u - b div(beta grad u) = f by full multigrid. The longest dimension of the grid has length 1.
+    """a alpha u - b div(beta grad u) = f by full multigrid. The longest dimension of the grid has length 1.
 
     Fields are arrays [i, j, k] of cells: point values for the operator 7pt, averages over cells for fv2 and fv4. A field is
     given for the whole grid (shape `cells`, the same on every rank) or for this rank's boxes (shape `own_shape`:
@@ -49,6 +53,7 @@ class Solver:
     even if only one has it in its arrays.
     """
 
+    world: _craton.World
     cells: tuple[int, int, int]
     box: int
     own_shape: tuple[int, int, int, int]
@@ -63,7 +68,8 @@ class Solver:
         box: int,
         *,
         beta: float | Sequence[ArrayLike] = 1.0,
-        a: float = 0.0,
+        alpha: ArrayLike | None = None,
+        a: float | None = None,
         b: float = 1.0,
         boundary: Boundary | Sequence[Side] = "dirichlet",
         operator: Literal["7pt", "fv2", "fv4"] = "7pt",
@@ -77,8 +83,11 @@ class Solver:
         (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. On sides
         with Neumann's condition no flux passes, whatever beta is there; round a periodic boundary the first face counts.
 
-        boundary: "dirichlet" (u = 0), "neumann" (du/dn = 0) or "periodic"; or one per dimension, each of which may be a pair
-        (before the first cell, behind the last). Where a = 0 and no side is Dirichlet, f must have mean 0, and u has.
+        alpha: a field (of cells), at least 0 everywhere and above 0 somewhere; left out it is 1. a: left out it is 0, with alpha 1.
+
+        boundary: "dirichlet" (u is given), "neumann" (the flux beta du/dn is) or "periodic"; or one per dimension, each of
+        which may be a pair (before the first cell, behind the last). What is given is 0 unless `solve` is told something else.
+        Where a = 0 and no side is Dirichlet, f must have mean 0, and u has.
 
         operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks."""
         self.cells = _triple(cells)
@@ -94,11 +103,15 @@ class Solver:
         # which boxes are this rank's follows from the layout alone
         craton.check_mpi()
         self.first_cells = _craton.boxes_of_rank(world, boxes, self.box, order)
-        own_beta = self._own_faces(beta)
-        self._solver = _craton.MultigridSolver(
-            world, boxes, self.box, periodic, order, operator, smoother, float(a), float(b), sides, own_beta
-        )
         self.own_shape = (len(self.first_cells), self.box, self.box, self.box)
+        self.world, self._periodic, self._averages = world, periodic, operator != "7pt"
+        own_beta, own_alpha = self.together(
+            lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
+        )
+        a = (0.0 if alpha is None else 1.0) if a is None else float(a)
+        self._solver = _craton.MultigridSolver(
+            world, boxes, self.box, periodic, order, operator, smoother, a, float(b), sides, own_beta, own_alpha
+        )
 
     @property
     def singular(self) -> bool:
@@ -111,18 +124,33 @@ class Solver:
         return self._solver.levels
 
     def solve(
-        self, f: ArrayLike, *, tolerance: float = 1e-8, most: int = 50, method: Literal["cycles", "cg"] = "cycles"
+        self,
+        f: ArrayLike,
+        *,
+        boundary_values: BoundaryValues = None,
+        tolerance: float = 1e-8,
+        most: int = 50,
+        method: Literal["cycles", "cg"] = "cycles",
+        progress: Callable[[int, float], object] | None = None,
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
 
+        boundary_values: u on Dirichlet sides and the flux beta du/dn on Neumann sides (n outwards; fv4 takes only 0), for every
+        side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
+        Each is None (0), a number, an array of the side's faces (say (ny, nz) for the first dimension), or a function of x, y,
+        z that takes and gives arrays. An array has values at the faces' centres for 7pt, averages over faces for fv2 and fv4.
+        The "f" that residuals are compared with is then the right-hand side of the cells' equations, of the order of the values
+        / h^2.
+
         method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
-        magnitude. Not to have converged is no error: see Solution.converged."""
+        magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
+        Solution.converged."""
         if method not in METHODS:
             raise UserError(f"multigrid: method = '{method}'; allowed: {', '.join(METHODS)}")
         values, whole = self._own(f, "right-hand side")
-        self._solver.set_right_hand_side(values)
+        self._solver.set_right_hand_side(values, self.together(lambda: self._sides(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
-        residuals, converged = step(tolerance, most)
+        residuals, converged = step(tolerance, most, progress)
         return Solution(self._field(self._solver.solution(), whole), tuple(residuals), converged)
 
     def apply(self, u: ArrayLike) -> Field:
@@ -135,28 +163,54 @@ class Solver:
         values, whole = self._own(r, "r")
         return self._field(self._solver.precondition(values), whole)
 
+    def record_times(self, on: bool = True) -> None:
+        """From now on the seconds of every level and phase are counted, from zero; or no more."""
+        self._solver.record_times(on)
+
+    def longest_times(self) -> list[dict[str, float]]:
+        """Per level, the finest first: seconds by phase since they are recorded, of the rank that has spent most. Phases do not
+        overlap; "ghost exchange" has the waiting for other ranks in it."""
+        return [dict(phases) for phases in self._solver.longest_times()]
+
     def own_part(self, field: ArrayLike) -> Field:
         """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
-        whole = np.asarray(field, dtype=np.float64)
+        whole = _to_be_cut(field)
         s = self.box
         parts = [whole[i : i + s, j : j + s, k : k + s] for i, j, k in self.first_cells]
-        return np.stack(parts)
+        return np.stack(parts, dtype=np.float64)
 
     def whole(self, own: ArrayLike) -> Field:
         """The whole grid, on every rank, from every rank's own part."""
         values, _ = self._own(own, "field")
         return self._field(values, whole=True)
 
+    def together(self, work: Callable[[], Result]) -> Result:
+        """Collective: every rank does its work; a UserError of one is raised on all, so that nobody waits for one that is gone."""
+        result, failure = None, ""
+        try:
+            result = work()
+        except UserError as error:
+            failure = str(error)
+        _craton.agree(self.world, failure)
+        return cast(Result, result)
+
     def _own(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
+        """_own_values, agreed on by all ranks."""
+        values, whole = self.together(lambda: self._own_values(field, what))
+        if self._solver.sum_over_ranks(np.array([float(whole)]))[0] not in (0, self.world.size):
+            raise UserError(f"multigrid: {what} of the whole grid on some ranks only; allowed: on all, or on none")
+        return values, whole
+
+    def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """As the extension wants it (box after box, i fastest), and whether it was the whole grid's."""
         try:
-            given = np.asarray(field, dtype=np.float64)
+            given = _to_be_cut(field)
         except (TypeError, ValueError):
             raise UserError(f"multigrid: {what} is no array of numbers; allowed: {self._shapes()}") from None
         if given.shape not in (self.cells, self.own_shape):
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
         whole = given.shape == self.cells
-        own = self.own_part(given) if whole else given
+        own = self.own_part(given) if whole else np.asarray(given, dtype=np.float64)
         return np.ascontiguousarray(own.transpose(0, 3, 2, 1)).reshape(-1), whole
 
     def _shapes(self) -> str:
@@ -178,14 +232,14 @@ class Solver:
             everywhere = float(cast(float, beta))
             faces = [np.full(shape, everywhere) for shape in self._face_shapes()]
         else:
-            given = cast(Sequence[ArrayLike], beta)
-            faces = [np.asarray(values, dtype=np.float64) for values in given]
+            allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
+            try:
+                faces = [_to_be_cut(values) for values in cast(Sequence[ArrayLike], beta)]
+            except (TypeError, ValueError):
+                raise UserError(f"multigrid: beta is no three arrays of numbers; allowed: {allowed}") from None
             shapes = [values.shape for values in faces]
             if shapes != self._face_shapes():
-                allowed = ", ".join(map(str, self._face_shapes()))
-                raise UserError(
-                    f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: a number, or arrays {allowed}"
-                )
+                raise UserError(f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: {allowed}")
         own = []
         for axis, values in enumerate(faces):
             sides = [self.box] * 3
@@ -194,30 +248,92 @@ class Solver:
                 values[tuple(slice(at, at + n) for at, n in zip(first, sides, strict=True))]
                 for first in self.first_cells
             ]
-            own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts]))
+            own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts], dtype=np.float64))
         return own[0], own[1], own[2]
+
+    def _sides(self, given: BoundaryValues) -> list[tuple[Field, Field]]:
+        """As the extension wants them."""
+        if isinstance(given, (list, tuple)):
+            three: list[Any] = list(given)
+        else:
+            three = [None if round_about else given for round_about in self._periodic]
+        pairs = [tuple(each) if isinstance(each, (list, tuple)) else (each, each) for each in three]
+        if len(pairs) != 3 or any(len(pair) != 2 for pair in pairs):
+            raise UserError(
+                f"multigrid: boundary_values of lengths {[len(pair) for pair in pairs]}; allowed: one for all sides, or three, "
+                "each of which may be a pair"
+            )
+        return [(self._on_side(pair[0], axis, 0), self._on_side(pair[1], axis, 1)) for axis, pair in enumerate(pairs)]
+
+    def _on_side(self, given: OnSide, axis: int, end: int) -> Field:
+        """The lower of the side's dimensions fastest."""
+        if given is None:
+            return np.zeros(0)
+        shape = tuple(n for d, n in enumerate(self.cells) if d != axis)
+        name = f"the side {'behind the last' if end else 'before the first'} {'xyz'[axis]}"
+        values = self._face_means(given, axis, end) if callable(given) else given
+        try:
+            side = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise UserError(f"multigrid: values on {name} are no numbers; allowed: one, or {shape}") from None
+        if side.ndim == 0:
+            side = np.broadcast_to(side, shape)
+        if side.shape != shape:
+            raise UserError(f"multigrid: values on {name} of shape {side.shape}; allowed: a number, or {shape}")
+        return np.ascontiguousarray(side.T).reshape(-1)
+
+    def _face_means(self, of: Callable[[Field, Field, Field], ArrayLike], axis: int, end: int) -> ArrayLike:
+        """A function at the centres of a side's faces, or by two points of Gauss along each of its dimensions."""
+        h = 1.0 / max(self.cells)
+        offsets = (-(12**-0.5), 12**-0.5) if self._averages else (0.0,)
+        total: Any = 0.0
+        for p in offsets:
+            for q in offsets:
+                shifts = iter((p, q))
+                x = [
+                    np.array([end * n * h]) if d == axis else (np.arange(n) + 0.5 + next(shifts)) * h
+                    for d, n in enumerate(self.cells)
+                ]
+                grid = [np.squeeze(each, axis) for each in np.meshgrid(*x, indexing="ij")]
+                total = total + np.asarray(of(*grid)) / len(offsets) ** 2
+        return cast(ArrayLike, total)
 
     def _face_shapes(self) -> list[tuple[int, ...]]:
         return [tuple(n + (d == axis) for d, n in enumerate(self.cells)) for axis in range(3)]
 
 
-def faces_of_cells(values: ArrayLike) -> Faces:
+def _to_be_cut(field: ArrayLike) -> Field:
+    """An array of numbers, or what gives parts of one by slices, such as a dataset of an HDF5 file: only what is wanted is read."""
+    kind = getattr(field, "dtype", None)
+    if kind is not None and kind.kind in "fiu" and hasattr(field, "shape"):
+        return cast(Field, field)
+    return np.asarray(field, dtype=np.float64)
+
+
+def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
     """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
-    right; on the grid's boundary the cell's own value. UserError unless all are positive."""
+    right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
+    are positive."""
     cells = np.asarray(values, dtype=np.float64)
-    if cells.ndim != 3 or not np.all((cells > 0) & np.isfinite(cells)):
-        raise UserError(
-            f"multigrid: beta of cells of shape {cells.shape}, least {np.min(cells, initial=np.inf)}; "
-            "allowed: three dimensions, positive and finite"
-        )
     faces = []
+    if cells.ndim != 3:
+        raise UserError(f"multigrid: beta of cells of shape {cells.shape}; allowed: three dimensions")
     for axis in range(3):
-        padded = np.pad(cells, [(1, 1) if d == axis else (0, 0) for d in range(3)], mode="edge")
-        n = cells.shape[axis]
-        low = np.take(padded, range(n + 1), axis=axis)
-        high = np.take(padded, range(1, n + 2), axis=axis)
-        faces.append(2.0 / (1.0 / low + 1.0 / high))
+        width = [(1, 1) if d == axis else (0, 0) for d in range(3)]
+        padded = np.pad(cells, width, mode="wrap" if periodic[axis] else "edge")
+        faces.append(harmonic_means(padded, axis))
     return faces[0], faces[1], faces[2]
+
+
+def harmonic_means(cells: Field, axis: int) -> Field:
+    """Of neighbours along an axis, one less than there are. UserError unless all are positive."""
+    if not np.all((cells > 0) & np.isfinite(cells)):
+        wrong = cells[~((cells > 0) & np.isfinite(cells))][0]
+        raise UserError(f"multigrid: beta of a cell = {wrong:g}; allowed: positive and finite")
+    n = cells.shape[axis]
+    low = np.take(cells, range(n - 1), axis=axis)
+    high = np.take(cells, range(1, n), axis=axis)
+    return cast(Field, 2.0 / (1.0 / low + 1.0 / high))
 
 
 def _triple(cells: int | Sequence[int]) -> tuple[int, int, int]:

@@ -54,6 +54,7 @@ void iterate(level& grid, int u, int f) {
 
 void solve_bottom(level& coarsest, int u, int f, bool singular) {
     if (coarsest.on_one_rank() && coarsest.own_boxes().empty()) return;
+    const auto timed = coarsest.during(phase::bottom_solve);
     if (singular) remove_mean(coarsest, f);
     iterate(coarsest, u, f);
     if (singular) remove_mean(coarsest, u);

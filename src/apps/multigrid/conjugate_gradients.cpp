@@ -28,7 +28,8 @@ double largest(const solver& of, std::span<const double> x) {
 
 } // namespace
 
-convergence conjugate_gradients(solver& by, std::span<const double> f, std::span<double> u, double tolerance, int most_steps) {
+convergence conjugate_gradients(solver& by, std::span<const double> f, std::span<double> u, double tolerance, int most_steps,
+                                const progress& each) {
     vector r(f.begin(), f.end());
     vector image(u.size());
     by.apply(u, image);
@@ -40,6 +41,7 @@ convergence conjugate_gradients(solver& by, std::span<const double> f, std::span
         return {{0}, true};
     }
     found.residuals.push_back(largest(by, r) / scale);
+    if (each) each(0, found.residuals.back());
     vector z(u.size());
     by.precondition(r, z);
     vector p = z;
@@ -56,6 +58,7 @@ convergence conjugate_gradients(solver& by, std::span<const double> f, std::span
             r[i] -= length * image[i];
         }
         found.residuals.push_back(largest(by, r) / scale);
+        if (each) each(step + 1, found.residuals.back());
         by.precondition(r, z);
         const double new_with_residual = dot(by, r, z);
         const double turned = (new_with_residual - dot(by, before, z)) / with_residual;

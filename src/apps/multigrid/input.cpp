@@ -57,15 +57,18 @@ std::string wrong_number(std::string_view what, std::size_t given, std::size_t a
                             : fmt::format("multigrid: {} has {} values for this rank's boxes; allowed: {}", what, given, allowed);
 }
 
-std::string check_cells(const level& of, int vector) {
+// The first cell that is not finite, or below `least`.
+std::string check_cells(const level& of, int vector, std::string_view what, std::string_view allowed, double least = -HUGE_VAL) {
     std::string failure;
     for_each_own(of, cube(of), [&](std::size_t, std::int64_t box, const index3& c) {
         const double value = element(of, box, vector, c);
-        if (failure.empty() && !std::isfinite(value))
-            failure = fmt::format("multigrid: right-hand side at cell {} = {}; allowed: a finite number", place(of, box, c), value);
+        if (failure.empty() && !(std::isfinite(value) && value >= least))
+            failure = fmt::format("multigrid: {} at cell {} = {}; allowed: {}", what, place(of, box, c), value, allowed);
     });
     return failure;
 }
+
+std::string check_right_hand_side(const level& of) { return check_cells(of, f_vector, "right-hand side", "a finite number"); }
 
 } // namespace
 
@@ -112,18 +115,37 @@ void put_beta(level& to, const problem& what) {
     agree(to.grid().ranks(), failure);
 }
 
+void put_alpha(level& to, const problem& what) {
+    if (to.alpha_vector() < 0) return;
+    std::string failure;
+    if (what.a == 0) failure = "multigrid: alpha with a = 0; allowed: a above 0, of which alpha is a factor";
+    if (failure.empty() && !what.alpha) failure = wrong_number("alpha", what.alpha_values.size(), own_cells(to));
+    agree(to.grid().ranks(), failure);
+    if (what.alpha) {
+        for_each_own(to, cube(to), [&](std::size_t, std::int64_t box, const index3& c) {
+            const auto x = centre(to, box, c);
+            element(to, box, to.alpha_vector(), c) = what.alpha(x[0], x[1], x[2], to.h());
+        });
+    } else {
+        copy_to(to, to.alpha_vector(), what.alpha_values);
+    }
+    agree(to.grid().ranks(), check_cells(to, to.alpha_vector(), "alpha", "0 or more, and finite", 0));
+    if (to.max_norm(to.alpha_vector()) == 0)
+        throw user_error("multigrid: alpha = 0 everywhere; allowed: above 0 somewhere, or no alpha and a = 0");
+}
+
 void put_right_hand_side(level& to, const problem& what) {
     for_each_own(to, cube(to), [&](std::size_t, std::int64_t box, const index3& c) {
         const auto x = centre(to, box, c);
         element(to, box, f_vector, c) = what.f ? what.f(x[0], x[1], x[2], to.h()) : 0.0;
     });
-    agree(to.grid().ranks(), check_cells(to, f_vector));
+    agree(to.grid().ranks(), check_right_hand_side(to));
 }
 
 void put_right_hand_side(level& to, std::span<const double> values) {
     agree(to.grid().ranks(), wrong_number("right-hand side", values.size(), own_cells(to)));
     copy_to(to, f_vector, values);
-    agree(to.grid().ranks(), check_cells(to, f_vector));
+    agree(to.grid().ranks(), check_right_hand_side(to));
 }
 
 std::size_t own_cells(const level& of) { return elements(cube(of)) * of.own_boxes().size(); }
@@ -141,6 +163,7 @@ void copy_to(const level& to, int vector, std::span<const double> values) {
 }
 
 double remove_mean(level& of, int vector) {
+    const auto timed = of.during(phase::vectors);
     std::vector<double> sum{0};
     for (const auto box : of.own_boxes()) {
         const double* const u = of.at(box, vector);

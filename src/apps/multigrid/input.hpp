@@ -18,7 +18,9 @@ void agree(runtime::world& ranks, const std::string& failure);
 /// Beta from the problem's function or values, 0 on Neumann sides: whatever the stencil, no flux passes there. Faults: values of another number, not
 /// positive, not finite.
 void put_beta(level& to, const problem& what);
-/// Right-hand side, of a function or values. Faults: values of another number, not finite.
+/// Alpha, where the problem has one. Faults: a = 0, values of another number, negative, not finite, 0 everywhere.
+void put_alpha(level& to, const problem& what);
+/// Right-hand side, of a function or values, without what is given on the boundary. Faults: values of another number, not finite.
 void put_right_hand_side(level& to, const problem& what);
 void put_right_hand_side(level& to, std::span<const double> values);
 

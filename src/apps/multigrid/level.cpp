@@ -34,6 +34,8 @@ bool by_pairs(const problem& what, const array::box_layout& layout) {
     return what.smooth == smoother::chebyshev && what.kind != discretisation::fv4 && layout.side() >= smallest_box_for_pairs;
 }
 
+bool has_alpha(const problem& what) { return what.alpha || !what.alpha_values.empty(); }
+
 // No deeper than the boxes of the coarsest grids.
 int ghost_of(const traits& t, const problem& what, const array::box_layout& layout) {
     return static_cast<int>(std::min<std::int64_t>(by_pairs(what, layout) ? 2 : t.depth, layout.side()));
@@ -44,7 +46,8 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
-      grid_(ranks, layout, vectors_of_level + extra, ghost_of(traits_, what, layout)),
+      alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1),
+      grid_(ranks, layout, vectors_of_level + extra + (has_alpha(what) ? 1 : 0), ghost_of(traits_, what, layout)),
       shape_{layout.side(), grid_.pitch(), grid_.plane()},
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange),
@@ -70,7 +73,8 @@ outer_sides level::outer(std::int64_t box) const {
 }
 
 coefficients level::coefficients_of(std::int64_t box) const {
-    return {a_, b_ / (h_ * h_), nullptr, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
+    const double* const alpha = alpha_vector_ < 0 ? nullptr : at(box, alpha_vector_);
+    return {a_, b_ / (h_ * h_), alpha, {at(box, beta_i_vector), at(box, beta_j_vector), at(box, beta_k_vector)}};
 }
 
 template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
@@ -106,19 +110,48 @@ void level::fill_beta_ghosts() {
     }
 }
 
+void level::fill_alpha_ghosts() {
+    if (alpha_vector_ < 0) return;
+    exchange_all_(alpha_vector_, array::halo_use::kept);
+    for (const auto box : own_boxes())
+        fill_outer_ghosts(at(box, alpha_vector_), shape_, 1, outer(box), extrapolation_formula(shape_.side));
+}
+
+namespace {
+
+// Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension, whose remainder
+// gets colours of its own.
+struct colouring {
+    std::int64_t cells, apart, rest;
+
+    colouring(std::int64_t along, int distance, bool periodic)
+        : cells(along), apart(std::min<std::int64_t>(distance, along)), rest(periodic ? along % apart : 0) {}
+
+    [[nodiscard]] std::int64_t colours() const { return apart + rest; }
+    [[nodiscard]] std::int64_t of(std::int64_t cell) const {
+        return cell < cells - rest ? cell % apart : apart + cell - (cells - rest);
+    }
+};
+
+} // namespace
+
 // A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
 void level::prepare() {
     fill_beta_ghosts();
-    const auto highest = grid_.layout().grid().high;
+    fill_alpha_ghosts();
+    const auto& layout = grid_.layout();
+    const auto along = [&](std::size_t d) {
+        return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);
+    };
+    const std::array<colouring, 3> colours{along(0), along(1), along(2)};
+    const std::int64_t planes = colours[0].colours() * colours[1].colours();
     set(inverse_diagonal_vector, 0);
     set(f_vector, 0); // until this is done: the sums off the diagonal
-    const int colours = traits_.probe_colours;
-    const auto count = [&](std::size_t d) { return static_cast<int>(std::min<std::int64_t>(colours, highest[d])); };
-    for (int colour = 0; colour < count(0) * count(1) * count(2); ++colour) {
-        const std::array<std::int64_t, 3> offset{colour % count(0), colour / count(0) % count(1), colour / (count(0) * count(1))};
+    for (std::int64_t colour = 0; colour < planes * colours[2].colours(); ++colour) {
+        const array::index3 wanted{colour % colours[0].colours(), colour % planes / colours[0].colours(), colour / planes};
         const auto coloured = [&](const array::index3& low, std::int64_t i, std::int64_t j, std::int64_t k) {
-            return (low[0] + i) % colours == offset[0] && (low[1] + j) % colours == offset[1] &&
-                   (low[2] + k) % colours == offset[2];
+            return colours[0].of(low[0] + i) == wanted[0] && colours[1].of(low[1] + j) == wanted[1] &&
+                   colours[2].of(low[2] + k) == wanted[2];
         };
         const auto for_each = [&](const auto& what) {
             for (const auto box : own_boxes()) {
@@ -158,34 +191,67 @@ void level::prepare() {
     set(f_vector, 0);
 }
 
-void level::fill_outer(int vector, int order, int depth) {
-    side_formulas formulas;
+side_formulas level::formulas(int order) const {
+    side_formulas found;
     for (std::size_t d = 0; d < 3; ++d) {
         for (std::size_t end = 0; end < 2; ++end) {
             const bool dirichlet = sides_[d][end] == boundary::dirichlet;
-            formulas[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
+            found[d][end] = dirichlet ? dirichlet_formula(order, shape_.side) : neumann_formula(order, shape_.side);
         }
     }
-    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), formulas); });
+    return found;
+}
+
+void level::fill_outer(int vector, int order, int depth) {
+    const auto timed = during(phase::boundary);
+    const auto of_sides = formulas(order);
+    for_boxes([&](std::int64_t box) { fill_outer_ghosts(at(box, vector), shape_, depth, outer(box), of_sides); });
 }
 
 void level::fill_ghosts(int vector) {
-    exchange_(vector);
+    {
+        const auto timed = during(phase::exchange);
+        exchange_(vector);
+    }
     fill_outer(vector, traits_.ghost_order, static_cast<int>(std::min<std::int64_t>(traits_.depth, grid_.ghost())));
 }
 
 void level::fill_ghosts_for(int vector, const prolongation_formula& formula) {
     if (formula.reach == 0) return;
-    exchange_all_(vector);
+    {
+        const auto timed = during(phase::exchange);
+        exchange_all_(vector);
+    }
     fill_outer(vector, formula.ghost_order, formula.reach);
 }
 
 void level::apply(int of, int image) {
+    const auto timed = during(phase::residual);
     fill_ghosts(of);
     with_rows(of, [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
 }
 
+void level::apply_to_boundary(const value_on_side& value, int image) {
+    set(u_vector, 0);
+    fill_ghosts(u_vector);
+    const auto of_sides = formulas(traits_.ghost_order);
+    for (const auto box : own_boxes()) {
+        const auto low = grid_.layout().cells(box).low;
+        const auto offset = [&](std::size_t d, std::size_t end, int layer, std::int64_t x, std::int64_t y) {
+            if (sides_[d][end] != boundary::dirichlet) return 0.0;
+            auto cell = low;
+            cell[d == 0 ? 1 : 0] += x;
+            cell[d == 2 ? 1 : 2] += y;
+            return weight_of_boundary(of_sides[d][end], layer) * value(d, end, cell);
+        };
+        fill_outer_ghosts(at(box, u_vector), shape_, traits_.depth, outer(box), of_sides, offset);
+    }
+    with_rows(u_vector,
+              [&](std::int64_t box, const auto& rows, double* room) { multigrid::apply(shape_, rows, room, at(box, image)); });
+}
+
 void level::residual(int u, int f, int r) {
+    const auto timed = during(phase::residual);
     fill_ghosts(u);
     with_rows(u, [&](std::int64_t box, const auto& rows, double* room) {
         multigrid::residual(shape_, rows, room, at(box, f), at(box, r));
@@ -209,12 +275,18 @@ std::vector<chebyshev_weights> level::chebyshev_steps() const {
 }
 
 void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
-    if (!halo_of_f_is_known) exchange_(f, array::halo_use::kept);
+    if (!halo_of_f_is_known) {
+        const auto timed = during(phase::exchange);
+        exchange_(f, array::halo_use::kept);
+    }
     // Of Neumann sides beta is 0, so that what lies off them does not count in between.
     const auto formula = dirichlet_formula(traits_.ghost_order, shape_.side);
     const auto steps = chebyshev_steps();
     for (std::size_t step = 0; step < steps.size(); step += 2) {
-        (*exchange_pairs_)(u);
+        {
+            const auto timed = during(phase::exchange);
+            (*exchange_pairs_)(u);
+        }
         fill_outer(u, traits_.ghost_order, 1);
         for_boxes([&](std::int64_t box) {
             chebyshev_pair(shape_, coefficients_of(box), outer(box), formula, at(box, f), at(box, inverse_diagonal_vector),
@@ -224,6 +296,7 @@ void level::smooth_by_pairs(int u, int f, bool halo_of_f_is_known) {
 }
 
 void level::smooth(int u, int f, bool halo_of_f_is_known) {
+    const auto timed = during(phase::smoothing);
     if (exchange_pairs_) return smooth_by_pairs(u, f, halo_of_f_is_known);
     const auto chebyshev = chebyshev_steps();
     const int steps = smoother_ == smoother::chebyshev      ? traits_.chebyshev_degree
@@ -258,6 +331,7 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
 }
 
 double level::own_max_norm(int vector) const {
+    const auto timed = during(phase::vectors);
     double most = 0;
     for (const auto box : own_boxes()) {
         const double here = multigrid::max_norm(shape_, at(box, vector));
@@ -267,6 +341,7 @@ double level::own_max_norm(int vector) const {
 }
 
 double level::max_norm(int vector) const {
+    const auto timed = during(phase::vectors);
     const double most = own_max_norm(vector);
     grid_.ranks().barrier(); // polls, before a reduction that does not
     // MPI's maximum may lose a NaN.
@@ -275,6 +350,7 @@ double level::max_norm(int vector) const {
 }
 
 double level::own_dot(int x, int y) const {
+    const auto timed = during(phase::vectors);
     double sum = 0;
     for (const auto box : own_boxes()) {
         const double* const p = at(box, x);
@@ -285,6 +361,7 @@ double level::own_dot(int x, int y) const {
 }
 
 double level::dot(int x, int y) const {
+    const auto timed = during(phase::vectors);
     std::vector<double> sum{own_dot(x, y)};
     grid_.ranks().barrier(); // polls, before a reduction that does not
     grid_.ranks().communicator().sum_in_place(std::span(sum));
@@ -292,6 +369,7 @@ double level::dot(int x, int y) const {
 }
 
 void level::combine(double p, int x, double q, int y, int z) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
@@ -301,6 +379,7 @@ void level::combine(double p, int x, double q, int y, int z) {
 }
 
 void level::multiply(int x, int y, int z) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         const double* const first = at(box, x);
         const double* const second = at(box, y);
@@ -310,6 +389,7 @@ void level::multiply(int x, int y, int z) {
 }
 
 void level::set(int vector, double value) {
+    const auto timed = during(phase::vectors);
     for_boxes([&](std::int64_t box) {
         double* const to = at(box, vector);
         for_each_cell(shape_, [&](std::int64_t c) { to[c] = value; });

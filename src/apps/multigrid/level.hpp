@@ -6,6 +6,7 @@
 #include <craton/apps/multigrid/kernels/boundary.hpp>
 #include <craton/apps/multigrid/kernels/chebyshev_pair.hpp>
 #include <craton/apps/multigrid/kernels/stencils.hpp>
+#include <craton/apps/multigrid/phase_times.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_grid.hpp>
 #include <craton/base/thread_team.hpp>
@@ -54,12 +55,25 @@ class level {
     [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
     [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
     [[nodiscard]] double h() const noexcept { return h_; }
+    [[nodiscard]] double b() const noexcept { return b_; }
+    [[nodiscard]] discretisation kind() const noexcept { return kind_; }
+    /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic.
+    [[nodiscard]] boundary side(std::size_t dimension, std::size_t end) const { return sides_[dimension][end]; }
     [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
     [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
     [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
 
     /// All boxes have the same owner: the others have nothing to do here.
     [[nodiscard]] bool on_one_rank() const;
+
+    /// Time counts as that of level `number` from now on; null: it is not measured.
+    void record(phase_times* times, int number) noexcept {
+        times_ = times;
+        number_ = number;
+    }
+    /// Until what is returned goes.
+    [[nodiscard]] in_phase during(phase which) const { return {times_, number_, which}; }
+
     /// Which sides of a box are the grid's boundary.
     [[nodiscard]] outer_sides outer(std::int64_t box) const;
     /// what(box) for this rank's boxes, each by one thread of the team.
@@ -72,7 +86,10 @@ class level {
         }
     }
 
-    /// Once beta is there: its ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
+    /// The room of alpha, where it varies; else -1.
+    [[nodiscard]] int alpha_vector() const noexcept { return alpha_vector_; }
+
+    /// Once beta and alpha are there: their ghosts, the diagonal and the bound of the largest eigenvalue. Collective.
     void prepare();
 
     /// Ghosts of a vector, as its own stencil wants them, or of a formula's order with edges and corners. Collective.
@@ -80,6 +97,10 @@ class level {
     void fill_ghosts_for(int vector, const prolongation_formula& formula);
     /// image = A of, whose ghosts are filled first. Collective.
     void apply(int of, int image);
+    /// image = A u for u = 0 on all cells and these values on Dirichlet sides, (dimension, end, a cell whose two other coordinates count, which may lie beside
+    /// the grid). u_vector's room is overwritten. Collective.
+    using value_on_side = std::function<double(std::size_t dimension, std::size_t end, const array::index3& cell)>;
+    void apply_to_boundary(const value_on_side& value, int image);
     /// r = f - A u. Collective.
     void residual(int u, int f, int r);
     /// Relaxes u for right-hand side f. `halo_of_f_is_known`: f is what it was when it was last smoothed for. Collective.
@@ -101,7 +122,9 @@ class level {
     [[nodiscard]] std::vector<chebyshev_weights> chebyshev_steps() const;
     void smooth_by_pairs(int u, int f, bool halo_of_f_is_known);
     void fill_outer(int vector, int order, int depth);
+    [[nodiscard]] side_formulas formulas(int order) const;
     void fill_beta_ghosts();
+    void fill_alpha_ghosts();
     [[nodiscard]] coefficients coefficients_of(std::int64_t box) const;
 
     traits traits_;
@@ -109,12 +132,15 @@ class level {
     smoother smoother_;
     std::array<std::array<boundary, 2>, 3> sides_;
     double a_, b_, h_;
+    int alpha_vector_;
     array::box_grid<double> grid_;
     box_shape shape_;
     ghost_exchange exchange_, exchange_all_;
     std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
     base::thread_team* team_;
+    phase_times* times_ = nullptr;
+    int number_ = 0;
 };
 
 } // namespace craton::multigrid

@@ -94,13 +94,15 @@ void level_transfer::spread(int coarse_vector, int reach) {
 }
 
 void level_transfer::restrict_cells(int fine_vector, int coarse_vector) {
+    const auto timed = fine_->during(phase::restriction);
     fine_->for_boxes([&](std::int64_t box) {
         multigrid::restrict_cells(fine_->shape(), fine_->at(box, fine_vector), half_shape_, half(box, coarse_vector));
     });
     gather(coarse_vector, {});
 }
 
-void level_transfer::restrict_beta() {
+void level_transfer::restrict_coefficients() {
+    if (fine_->alpha_vector() >= 0) restrict_cells(fine_->alpha_vector(), coarse_->alpha_vector());
     for (std::size_t d = 0; d < 3; ++d) {
         const int vector = beta_i_vector + static_cast<int>(d);
         for (const auto box : fine_->own_boxes()) {
@@ -114,6 +116,7 @@ void level_transfer::restrict_beta() {
 }
 
 void level_transfer::prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector) {
+    const auto timed = fine_->during(phase::interpolation);
     coarse_->fill_ghosts_for(coarse_vector, formula);
     spread(coarse_vector, formula.reach);
     fine_->for_boxes([&](std::int64_t box) {

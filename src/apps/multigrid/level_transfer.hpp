@@ -19,8 +19,8 @@ class level_transfer {
 
     /// Coarse cells become the means of their 8 fine cells. Collective.
     void restrict_cells(int fine_vector, int coarse_vector);
-    /// Beta of the coarse level from the fine one's, all three dimensions. Collective.
-    void restrict_beta();
+    /// Beta of the coarse level from the fine one's, all three dimensions, and alpha, if there is one. Collective.
+    void restrict_coefficients();
     /// fine = keep fine + P coarse, after the coarse ghosts that the formula wants are filled. Collective.
     void prolong(int coarse_vector, const prolongation_formula& formula, double keep, int fine_vector);
 

@@ -2,6 +2,7 @@
 #include <craton/apps/multigrid/solver.hpp>
 
 #include "bottom_solver.hpp"
+#include "boundary_values.hpp"
 #include "input.hpp"
 #include "level.hpp"
 #include "level_transfer.hpp"
@@ -89,6 +90,7 @@ struct solver::state {
     std::size_t with_own_f =
         1; // so many of the finest levels have f restricted from the given one; V-cycles overwrite that of coarser ones
     std::vector<std::unique_ptr<level>> levels;
+    std::optional<phase_times> times;
     std::vector<std::unique_ptr<level_transfer>> transfers; // from a level to the next coarser one
 
     // Improves u of a level for its right-hand side. That of coarser levels is overwritten.
@@ -122,6 +124,10 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
     : state_(std::make_unique<state>(options.threads)) {
     check(what, layout);
     auto& s = *state_;
+    const bool has_alpha = what.alpha || !what.alpha_values.empty();
+    ranks.barrier(); // polls, before a reduction that does not
+    const bool others_have = ranks.communicator().maximum(has_alpha ? 1 : 0) != 0;
+    agree(ranks, has_alpha == others_have ? "" : "multigrid: alpha on some ranks; allowed: on all or on none");
     s.how = traits_of(what.kind);
     s.singular = leaves_constants_free(what, layout.what());
     // On a single cell a singular operator would be 0.
@@ -143,9 +149,11 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
         if (at > 0) s.transfers.push_back(std::make_unique<level_transfer>(*s.levels[at - 1], *s.levels[at]));
     }
     put_beta(*s.levels[0], what);
-    for (const auto& each : s.transfers) each->restrict_beta();
+    put_alpha(*s.levels[0], what);
+    for (const auto& each : s.transfers) each->restrict_coefficients();
     for (const auto& each : s.levels) each->prepare();
     put_right_hand_side(*s.levels[0], what); // preparing used its room
+    take_boundary_into_right_hand_side(*s.levels[0], what);
     s.take_mean_of_right_hand_side();
 }
 
@@ -158,31 +166,34 @@ const array::box_layout& solver::layout(int at) const { return state_->levels.at
 bool solver::singular() const noexcept { return state_->singular; }
 std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
 
-void solver::set_right_hand_side(std::span<const double> f) {
+void solver::set_right_hand_side(std::span<const double> f, const side_values& on_boundary) {
     state_->with_own_f = 1;
     put_right_hand_side(*state_->levels[0], f);
+    take_boundary_into_right_hand_side(*state_->levels[0], on_boundary);
     state_->take_mean_of_right_hand_side();
 }
 
-convergence solver::solve(double tolerance, int most_cycles) {
+convergence solver::solve(double tolerance, int most_cycles, const progress& each) {
     check_steps(tolerance, most_cycles);
     f_cycle();
     convergence found{{relative_residual()}};
+    if (each) each(0, found.residuals.back());
     for (int cycle = 0; cycle < most_cycles && found.residuals.back() > tolerance; ++cycle) {
         v_cycle();
         found.residuals.push_back(relative_residual());
+        if (each) each(cycle + 1, found.residuals.back());
     }
     found.converged = found.residuals.back() <= tolerance;
     return found;
 }
 
-convergence solver::solve_by_conjugate_gradients(double tolerance, int most_steps) {
+convergence solver::solve_by_conjugate_gradients(double tolerance, int most_steps, const progress& each) {
     check_steps(tolerance, most_steps);
     f_cycle();
     std::vector<double> f(own_cells());
     copy_from(*state_->levels[0], f_vector, f);
     std::vector<double> u = solution();
-    convergence found = conjugate_gradients(*this, f, u, tolerance, most_steps);
+    convergence found = conjugate_gradients(*this, f, u, tolerance, most_steps, each);
     copy_to(*state_->levels[0], u_vector, u);
     if (singular()) remove_mean(*state_->levels[0], u_vector);
     return found;
@@ -254,6 +265,23 @@ solver::richardson_estimate solver::richardson() {
         errors[fine] = coarse.max_norm(scratch_vector);
     }
     return {errors[0], std::log2(errors[1] / errors[0])};
+}
+
+void solver::record_times(bool on) {
+    auto& s = *state_;
+    s.times.reset();
+    if (on) s.times.emplace(levels());
+    for (int at = 0; at < levels(); ++at) s.levels[static_cast<std::size_t>(at)]->record(on ? &*s.times : nullptr, at);
+}
+
+phase_times solver::longest_times() const {
+    phase_times longest(levels());
+    ranks().barrier(); // polls, before reductions that do not
+    for (int at = 0; at < levels(); ++at) {
+        for (const auto each : phases)
+            longest.seconds(at, each) = ranks().communicator().maximum(state_->times ? state_->times->seconds(at, each) : 0.0);
+    }
+    return longest;
 }
 
 std::vector<double> solver::solution() const {

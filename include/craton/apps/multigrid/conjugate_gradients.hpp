@@ -14,6 +14,6 @@ namespace craton::multigrid {
 /// f and u: cells of this rank's boxes as in solver::solution(); f is the solver's right-hand side. The residuals returned are the largest over
 /// the largest |f|, from that of the first u on. Collective.
 [[nodiscard]] convergence conjugate_gradients(solver& by, std::span<const double> f, std::span<double> u, double tolerance,
-                                              int most_steps);
+                                              int most_steps, const progress& each = {});
 
 } // namespace craton::multigrid

@@ -27,13 +27,17 @@ enum class smoother : std::uint8_t { chebyshev, gauss_seidel, jacobi };
 
 /// What holds on a side of the grid that is not periodic.
 enum class boundary : std::uint8_t {
-    dirichlet, ///< u = 0
-    neumann    ///< no flux: beta du/dn = 0
+    dirichlet, ///< u is given, 0 unless something else is
+    neumann    ///< the flux beta du/dn is given, n pointing outwards; 0 (none) unless something else is
 };
 /// "dirichlet", "neumann". Throws user_error for another name.
 [[nodiscard]] boundary boundary_named(std::string_view name);
 
-/// a u - b div(beta grad u) = f on a grid of side 1 along its longest dimension.
+/// Numbers of the faces of whole sides, before the first and behind the last cell of each dimension: of each side those along its lower dimension
+/// fastest. An empty one: 0.
+using side_values = std::array<std::array<std::span<const double>, 2>, 3>;
+
+/// a alpha u - b div(beta grad u) = f on a grid of side 1 along its longest dimension.
 struct problem {
     discretisation kind = discretisation::seven_point;
     smoother smooth = smoother::chebyshev;
@@ -49,6 +53,13 @@ struct problem {
     std::array<std::span<const double>, 3> beta_values{};
     /// Before the first and behind the last cell of each dimension; where the layout is periodic this does not count.
     std::array<std::array<boundary, 2>, 3> sides{};
+    /// Alpha of a cell, as f: a function, or values of this rank's cells; at least 0, and above 0 somewhere. Without either it is 1. With one, a must be
+    /// above 0. Values are read by the solver's constructor alone.
+    std::function<double(double x, double y, double z, double h)> alpha{};
+    std::span<const double> alpha_values{};
+    /// What is given on a face of the grid's boundary (u or the flux, as `sides` says): its value at the face's centre, for fv2 and fv4 its average
+    /// over the face. end: 0 before the first cell of the dimension, 1 behind the last. Goes with f; without one 0. fv4 wants fluxes of 0.
+    std::function<double(int dimension, int end, double x, double y, double z, double h)> on_boundary{};
 };
 
 /// The test problems of HPGMG-FV: for 7-point a polynomial u and beta between 1 and 10 with a step of tanh; for fv2 and fv4 a product of sin^7 and

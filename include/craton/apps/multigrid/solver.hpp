@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/multigrid/phase_times.hpp>
 #include <craton/apps/multigrid/problem.hpp>
 #include <craton/array/box_layout.hpp>
 #include <craton/array/halo_exchange.hpp>
@@ -7,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -19,6 +21,9 @@ struct convergence {
     std::vector<double> residuals;
     bool converged = false;
 };
+
+/// Called on every rank after the F-cycle (step 0) and each step: the largest residual over the largest |f|.
+using progress = std::function<void(int step, double residual)>;
 
 /// How ghosts are filled between boxes: copies from box to box, by a step of the ladder, or packed buffers as the comparison.
 struct exchange_method {
@@ -44,8 +49,10 @@ struct solver_options {
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::boxes_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, f is not finite or, where constants are free, has
-    /// a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells
+    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, alpha is
+    /// negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a flux is given with
+    /// fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side
+    /// (fv4: 4), or halving them ends at more than 16 cells
     /// along the grid's shortest dimension.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
@@ -59,15 +66,18 @@ class solver {
     /// Cells of this rank's boxes.
     [[nodiscard]] std::size_t own_cells() const;
 
-    /// Another f, in place of the problem's. Throws user_error on every rank when one has another number of values than own_cells(), one is
-    /// not finite, or, where constants are free, their mean is more than 1e-8 of the largest.
-    void set_right_hand_side(std::span<const double> f);
+    /// Another f, in place of the problem's, and what is given on the boundary (u or fluxes, 0 where nothing is), the same on every rank. From here on "f"
+    /// is what the cells' equations then have on their right-hand side: with values on Dirichlet sides it is of the order of those / h^2.
+    /// Overwrites u of the finest level. Throws user_error on every rank when one has another number of values than own_cells() or a side
+    /// another than it has faces, one is not finite, a periodic side has values, fv4 has a flux other than 0, or, where constants are free,
+    /// the mean is more than 1e-8 of the largest.
+    void set_right_hand_side(std::span<const double> f, const side_values& on_boundary = {});
 
     /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles` V-cycles.
     /// Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
-    convergence solve(double tolerance = 1e-8, int most_cycles = 30);
+    convergence solve(double tolerance = 1e-8, int most_cycles = 30, const progress& each = {});
     /// An F-cycle and then conjugate_gradients(): where beta jumps by orders of magnitude.
-    convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100);
+    convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100, const progress& each = {});
 
     /// u of a level (0 the finest) by one F-cycle from zero: the right-hand side restricted to the coarsest grid, solved there, and then prolonged and
     /// improved by a V-cycle level by level.
@@ -89,6 +99,11 @@ class solver {
         double error = 0, order = 0;
     };
     [[nodiscard]] richardson_estimate richardson();
+
+    /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is spent on it.
+    void record_times(bool on = true);
+    /// Of the rank that has spent most, entry by entry; 0 where nothing has been recorded. Recording goes on.
+    [[nodiscard]] phase_times longest_times() const;
 
     /// u of this rank's boxes on the finest level.
     [[nodiscard]] std::vector<double> solution() const;

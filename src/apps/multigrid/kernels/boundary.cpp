@@ -31,8 +31,11 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
     fill_outer_ghosts(u, shape, depth, outer, side_formulas{both, both, both}, dimensions, extents);
 }
 
-void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
-                       const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents) {
+namespace {
+
+template <class Offset>
+void fill(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
+          const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents, const Offset& offset) {
     const std::array<std::int64_t, 3> steps{1, shape.pitch, shape.plane};
     std::array<std::int64_t, 3> extent = extents;
     for (auto& each : extent) each = each == 0 ? shape.side : each;
@@ -56,7 +59,7 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
                 for (std::int64_t x = low[t]; x < high[t]; ++x) {
                     double* const inside = u + nearest + x * steps[t] + y * steps[v];
                     for (int layer = 0; layer < depth; ++layer) {
-                        double sum = 0;
+                        double sum = offset(d, end, layer, x, y);
                         for (int m = 0; m < formula.taps; ++m) {
                             sum +=
                                 formula.weights[static_cast<std::size_t>(layer)][static_cast<std::size_t>(m)] * inside[m * inwards];
@@ -69,6 +72,24 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
         low[d] = -depth;
         high[d] = extent[d] + depth;
     }
+}
+
+} // namespace
+
+void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
+                       const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents) {
+    fill(u, shape, depth, outer, formulas, dimensions, extents, [](auto...) { return 0.0; });
+}
+
+void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
+                       const ghost_offset& offset) {
+    fill(u, shape, depth, outer, formulas, {true, true, true}, {}, offset);
+}
+
+double weight_of_boundary(const ghost_formula& dirichlet, int layer) {
+    double weight = 1;
+    for (const double each : dirichlet.weights[static_cast<std::size_t>(layer)]) weight -= each;
+    return weight;
 }
 
 } // namespace craton::multigrid

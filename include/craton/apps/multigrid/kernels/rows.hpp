@@ -116,12 +116,20 @@ class fourth_order_rows {
             store(below_ + i, above);
             store(under + i, over);
             detail::lanes value = -c_.scale * divergence;
-            if (c_.a != 0) value += c_.a * (c_.alpha == nullptr ? load(u + i) : load(c_.alpha + row + i) * load(u + i));
+            if (c_.a != 0) value += c_.a * (c_.alpha == nullptr ? load(u + i) : product(c_.alpha + row + i, u + i));
             store(image + i, value);
         }
     }
 
   private:
+    // The averages over cells of alpha u.
+    [[nodiscard]] detail::lanes product(const double* alpha, const double* u) const {
+        using detail::load;
+        detail::lanes sum = load(alpha) * load(u);
+        for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane})
+            sum += (1.0 / 48.0) * (load(alpha + s) - load(alpha - s)) * (load(u + s) - load(u - s));
+        return sum;
+    }
     // Through the faces between cells `u` - s and `u`; t and v are the steps along them.
     [[nodiscard]] static detail::lanes flux(const double* u, const double* beta, std::int64_t s, std::int64_t t, std::int64_t v) {
         using detail::load;

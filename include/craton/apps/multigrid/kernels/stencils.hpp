@@ -41,7 +41,7 @@ class two_point_stencil {
 };
 
 /// Fluxes of fourth order in averages (fv4): the average of a product is the product of the averages plus h^2 / 12 times that of the tangential
-/// gradients. Reads two ghost cells off faces and one off edges.
+/// gradients; likewise alpha u. Reads two ghost cells of u off faces and one off edges, of alpha one off faces.
 class fourth_order_stencil {
   public:
     fourth_order_stencil(const box_shape& shape, const coefficients& c) : steps_{1, shape.pitch, shape.plane}, c_(c) {}
@@ -54,11 +54,16 @@ class fourth_order_stencil {
             const std::int64_t v = steps_[(d + 2) % 3];
             divergence += flux(u, c_.beta[d], at + s, s, t, v) - flux(u, c_.beta[d], at, s, t, v);
         }
-        const double alpha = c_.alpha == nullptr ? 1.0 : c_.alpha[at];
-        return c_.a * alpha * u[at] - c_.scale * divergence;
+        return c_.a * (c_.alpha == nullptr ? u[at] : product(c_.alpha, u, at)) - c_.scale * divergence;
     }
 
   private:
+    // The average over a cell of alpha u.
+    [[nodiscard]] double product(const double* alpha, const double* u, std::int64_t at) const {
+        double sum = alpha[at] * u[at];
+        for (const std::int64_t s : steps_) sum += (1.0 / 48.0) * (alpha[at + s] - alpha[at - s]) * (u[at + s] - u[at - s]);
+        return sum;
+    }
     // Through the face between cells `at` - s and `at`; t and v are the steps along it.
     [[nodiscard]] static double flux(const double* u, const double* beta, std::int64_t at, std::int64_t s, std::int64_t t,
                                      std::int64_t v) {

@@ -1,0 +1,308 @@
+"""Problems and fields in HDF5 files, of which every rank reads and writes the parts of its own boxes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import h5py
+import numpy as np
+
+from craton import _craton
+from craton.errors import UserError
+from craton.multigrid.solver import KINDS, BoundaryValues, Faces, Field, Side, Solver, harmonic_means
+
+Result = TypeVar("Result")
+
+AXES = "xyz"
+ENDS = ("before", "behind")
+DATASETS = ("f", "alpha", "beta", *(f"beta_{axis}" for axis in AXES))
+SIDES = tuple(f"{axis}_{end}" for axis in AXES for end in ENDS)
+ATTRIBUTES = ("a", "b", "beta", "boundary", "operator")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a file says, but for its fields."""
+
+    path: Path
+    cells: tuple[int, int, int]
+    boundary: tuple[Side, Side, Side]
+    boundary_values: BoundaryValues
+    operator: str
+    a: float | None
+    b: float
+    beta: float | str
+    """A number, or "cells" or "faces": there are datasets."""
+    has_alpha: bool
+
+    @property
+    def periodic(self) -> tuple[bool, bool, bool]:
+        x, y, z = (side == "periodic" for side in self.boundary)
+        return x, y, z
+
+    def solver(self, world: _craton.World, box: int, *, operator: str | None = None, **settings: Any) -> Solver:
+        """Collective: the solver of this problem. Coefficients are read by each rank for its own boxes."""
+        with _Shared(world, self.path) as file:
+            return Solver(
+                world,
+                self.cells,
+                box,
+                beta=_beta(self, file),
+                alpha=_Field(self.path, file["alpha"]) if self.has_alpha else None,  # type: ignore[arg-type]
+                a=self.a,
+                b=self.b,
+                boundary=self.boundary,
+                operator=operator or self.operator,  # type: ignore[arg-type]
+                **settings,
+            )
+
+    def right_hand_side(self, solver: Solver) -> Field:
+        """Collective: f of this rank's boxes."""
+        return read_field(self.path, "f", solver)
+
+
+def read_problem(path: str | os.PathLike[str]) -> Problem:
+    """Not collective. The file's root has the datasets
+
+    f (nx, ny, nz), and if wanted alpha of that shape; beta of that shape, or beta_x, beta_y and beta_z of faces; a group
+    boundary_values with any of x_before, x_behind, y_before, ...: a number or an array of the side's faces;
+
+    and the attributes a, b, beta (a number), operator, and boundary: "neumann", or one for each dimension as in "dirichlet
+    neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape."""
+    path = Path(path)
+    with _opened(path) as file:
+        _no_others(path, "dataset", list(file), [*DATASETS, "boundary_values"])
+        _no_others(path, "attribute", list(file.attrs), ATTRIBUTES)
+        f = _dataset(path, file, "f")
+        if f.ndim != 3:
+            raise UserError(f"{path}: f of shape {f.shape}; allowed: three dimensions")
+        cells = (int(f.shape[0]), int(f.shape[1]), int(f.shape[2]))
+        if "alpha" in file:
+            _dataset(path, file, "alpha", cells)
+        boundary = _boundary(path, _attribute(path, file, "boundary", "dirichlet", str))
+        operator = _attribute(path, file, "operator", "7pt", str)
+        a = _attribute(path, file, "a", None, float)
+        b = _attribute(path, file, "b", 1.0, float)
+        return Problem(
+            path,
+            cells,
+            boundary,
+            _side_values(path, file),
+            operator,
+            a,
+            b,
+            _kind_of_beta(path, file, cells),
+            "alpha" in file,
+        )
+
+
+def read_field(path: str | os.PathLike[str], dataset: str, solver: Solver) -> Field:
+    """Collective: this rank's boxes (shape solver.own_shape) of a dataset of shape solver.cells; each rank reads its own. UserError
+    on every rank for a file or dataset that is missing, damaged or of another shape."""
+    path = Path(path)
+    with _Shared(solver.world, path) as file:
+        field = solver.together(lambda: _Field(path, _dataset(path, file, dataset, solver.cells)))
+        return solver.together(lambda: solver.own_part(field))  # type: ignore[arg-type]
+
+
+def write_field(
+    path: str | os.PathLike[str],
+    dataset: str,
+    solver: Solver,
+    own: Field,
+    attributes: Mapping[str, Any] | None = None,
+) -> None:
+    """Collective: a file with one dataset of shape solver.cells, from the parts of all ranks (shape solver.own_shape), which write
+    one after the other; it replaces what was there once it is complete. UserError on every rank when it cannot be written."""
+    path = Path(path)
+    aside = path.with_name(f"{path.name}.new")
+    world = solver.world
+
+    def create() -> None:
+        with h5py.File(aside, "w") as file:
+            file.create_dataset(dataset, solver.cells, dtype="f8")
+            file.attrs.update(attributes or {})
+
+    def write() -> None:
+        with h5py.File(aside, "r+") as file:
+            s = solver.box
+            for (i, j, k), part in zip(solver.first_cells, own, strict=True):
+                file[dataset][i : i + s, j : j + s, k : k + s] = part
+
+    def check() -> None:
+        if own.shape != solver.own_shape:
+            raise UserError(
+                f"multigrid: {dataset} of shape {own.shape}; allowed: {solver.own_shape} of this rank's boxes"
+            )
+
+    def in_turn(rank: int, work: Callable[[], None]) -> None:
+        solver.together(
+            lambda: _told(path, "cannot be written", "a file that can", work) if world.rank == rank else None
+        )
+
+    solver.together(check)
+    try:
+        in_turn(0, create)
+        for rank in range(world.size):
+            in_turn(rank, write)
+        in_turn(0, lambda: os.replace(aside, path))
+    finally:
+        if world.rank == 0:
+            aside.unlink(missing_ok=True)
+
+
+class _Shared:
+    """A file that every rank has open to read, or none."""
+
+    def __init__(self, world: _craton.World, path: Path) -> None:
+        self._world, self._path = world, path
+
+    def __enter__(self) -> h5py.File:
+        failure = ""
+        try:
+            self._file = _opened(self._path)
+        except UserError as error:
+            failure = str(error)
+        _craton.agree(self._world, failure)
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+class _Field:
+    """A dataset that is read in parts."""
+
+    def __init__(self, path: Path, dataset: h5py.Dataset) -> None:
+        self._path, self._dataset = path, dataset
+        self.shape, self.dtype = dataset.shape, np.dtype(np.float64)
+
+    def __getitem__(self, part: tuple[slice, ...]) -> Field:
+        read = _told(self._path, f"{self._dataset.name} cannot be read", "one that can", lambda: self._dataset[part])
+        return np.asarray(read, dtype=np.float64)
+
+
+class _LazyFaces:
+    """Faces normal to one dimension from a dataset of cells, whose part round a box is read when the box's faces are asked for."""
+
+    def __init__(self, cells: _Field, axis: int, periodic: bool) -> None:
+        self._cells, self._axis, self._periodic = cells, axis, periodic
+        self.shape = tuple(n + (d == axis) for d, n in enumerate(cells.shape))
+        self.dtype = np.dtype(np.float64)
+
+    def __getitem__(self, part: tuple[slice, slice, slice]) -> Field:
+        n = self._cells.shape[self._axis]
+        first, last = part[self._axis].start, part[self._axis].stop - 1
+        own = self._read(part, slice(first, last))
+        low = self._read(part, self._beside(first - 1, n))
+        high = self._read(part, self._beside(last, n))
+        return harmonic_means(np.concatenate([low, own, high], axis=self._axis), self._axis)
+
+    def _beside(self, cell: int, n: int) -> slice:
+        beside = cell % n if self._periodic else min(max(cell, 0), n - 1)
+        return slice(beside, beside + 1)
+
+    def _read(self, part: tuple[slice, slice, slice], along: slice) -> Field:
+        wanted = list(part)
+        wanted[self._axis] = along
+        return self._cells[tuple(wanted)]
+
+
+def _told(path: Path, what: str, allowed: str, work: Callable[[], Result]) -> Result:
+    """HDF5's complaints are the user's business here: a full disk, a damaged file."""
+    try:
+        return work()
+    except (OSError, RuntimeError, KeyError, ValueError) as problem:
+        words = " ".join(str(getattr(problem, "strerror", None) or problem).split())
+        raise UserError(f"{path}: {what}: {words}; allowed: {allowed}") from problem
+
+
+def _opened(path: Path) -> h5py.File:
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; allowed: an HDF5 file")
+    return _told(path, "not a complete HDF5 file", "one", lambda: h5py.File(path, "r"))
+
+
+def _dataset(path: Path, file: h5py.Group, name: str, shape: Sequence[int] | None = None) -> h5py.Dataset:
+    found = _told(path, f"dataset {name}", "one that can be read", lambda: file.get(name))
+    if not isinstance(found, h5py.Dataset):
+        raise UserError(f"{path}: no dataset {name}; allowed: a file that has one")
+    if found.dtype.kind not in "fiu":
+        raise UserError(f"{path}: {name} of type {found.dtype}; allowed: numbers")
+    if shape is not None and found.shape != tuple(shape):
+        raise UserError(f"{path}: {name} of shape {found.shape}; allowed: {tuple(shape)}")
+    return found
+
+
+def _attribute(path: Path, file: h5py.File, name: str, default: Any, kind: type) -> Any:
+    if name not in file.attrs:
+        return default
+    value = file.attrs[name]
+    try:
+        if kind is float:
+            return float(value)
+        return value.decode() if isinstance(value, bytes) else str(np.asarray(value).item())
+    except (TypeError, ValueError, AttributeError):
+        wanted = "a number" if kind is float else "a text"
+        raise UserError(f"{path}: attribute {name} = {value!r}; allowed: {wanted}") from None
+
+
+def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]) -> None:
+    for name in found:
+        if name not in known:
+            raise UserError(f"{path}: {what} '{name}'; allowed: {', '.join(known)}")
+
+
+def _boundary(path: Path, text: str) -> tuple[Side, Side, Side]:
+    words = text.split()
+    sides = [tuple(word.split(":")) if ":" in word else word for word in (words * 3 if len(words) == 1 else words)]
+    flat = [end for side in sides for end in ((side,) if isinstance(side, str) else side)]
+    if len(sides) != 3 or any(end not in KINDS for end in flat):
+        raise UserError(
+            f"{path}: attribute boundary = '{text}'; allowed: {', '.join(KINDS)}, or three of them, each of which may be a "
+            "pair as in neumann:dirichlet"
+        )
+    return sides[0], sides[1], sides[2]  # type: ignore[return-value]
+
+
+def _side_values(path: Path, file: h5py.File) -> BoundaryValues:
+    group = file.get("boundary_values")
+    if group is None:
+        return None
+    if not isinstance(group, h5py.Group):
+        raise UserError(f"{path}: boundary_values is no group; allowed: a group with any of {', '.join(SIDES)}")
+    _no_others(path, "boundary value", list(group), SIDES)
+
+    def value(name: str) -> Any:
+        return np.asarray(_dataset(path, group, name)[()], dtype=np.float64) if name in group else None
+
+    return [(value(f"{axis}_before"), value(f"{axis}_behind")) for axis in AXES]
+
+
+def _kind_of_beta(path: Path, file: h5py.File, cells: tuple[int, int, int]) -> float | str:
+    faces = [name for name in (f"beta_{axis}" for axis in AXES) if name in file]
+    ways = ("beta" in file.attrs) + ("beta" in file) + bool(faces)
+    if ways > 1:
+        raise UserError(f"{path}: beta in several ways; allowed: an attribute, a dataset of cells, or three of faces")
+    if faces:
+        for d, axis in enumerate(AXES):
+            _dataset(path, file, f"beta_{axis}", [n + (d == e) for e, n in enumerate(cells)])
+        return "faces"
+    if "beta" in file:
+        _dataset(path, file, "beta", cells)
+        return "cells"
+    number: float = _attribute(path, file, "beta", 1.0, float)
+    return number
+
+
+def _beta(problem: Problem, file: h5py.File) -> float | Faces:
+    if problem.beta == "faces":
+        return tuple(_Field(problem.path, file[f"beta_{axis}"]) for axis in AXES)  # type: ignore[return-value]
+    if problem.beta == "cells":
+        cells = _Field(problem.path, file["beta"])
+        return tuple(_LazyFaces(cells, axis, problem.periodic[axis]) for axis in range(3))  # type: ignore[return-value]
+    return float(problem.beta)
