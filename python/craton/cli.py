@@ -356,6 +356,9 @@ def multigrid_scale(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the machine and all figures there too.")
     ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Print too what doubling each figure does to the time.")
+    ] = False,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
 ) -> None:
@@ -391,6 +394,7 @@ def multigrid_scale(
             network=network,
             picture=picture,
             json_file=json_file,
+            sensitivity=sensitivity,
         )
     )
 

@@ -44,17 +44,21 @@ def command(
     network: Path | None = None,
     picture: Path | None = None,
     json_file: Path | None = None,
+    sensitivity: bool = False,
 ) -> str:
     """What is printed: assumptions, table, the paper's figures beside."""
     if machine == "edison":
         found = model.fitted(machines.edison())
     elif machine == "this":
-        found = machines.this_machine(Method(operator, smoother, pairs=True), network)
+        method = Method(operator, smoother, pairs=True)
+        found = machines.this_machine(method, *machines.measured_seconds_per_cell(method, 1 << log2_box), network)
     else:
         found = machines.from_file(Path(machine))
     method = Method(operator, smoother, found.method.pairs)
     scaling = model.scale(found, method, ranks_up_to, 1 << log2_box, order)
     said = model.report(scaling)
+    if sensitivity:
+        said += "\n\n" + model.sensitivity(scaling)
     if json_file is not None:
         try:
             json_file.write_text(json.dumps(model.to_dict(scaling), indent=2) + "\n")

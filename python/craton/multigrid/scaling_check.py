@@ -41,7 +41,7 @@ def run(
     side: int,
     order: str,
     ranks_per_node: int = 0,
-    repeats: int = 9,
+    spend_s: float = 2.0,
     network: Path | None = None,
 ) -> Check:
     """Collective: F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one. Computing is
@@ -55,9 +55,8 @@ def run(
     per_cell, source = measured_seconds_per_cell(method, table_side)
     tables = comm.allgather(per_cell)
     turns = max(1.0, comm.size / usable_cores())
-    machine = this_machine(
-        method, network, ({n: turns * statistics.fmean(t[n] for t in tables) for n in per_cell}, source)
-    )
+    mean = {n: turns * statistics.fmean(table[n] for table in tables) for n in per_cell}
+    machine = this_machine(method, mean, source, network)
     of_node = ranks_per_node or comm.size
     machine = machine.with_figures(ranks_per_node=of_node, ranks_per_socket=of_node)
     predicted = cycle(machine, Counted.of(along, side, comm.size, order, method), "one wait")
@@ -70,8 +69,8 @@ def run(
     solver.f_cycle()
     world.quiesce()
     messages = comm.allgather(world.stats()["messages_sent"] - before)
-    seconds = []
-    for _ in range(repeats):
+    seconds: list[float] = []
+    while comm.bcast(len(seconds) < 5 or sum(seconds) < spend_s):
         world.barrier()
         begun = time.perf_counter()
         solver.f_cycle()

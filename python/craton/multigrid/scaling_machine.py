@@ -183,12 +183,9 @@ def edison() -> Machine:
 RUNTIME = "runtime_benchmark on 2 ranks"
 
 
-def this_machine(
-    method: Method, network: Path | None = None, computing: tuple[dict[int, float], str] | None = None
-) -> Machine:
-    """Computing as measured here and now (or given), communication as in `network_figures`."""
+def this_machine(method: Method, measured: dict[int, float], source: str, network: Path | None = None) -> Machine:
+    """Computing as measured (`measured_seconds_per_cell`), communication as in `network_figures`."""
     figures = network_figures(network)
-    measured, source = computing or measured_seconds_per_cell(method)
     name = "this machine's cores, its runtime's messages on a dragonfly of two-core nodes"
     return Machine(name, figures, measured, source, method)
 
@@ -289,7 +286,7 @@ def _read_benchmarks(file: Path) -> tuple[dict[str, float], str]:
     return found, f"{RUNTIME} ({file.name})"
 
 
-def measured_seconds_per_cell(method: Method, side: int = 128) -> tuple[dict[int, float], str]:
+def measured_seconds_per_cell(method: Method, side: int) -> tuple[dict[int, float], str]:
     """From F-cycles of one rank on grids of 1^3, 2^3 ... side^3 cells, each one box, best of several. An F-cycle's time T(n) is
     the sum of the V-cycles from every level, V(n) = T(n) - T(n / 2), and one visit of a level takes V(n) - V(n / 2)."""
     import craton
@@ -306,7 +303,7 @@ def measured_seconds_per_cell(method: Method, side: int = 128) -> tuple[dict[int
     for level, (box, _, _) in enumerate(solver.levels):
         solver.f_cycle(level)
         times = []
-        for _ in range(5 if level == 0 else 10 if level < 3 else 40):
+        for _ in range(8 if level == 0 else 20 if level < 3 else 40):
             begun = time.perf_counter()
             solver.f_cycle(level)
             times.append(time.perf_counter() - begun)
@@ -315,7 +312,7 @@ def measured_seconds_per_cell(method: Method, side: int = 128) -> tuple[dict[int
     for n, t in seconds.items():
         visit = t - 2 * seconds.get(n // 2, 0.0) + seconds.get(n // 4, 0.0)
         per_cell[n] = max(visit, 1e-3 * t) / n**3
-    return per_cell, f"F-cycles of {method.operator} {method.smoother} on one rank, best of 5 to 40, just now"
+    return per_cell, f"F-cycles of {method.operator} {method.smoother} on one rank, best of 8 to 40, just now"
 
 
 def from_file(file: Path) -> Machine:

@@ -19,7 +19,18 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.multigrid import scaling_layout as layout
 from craton.multigrid.scaling_layout import Flows, Grid, Method, Phase
-from craton.multigrid.scaling_machine import BANDWIDTHS, COUNTS, EVERYWHERE, GLOBAL, NODE, OWN, ROUTER, Machine, words
+from craton.multigrid.scaling_machine import (
+    BANDWIDTHS,
+    COUNTS,
+    EVERYWHERE,
+    GLOBAL,
+    NODE,
+    OWN,
+    ROUTER,
+    SECONDS,
+    Machine,
+    words,
+)
 
 Numbers = NDArray[np.float64]
 
@@ -341,7 +352,11 @@ def assumptions(found: Scaling) -> str:
         "",
         f"  one box of {found.side}^3 cells per rank, dealt in {found.order} order; ranks fill nodes one after the other",
         f"  {method.traits.sweeps[method.smoother]} sweeps before and after"
-        + (", two for one exchange where boxes have 16 cells a side or more" if method.by_pairs(found.side) else "")
+        + (
+            ", two for one exchange where boxes have 16 cells a side or more, as the library"
+            if method.by_pairs(found.side)
+            else ", an exchange for each"
+        )
         + f"; bottom of {method.traits.coarsest}^3 cells, {method.traits.bottom_steps:g} steps of BiCGStab",
         "  coarser levels: boxes halved down to 8 cells a side, then 8 gathered into 1; owner: floor(ranks x position / boxes)",
         "  a phase takes as long as its slowest rank: processor, network of its node, latency, waits; no overlap, no noise",
@@ -412,18 +427,41 @@ def beside_the_paper(found: Scaling) -> str:
         lines.append(f"  neighbours / bulk      {32768:8} 'comparable' {ratio:5.3f}")
     if not shown:
         return "  The paper begins at 8 ranks."
-    lines.append(
-        "  * fitted to this figure. Words in quotes: what the paper says of curves that it draws without numbers."
-    )
+    if _is_fitted(found):
+        lines.append("  * fitted to this figure.")
+    else:
+        lines.append("  The machine is another than the paper's: ratios of steps may be compared, seconds may not.")
+    lines.append("  Words in quotes: what the paper says of curves that it draws without numbers.")
     return "\n".join(lines)
 
 
 _TABLES = {"UPC++ bulk": TABLE_I, "MPI": TABLE_I_MPI}
 
 
+def _is_fitted(found: Scaling) -> bool:
+    return found.machine.computing_source.startswith("fitted")
+
+
 def _line(found: Scaling, what: str, ranks: int, paper: float, model: float) -> str:
-    is_fitted = ranks == 8 and "MPI" not in what and "fitted" in found.machine.computing_source
+    is_fitted = ranks == 8 and "MPI" not in what and _is_fitted(found)
     return f"  {what:25} {ranks:5} {paper:8.3f} {model:8.3f} {model / paper - 1:+11.1%}{' *' if is_fitted else ''}"
+
+
+MOST_RANKS_TO_TRY = 4096
+
+
+def sensitivity(found: Scaling) -> str:
+    """What the F-cycle's time becomes when one figure is doubled, the others as they are: how much an assumption matters."""
+    ranks = max(p for p in found.ranks if p <= MOST_RANKS_TO_TRY)
+    counted = Counted.of(round(ranks ** (1 / 3)), found.side, ranks, found.order, found.method)
+    rungs = ("baseline", "strided", "one wait", "bulk")
+    now = {rung: cycle(found.machine, counted, rung).seconds for rung in rungs}
+    lines = [f"  doubled, on {ranks} ranks    " + "".join(f"{rung:>12}" for rung in rungs)]
+    for name in (*SECONDS, *BANDWIDTHS):
+        other = found.machine.with_figures(**{name: 2 * found.machine[name]})
+        changes = (cycle(other, counted, rung).seconds / now[rung] - 1 for rung in rungs)
+        lines.append(f"  {name:25}" + "".join(f"{change:+12.1%}" for change in changes))
+    return "\n".join(lines)
 
 
 def to_dict(found: Scaling) -> dict[str, Any]:
@@ -465,7 +503,7 @@ def draw(file: Path, found: Scaling) -> None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(found.ranks, [str(p) for p in found.ranks])
         axes.set_xlabel("ranks")
-    left.legend(fontsize="small")
+    figure.legend(*left.get_legend_handles_labels(), fontsize="small", loc="outside right upper")
     figure.suptitle(
         f"{found.method.operator} {found.method.smoother}, by model: {found.machine.name}", fontsize="medium"
     )
