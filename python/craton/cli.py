@@ -466,6 +466,97 @@ def multigrid_solve(
     )
 
 
+@multigrid.command("scale")
+def multigrid_scale(
+    ranks_up_to: Annotated[
+        int, typer.Option(metavar="P", parser=_count, help="Model 1, 8, 64 ... ranks, up to so many (262144 at most).")
+    ] = 32768,
+    machine: Annotated[
+        str,
+        typer.Option(
+            metavar="edison|this|FILE.json",
+            help="Like the paper's Cray XC30; or this machine's cores and its runtime's messages; or figures of your own, as "
+            "--json writes them.",
+        ),
+    ] = "edison",
+    operator: Annotated[
+        str, typer.Option(metavar="7pt|fv2|fv4", parser=_one_of("7pt", "fv2", "fv4"), help="As of multigrid run.")
+    ] = "7pt",
+    smoother: Annotated[
+        str,
+        typer.Option(
+            metavar="chebyshev|gsrb|jacobi", parser=_one_of("chebyshev", "gsrb", "jacobi"), help="As of multigrid run."
+        ),
+    ] = "chebyshev",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="lexicographic|morton",
+            parser=_one_of("lexicographic", "morton"),
+            help="The curve along which boxes are dealt to ranks.",
+        ),
+    ] = "lexicographic",
+    log2_box: Annotated[
+        int, typer.Option(metavar="B", parser=_count, help="Each rank has one box of 2^B cells a side (3 to 9).")
+    ] = 7,
+    network: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Of this machine: what runtime_benchmark measured, as {between_nodes: ..., on_node: ...}, instead of figures of "
+            "two virtual cores of a Xeon.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw seconds over ranks, in the manner of the paper's figure 6."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the machine and all figures there too.")
+    ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Print too what doubling each figure does to the time.")
+    ] = False,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+) -> None:
+    """Weak scaling of an F-cycle to thousands of ranks of a dragonfly, by model, beside Shan et al. (2015).
+
+    Each rank has one box. For each step of the paper's ladder the messages of every rank are counted from the layout, and
+    become seconds by a machine's latencies, overheads and bandwidths, which are printed with where they are from.
+
+    To 32,768 ranks, as the paper:    [bold]craton multigrid scale --picture scale.png[/bold]
+
+    The model beside a real run, two ranks as on two nodes:    [bold]craton multigrid scale --ranks 2 --ranks-per-node 1[/bold]
+    """
+    from craton.multigrid import scaling
+
+    scaling.check_arguments(ranks_up_to, machine, log2_box, network)
+    checked_ranks(ranks)
+    if _must_launch(ranks):
+        _launch(ranks, ranks_per_node, None)
+    if ranks is not None or launched_size() is not None:
+        comm = _communicator()
+        said = scaling.beside_a_run(comm, operator, smoother, order, log2_box, ranks_per_node or 0, network)
+        if comm.rank == 0:
+            typer.echo(said)
+        return
+    typer.echo(
+        scaling.command(
+            machine,
+            operator,
+            smoother,
+            order,
+            log2_box,
+            ranks_up_to,
+            network=network,
+            picture=picture,
+            json_file=json_file,
+            sensitivity=sensitivity,
+        )
+    )
+
+
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
     """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.
