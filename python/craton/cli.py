@@ -243,6 +243,9 @@ def multigrid_run(
     ],
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
+    threads: Annotated[
+        int, typer.Option(metavar="T", parser=_count, help="Threads of each rank, which share its boxes.")
+    ] = 1,
     operator: Annotated[
         str,
         typer.Option(
@@ -291,7 +294,7 @@ def multigrid_run(
     if launched_size() is None:
         benchmark.check(log2_box, boxes_per_rank, ranks or 1)
     if _must_launch(ranks):
-        _launch(ranks, ranks_per_node, None)
+        _launch(ranks, ranks_per_node, None, threads)
     comm = _communicator()
     figures = benchmark.run(
         comm,
@@ -303,6 +306,7 @@ def multigrid_run(
         order=order,
         repeats=repeats,
         ranks_per_node=ranks_per_node or 0,
+        threads=threads,
     )
     if comm.rank == 0:
         typer.echo(benchmark.report(figures, operator, smoother, comm.size))

@@ -71,12 +71,14 @@ def run(
     order: str = "morton",
     repeats: int = 5,
     ranks_per_node: int = 0,
+    threads: int = 1,
 ) -> Figures:
     """Collective: F-cycles of HPGMG-FV's test problem on a cube of boxes of 2^log2_box cells a side, at most boxes_per_rank of
     them per rank. UserError for a grid that cannot be made, or names that there are not."""
     along = check(log2_box, boxes_per_rank, comm.size)
     world = craton.World(comm, ranks_per_node)
-    solver = _craton.MultigridSolver(world, (along,) * 3, 1 << log2_box, order, operator, smoother, a, 1.0)
+    names = (order, operator, smoother)
+    solver = _craton.MultigridSolver(world, (along,) * 3, 1 << log2_box, *names, a, 1.0, threads=threads)
     seconds: list[list[float]] = []
     for level in range(3):
         solver.f_cycle(level)

@@ -75,6 +75,7 @@ class Solver:
         operator: Literal["7pt", "fv2", "fv4"] = "7pt",
         smoother: Literal["gsrb", "chebyshev", "jacobi"] = "gsrb",
         order: Literal["morton", "hilbert", "lexicographic"] = "morton",
+        threads: int = 1,
     ) -> None:
         """cells: along each dimension; one number for a cube. box: cells of a box along each dimension; `cells` are multiples of
         it, and both should have many factors of 2. There must be at least as many boxes as ranks.
@@ -89,7 +90,8 @@ class Solver:
         which may be a pair (before the first cell, behind the last). What is given is 0 unless `solve` is told something else.
         Where a = 0 and no side is Dirichlet, f must have mean 0, and u has.
 
-        operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks."""
+        operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks.
+        threads: of each rank, which share its boxes."""
         self.cells = _triple(cells)
         self.box = int(box)
         if self.box < 1 or any(n < 1 or n % self.box for n in self.cells):
@@ -110,7 +112,19 @@ class Solver:
         )
         a = (0.0 if alpha is None else 1.0) if a is None else float(a)
         self._solver = _craton.MultigridSolver(
-            world, boxes, self.box, periodic, order, operator, smoother, a, float(b), sides, own_beta, own_alpha
+            world,
+            boxes,
+            self.box,
+            periodic,
+            order,
+            operator,
+            smoother,
+            a,
+            float(b),
+            sides,
+            own_beta,
+            own_alpha,
+            int(threads),
         )
 
     @property
