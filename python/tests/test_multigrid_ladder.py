@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def test_the_table_compares_with_packed_buffers() -> None:
     rates = {rung.name: [1.0, 2.0] for rung in RUNGS} | {BULK: [4.0, 3.0]}
     column = Column(4, 2, rates)
     assert (column.best(NATURAL), column.median(BULK)) == (2.0, 3.5)
-    console = Console(width=140, record=True, quiet=True)
+    console = Console(width=140, record=True, file=io.StringIO())
     console.print(table([column], "title"))
     text = console.export_text()
     assert "2 virtual nodes, 4 ranks" in text and "2.0 (1.5) 0.50" in text and "4.0 (3.5) 1.00" in text
