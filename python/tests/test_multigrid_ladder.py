@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,3 +139,13 @@ def test_threads_do_not_show_in_a_single_bit() -> None:
 def test_memory_rates_want_a_thread() -> None:
     with pytest.raises(UserError, match="0 threads; allowed: at least 1"):
         _craton.bench_memory_rates(0)
+
+
+def test_exchange_takes_a_third_of_the_lines_at_most() -> None:
+    done = subprocess.run(
+        [sys.executable, Path(__file__).parents[2] / "tools/exchange_lines"], capture_output=True, text=True, check=True
+    )
+    found = re.findall(r"^(\S.*?) {2,}([0-9.]+)$", done.stdout, flags=re.M)
+    (_, natural), (_, packed), (_, ratio), (_, library) = found
+    assert 3 * int(natural) <= int(packed) and float(ratio) <= 0.34
+    assert int(natural) > 20 and int(library) > 100  # something is counted
