@@ -64,9 +64,30 @@ def test_a_preconditioner_for_jumps_of_a_million(world):
     assert np.linalg.norm(better) < 2 * np.linalg.norm(f)
 
 
+@pytest.mark.parametrize(
+    "boundary", ["dirichlet", "neumann", "periodic", ("periodic", "neumann", ("neumann", "dirichlet"))]
+)
+@pytest.mark.parametrize("smoother", ["gsrb", "chebyshev"])
+def test_jumps_of_a_million_from_cell_to_cell_whatever_the_boundary(world, boundary, smoother):
+    """Every cell with a beta of its own, and faces with one of theirs where constants are free."""
+    random = np.random.default_rng(8)
+    if boundary in ("neumann", "periodic"):
+        shapes = [tuple(16 + (d == axis) for d in range(3)) for axis in range(3)]
+        beta = [10.0 ** random.uniform(0, 6, size=shape) for shape in shapes]
+    else:
+        beta = multigrid.faces_of_cells(10.0 ** random.uniform(0, 6, size=(16, 16, 16)))
+    solver = multigrid.Solver(world, 16, 8, beta=beta, boundary=boundary, smoother=smoother)
+    f = random.normal(size=(16, 16, 16))
+    f -= f.mean()
+    solution = solver.solve(f, method="cg", most=200)
+    assert solution.converged
+    assert np.abs(f - solver.apply(solution.u)).max() <= 1.1e-8 * np.abs(f).max()
+
+
+@pytest.mark.parametrize("operator", ["7pt", "fv2", "fv4"])
 @pytest.mark.parametrize("boundary", ["neumann", "periodic", ("periodic", ("neumann", "neumann"), "periodic")])
-def test_constants_are_free_without_a_dirichlet_side(world, boundary):
-    solver = multigrid.Solver(world, 16, 8, boundary=boundary, operator="fv4")
+def test_constants_are_free_without_a_dirichlet_side(world, boundary, operator):
+    solver = multigrid.Solver(world, 16, 8, boundary=boundary, operator=operator)
     assert solver.singular
     f = np.random.default_rng(4).normal(size=(16, 16, 16))
     with pytest.raises(UserError, match="mean of the right-hand side"):
@@ -250,3 +271,84 @@ def test_ranks_do_not_show(tmp_path, capfd):
         assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 0
         sums.append(json.loads(capfd.readouterr().out))
     assert sums[0] == pytest.approx(sums[1], rel=1e-10)
+
+
+FAULTS = """
+import numpy as np
+from craton._launch import main_guard
+with main_guard():
+    import craton
+    from craton import multigrid
+    from mpi4py import MPI
+    comm = MPI.COMM_WORLD
+    world = craton.World(comm)
+    last = comm.rank + 1 == comm.size
+
+    def field(fault):  # in the last cell, which is one rank's
+        values = np.ones((16, 16, 16))
+        values[15, 15, 15] = fault
+        return values
+
+    def solver(cells=16, **more):
+        return multigrid.Solver(world, cells, 8, **more)
+
+    plain = solver()
+    faces = [np.ones([16 + (d == axis) for d in range(3)]) for axis in range(3)]
+    bad_faces = [values.copy() for values in faces]
+    bad_faces[1][15, 15, 15] = np.nan
+    zero = [values.copy() for values in faces]
+    zero[2][15, 15, 16] = 0
+    good, none = field(1), np.zeros((16, 16, 16))
+    part = plain.own_part(good)
+    faults = [
+        (lambda: solver(20), "cells = 20 x 20 x 20 with box = 8; allowed: multiples"),
+        (lambda: solver(beta=bad_faces), "before cell (15, 15, 15) = nan; allowed: positive and finite"),
+        (lambda: solver(beta=zero), "= 0; allowed: positive and finite"),
+        (lambda: solver(beta=0.0), "= 0; allowed: positive and finite"),
+        (lambda: solver(beta=faces[:2] if last else faces), "beta of shapes"),
+        (lambda: solver(beta=("x", "y", "z") if last else faces), "beta is no three arrays"),
+        (lambda: solver(alpha=field(np.nan)), "alpha at cell (15, 15, 15) = nan; allowed: 0 or more"),
+        (lambda: solver(alpha=field(-1)), "alpha at cell (15, 15, 15) = -1; allowed: 0 or more"),
+        (lambda: solver(alpha=none), "alpha = 0 everywhere"),
+        (lambda: solver(alpha=good[:3] if last else good), "alpha of shape (3, 16, 16)"),
+        (lambda: solver(alpha=good, a=0.0), "alpha with a = 0"),
+        (lambda: plain.solve(good[1:] if last else good), "right-hand side of shape (15, 16, 16)"),
+        (lambda: plain.solve(part[1:] if last else part), "right-hand side of shape"),
+        (lambda: plain.solve(field(np.inf)), "right-hand side at cell (15, 15, 15) = inf"),
+        (lambda: plain.solve(good, boundary_values=good[0] if not last else good), "values on the side before the first x"),
+        (lambda: plain.solve(good, boundary_values=field(np.nan)[15]), "= nan; allowed: a finite number"),
+        (lambda: plain.solve(good, tolerance=0), "tolerance = 0"),
+        (lambda: solver(boundary="neumann").solve(good), "mean of the right-hand side = 1"),
+    ]
+    if comm.size > 1:
+        faults += [
+            (lambda: multigrid.Solver(world, 8, 8), f"boxes = 1 on {comm.size} ranks; allowed: at least one box per rank"),
+            (lambda: plain.solve(part if last else good), "right-hand side of the whole grid on some ranks only"),
+            (lambda: solver(alpha=good if last else None, a=1.0), "alpha on some ranks; allowed: on all or on none"),
+        ]
+    for call, words in faults:
+        try:
+            call()
+            told = "accepted"
+        except craton.UserError as error:
+            told = str(error)
+        everywhere = comm.allgather(told)
+        assert words in told and "\\n" not in told and set(everywhere) == {told}, (words, everywhere)
+    # what is right still is
+    u = plain.solve(good, tolerance=1e-9).u
+    if comm.rank == 0:
+        print(len(faults), flush=True)
+    plain.solve(field(np.nan))
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_faults_of_one_rank_are_told_by_all(tmp_path, capfd, ranks):
+    """None hangs or goes on; unless it is caught the job ends with one line and code 2."""
+    (tmp_path / "program.py").write_text(FAULTS)
+    assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 2
+    out, err = capfd.readouterr()
+    assert int(out) == (18 if ranks == 1 else 21)
+    [line] = err.splitlines()
+    assert line.startswith("craton: error: ")
+    assert line.endswith("right-hand side at cell (15, 15, 15) = nan; allowed: a finite number")

@@ -79,7 +79,7 @@ void agree(runtime::world& ranks, const std::string& failure) {
 
 void put_beta(level& to, const problem& what) {
     std::string failure;
-    for (std::size_t d = 0; d < 3; ++d) {
+    for (std::size_t d = 0; d < 3 && failure.empty(); ++d) {
         index3 extent = cube(to);
         extent[d] += 1;
         const auto values = what.beta_values[d];
