@@ -149,38 +149,43 @@ void level::prepare() {
     set(f_vector, 0); // until this is done: the sums off the diagonal
     for (std::int64_t colour = 0; colour < planes * colours[2].colours(); ++colour) {
         const array::index3 wanted{colour % colours[0].colours(), colour % planes / colours[0].colours(), colour / planes};
-        const auto coloured = [&](const array::index3& low, std::int64_t i, std::int64_t j, std::int64_t k) {
-            return colours[0].of(low[0] + i) == wanted[0] && colours[1].of(low[1] + j) == wanted[1] &&
-                   colours[2].of(low[2] + k) == wanted[2];
-        };
-        const auto for_each = [&](const auto& what) {
-            for (const auto box : own_boxes()) {
-                const auto low = grid_.layout().cells(box).low;
-                for (std::int64_t k = 0; k < shape_.side; ++k) {
-                    for (std::int64_t j = 0; j < shape_.side; ++j) {
-                        for (std::int64_t i = 0; i < shape_.side; ++i) {
-                            what(box, i + j * shape_.pitch + k * shape_.plane, coloured(low, i, j, k));
-                        }
+        // 1 on the cells of this colour of a box, else 0: the product of one factor per dimension.
+        const auto indicator = [&](std::int64_t box, double* into) {
+            const auto low = grid_.layout().cells(box).low;
+            const auto is_of_colour = [&](std::size_t d, std::int64_t cell) { return colours[d].of(low[d] + cell) == wanted[d]; };
+            std::vector<double> along_i(static_cast<std::size_t>(shape_.side));
+            for (std::int64_t i = 0; i < shape_.side; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
+            for (std::int64_t k = 0; k < shape_.side; ++k) {
+                for (std::int64_t j = 0; j < shape_.side; ++j) {
+                    double* const row = into + j * shape_.pitch + k * shape_.plane;
+                    if (is_of_colour(1, j) && is_of_colour(2, k)) {
+                        std::ranges::copy(along_i, row);
+                    } else {
+                        std::fill_n(row, shape_.side, 0.0);
                     }
                 }
             }
         };
-        for_each([&](std::int64_t box, std::int64_t c, bool of_colour) { at(box, u_vector)[c] = of_colour ? 1.0 : 0.0; });
+        for_boxes([&](std::int64_t box) { indicator(box, at(box, u_vector)); });
         apply(u_vector, scratch_vector);
-        for_each([&](std::int64_t box, std::int64_t c, bool of_colour) {
-            const double image = at(box, scratch_vector)[c];
-            if (of_colour) {
-                at(box, inverse_diagonal_vector)[c] = image;
-            } else {
-                at(box, f_vector)[c] += std::abs(image);
-            }
+        for_boxes([&](std::int64_t box) {
+            const double* const of_colour = at(box, u_vector);
+            const double* const image = at(box, scratch_vector);
+            double* const diagonal = at(box, inverse_diagonal_vector);
+            double* const off_diagonal = at(box, f_vector);
+            for_each_cell(shape_, [=](std::int64_t c) {
+                diagonal[c] += of_colour[c] * image[c];
+                off_diagonal[c] += (1 - of_colour[c]) * std::abs(image[c]);
+            });
         });
     }
     double largest = 0;
     for (const auto box : own_boxes()) {
+        double* const diagonals = at(box, inverse_diagonal_vector);
+        const double* const off_diagonal = at(box, f_vector);
         for_each_cell(shape_, [&](std::int64_t c) {
-            double& diagonal = at(box, inverse_diagonal_vector)[c];
-            largest = std::max(largest, (diagonal + at(box, f_vector)[c]) / diagonal);
+            double& diagonal = diagonals[c];
+            largest = std::max(largest, (diagonal + off_diagonal[c]) / diagonal);
             diagonal = 1 / diagonal;
         });
     }

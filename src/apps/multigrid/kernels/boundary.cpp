@@ -33,6 +33,19 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
 
 namespace {
 
+// One layer off a row of cells: the ghost before (or behind) `inside` is the offset and so many weighted cells inwards. Few taps known beforehand let the
+// loop be vectorised along contiguous rows.
+template <int taps, class Offset>
+void fill_row(double* inside, std::int64_t low, std::int64_t high, std::int64_t step, std::int64_t inwards, std::int64_t outwards,
+              const double* weights, const Offset& offset) {
+#pragma GCC ivdep
+    for (std::int64_t x = low; x < high; ++x) {
+        double sum = offset(x);
+        for (int m = 0; m < taps; ++m) sum += weights[m] * inside[x * step + m * inwards];
+        inside[x * step + outwards] = sum;
+    }
+}
+
 template <class Offset>
 void fill(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
           const std::array<bool, 3>& dimensions, const std::array<std::int64_t, 3>& extents, const Offset& offset) {
@@ -56,15 +69,31 @@ void fill(double* u, const box_shape& shape, int depth, const outer_sides& outer
             const std::int64_t inwards = end == 0 ? steps[d] : -steps[d];
             const std::int64_t nearest = end == 0 ? 0 : (extent[d] - 1) * steps[d];
             for (std::int64_t y = low[v]; y < high[v]; ++y) {
-                for (std::int64_t x = low[t]; x < high[t]; ++x) {
-                    double* const inside = u + nearest + x * steps[t] + y * steps[v];
-                    for (int layer = 0; layer < depth; ++layer) {
-                        double sum = offset(d, end, layer, x, y);
-                        for (int m = 0; m < formula.taps; ++m) {
-                            sum +=
-                                formula.weights[static_cast<std::size_t>(layer)][static_cast<std::size_t>(m)] * inside[m * inwards];
-                        }
-                        inside[-(layer + 1) * inwards] = sum;
+                double* const inside = u + nearest + y * steps[v];
+                for (int layer = 0; layer < depth; ++layer) {
+                    const double* const weights = formula.weights[static_cast<std::size_t>(layer)].data();
+                    const auto of_row = [&](std::int64_t x) { return offset(d, end, layer, x, y); };
+                    const auto row = [&]<int taps>() {
+                        // Contiguous rows by a step that the compiler knows.
+                        const std::int64_t outwards = -(layer + 1) * inwards;
+                        if (steps[t] == 1) return fill_row<taps>(inside, low[t], high[t], 1, inwards, outwards, weights, of_row);
+                        fill_row<taps>(inside, low[t], high[t], steps[t], inwards, outwards, weights, of_row);
+                    };
+                    switch (formula.taps) {
+                    case 1:
+                        row.template operator()<1>();
+                        break;
+                    case 2:
+                        row.template operator()<2>();
+                        break;
+                    case 3:
+                        row.template operator()<3>();
+                        break;
+                    case 4:
+                        row.template operator()<4>();
+                        break;
+                    default:
+                        row.template operator()<5>();
                     }
                 }
             }
