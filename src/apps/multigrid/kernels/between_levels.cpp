@@ -1,6 +1,6 @@
 #include <craton/apps/multigrid/kernels/between_levels.hpp>
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -42,38 +42,66 @@ prolongation_formula linear_prolongation() { return {{0, 0.25, 0.75, 0, 0}, 1, 1
 prolongation_formula second_order_prolongation() { return {{0, 0.125, 1, -0.125, 0}, 1, 2}; }
 prolongation_formula fourth_order_prolongation() { return {{-3.0 / 128, 22.0 / 128, 1, -22.0 / 128, 3.0 / 128}, 2, 4}; }
 
-void prolong(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep,
-             const box_shape& fine, double* u) {
-    const std::int64_t reach = formula.reach;
-    const auto weight = [&](std::int64_t child, std::int64_t offset) {
-        return formula.lower[static_cast<std::size_t>(child == 0 ? 2 + offset : 2 - offset)];
+namespace {
+
+// One dimension after the other: planes of coarse rows at the fine k, of these rows at the fine j, and of these the cells.
+template <int reach>
+void prolong_by(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep,
+                const box_shape& fine, double* u) {
+    constexpr int taps = 2 * reach + 1;
+    std::array<std::array<double, taps>, 2> weights{}; // of the lower and of the upper child
+    for (int m = 0; m < taps; ++m) {
+        weights[0][static_cast<std::size_t>(m)] = formula.lower[static_cast<std::size_t>(2 - reach + m)];
+        weights[1][static_cast<std::size_t>(m)] = formula.lower[static_cast<std::size_t>(2 + reach - m)];
+    }
+    const std::int64_t width = coarse.side + 2 * reach;
+    std::vector<double> plane(static_cast<std::size_t>(width * width));
+    std::vector<double> row(static_cast<std::size_t>(width));
+    // to = the rows at from + m * step, weighted.
+    const auto combine = [=](const std::array<double, taps>& w, const double* from, std::int64_t step, double* to) {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < width; ++i) {
+            double sum = 0;
+            for (int m = 0; m < taps; ++m) sum += w[static_cast<std::size_t>(m)] * from[i + m * step];
+            to[i] = sum;
+        }
     };
-    std::vector<double> row(
-        static_cast<std::size_t>(coarse.side + 2 * reach)); // of coarse cells -reach ..., at the fine row's j and k
     for (std::int64_t k = 0; k < fine.side; ++k) {
+        for (std::int64_t j = 0; j < width; ++j) {
+            combine(weights[static_cast<std::size_t>(k & 1)],
+                    u_coarse - reach + (j - reach) * coarse.pitch + (k / 2 - reach) * coarse.plane, coarse.plane,
+                    plane.data() + j * width);
+        }
         for (std::int64_t j = 0; j < fine.side; ++j) {
-            std::fill(row.begin(), row.end(), 0.0);
-            for (std::int64_t dk = -reach; dk <= reach; ++dk) {
-                for (std::int64_t dj = -reach; dj <= reach; ++dj) {
-                    const double w = weight(k & 1, dk) * weight(j & 1, dj);
-                    if (w == 0.0) continue;
-                    const double* const from = u_coarse + (j / 2 + dj) * coarse.pitch + (k / 2 + dk) * coarse.plane - reach;
-                    for (std::size_t i = 0; i < row.size(); ++i) row[i] += w * from[i];
-                }
-            }
+            combine(weights[static_cast<std::size_t>(j & 1)], plane.data() + j / 2 * width, width, row.data());
             double* const to = u + j * fine.pitch + k * fine.plane;
+            const double* const from = row.data();
+#pragma GCC ivdep
             for (std::int64_t i = 0; i < coarse.side; ++i) {
                 double lower = 0;
                 double upper = 0;
-                for (std::int64_t di = -reach; di <= reach; ++di) {
-                    const double value = row[static_cast<std::size_t>(i + reach + di)];
-                    lower += weight(0, di) * value;
-                    upper += weight(1, di) * value;
+                for (int m = 0; m < taps; ++m) {
+                    lower += weights[0][static_cast<std::size_t>(m)] * from[i + m];
+                    upper += weights[1][static_cast<std::size_t>(m)] * from[i + m];
                 }
                 to[2 * i] = keep * to[2 * i] + lower;
                 to[2 * i + 1] = keep * to[2 * i + 1] + upper;
             }
         }
+    }
+}
+
+} // namespace
+
+void prolong(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep,
+             const box_shape& fine, double* u) {
+    switch (formula.reach) {
+    case 0:
+        return prolong_by<0>(coarse, u_coarse, formula, keep, fine, u);
+    case 1:
+        return prolong_by<1>(coarse, u_coarse, formula, keep, fine, u);
+    default:
+        return prolong_by<2>(coarse, u_coarse, formula, keep, fine, u);
     }
 }
 
