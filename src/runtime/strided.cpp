@@ -74,6 +74,56 @@ template <class Run> void for_each_run(const strided_box& box, std::int64_t firs
     }
 }
 
+// Halos: many short rows side by side in both memories, in at most two more dimensions. Known lengths become single moves.
+template <class Row> void for_each_row(const strided_box& box, const std::byte* source, std::byte* target, const Row& row) {
+    const auto outer = static_cast<std::size_t>(box.dimensions - 1);
+    const std::int64_t bytes = box.element_bytes;
+    const bool planes = outer == 2;
+    const std::int64_t rows = outer >= 1 ? box.shape[outer - 1] : 1;
+    const std::int64_t from_row = outer >= 1 ? box.source_stride[outer - 1] * bytes : 0;
+    const std::int64_t to_row = outer >= 1 ? box.target_stride[outer - 1] * bytes : 0;
+    for (std::int64_t k = 0; k < (planes ? box.shape[0] : 1); ++k) {
+        const std::byte* from = source + (planes ? k * box.source_stride[0] * bytes : 0);
+        std::byte* to = target + (planes ? k * box.target_stride[0] * bytes : 0);
+        for (std::int64_t j = 0; j < rows; ++j, from += from_row, to += to_row) row(from, to);
+    }
+}
+
+bool is_of_rows(const strided_box& box) {
+    const auto inner = static_cast<std::size_t>(box.dimensions - 1);
+    return box.dimensions <= 3 && box.source_stride[inner] == 1 && box.target_stride[inner] == 1;
+}
+
+void copy_rows(const strided_box& box, const std::byte* source, std::byte* target) {
+    const auto length = static_cast<std::size_t>(box.shape[static_cast<std::size_t>(box.dimensions - 1)] * box.element_bytes);
+    const auto known = [&]<std::size_t bytes>() {
+        for_each_row(box, source, target, [](const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); });
+    };
+    switch (length) {
+    case 8:
+        return known.template operator()<8>();
+    case 16:
+        return known.template operator()<16>();
+    case 24:
+        return known.template operator()<24>();
+    case 32:
+        return known.template operator()<32>();
+    default:
+        for_each_row(box, source, target, [=](const std::byte* from, std::byte* to) { std::memcpy(to, from, length); });
+    }
+}
+
+// Strides of elements that lie one after the other.
+std::array<std::int64_t, strided_box::most_dimensions> packed_strides(const strided_box& box) {
+    std::array<std::int64_t, strided_box::most_dimensions> strides{};
+    std::int64_t next = 1;
+    for (auto d = static_cast<std::size_t>(box.dimensions); d-- > 0;) {
+        strides[d] = next;
+        next *= box.shape[d];
+    }
+    return strides;
+}
+
 } // namespace
 
 std::int64_t strided_box::elements() const noexcept {
@@ -113,6 +163,7 @@ strided_box simplified(const strided_box& box) {
 }
 
 void copy_box(const strided_box& box, const std::byte* source, std::byte* target) {
+    if (is_of_rows(box)) return copy_rows(box, source, target);
     const std::int64_t bytes = box.element_bytes;
     const auto inner = static_cast<std::size_t>(box.dimensions - 1);
     for_each_run(box, 0, box.elements(), [&](std::int64_t from, std::int64_t to, std::int64_t length) {
@@ -121,6 +172,11 @@ void copy_box(const strided_box& box, const std::byte* source, std::byte* target
 }
 
 void pack_box(const strided_box& box, std::int64_t first, std::int64_t count, const std::byte* source, std::byte* packed) {
+    if (count == box.elements()) {
+        strided_box whole = box;
+        whole.target_stride = packed_strides(box);
+        return copy_box(whole, source, packed);
+    }
     const std::int64_t bytes = box.element_bytes;
     const auto inner = static_cast<std::size_t>(box.dimensions - 1);
     for_each_run(box, first, count, [&](std::int64_t from, std::int64_t, std::int64_t length) {
@@ -130,6 +186,11 @@ void pack_box(const strided_box& box, std::int64_t first, std::int64_t count, co
 }
 
 void unpack_box(const strided_box& box, std::int64_t first, std::int64_t count, const std::byte* packed, std::byte* target) {
+    if (count == box.elements()) {
+        strided_box whole = box;
+        whole.source_stride = packed_strides(box);
+        return copy_box(whole, packed, target);
+    }
     const std::int64_t bytes = box.element_bytes;
     const auto inner = static_cast<std::size_t>(box.dimensions - 1);
     for_each_run(box, first, count, [&](std::int64_t, std::int64_t to, std::int64_t length) {

@@ -93,6 +93,12 @@ TEST(strided, copies_whole_and_in_pieces_as_the_definition_does) {
             unpack_box(box, first, count, packed.data(), reinterpret_cast<std::byte*>(pieces.data()) + p.target_start * bytes);
         }
         ASSERT_EQ(pieces, expected);
+
+        auto at_once = blank;
+        packed.resize(static_cast<std::size_t>(box.elements() * bytes));
+        pack_box(box, 0, box.elements(), from, packed.data());
+        unpack_box(box, 0, box.elements(), packed.data(), reinterpret_cast<std::byte*>(at_once.data()) + p.target_start * bytes);
+        ASSERT_EQ(at_once, expected);
     }
 }
 
