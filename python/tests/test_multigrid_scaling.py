@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from craton import UserError
 from craton._launch import run_under_mpi
-from craton.multigrid import scaling
+from craton.multigrid import scaling, scaling_check
 from craton.multigrid import scaling_layout as layout
 from craton.multigrid import scaling_machine as machines
 from craton.multigrid import scaling_model as model
@@ -105,8 +105,8 @@ with main_guard():
     comm = MPI.COMM_WORLD
     world = craton.World(comm, {of_node})
     found = []
-    for operator, smoother, along, side, order in {cases}:
-        solver = _craton.MultigridSolver(world, (along,) * 3, side, order, operator, smoother, 0.0, 1.0)
+    for operator, smoother, along, side, order, step in {cases}:
+        solver = _craton.MultigridSolver(world, (along,) * 3, side, order, operator, smoother, 0.0, 1.0, exchange=step)
         first = _craton.boxes_of_rank(world, (along,) * 3, side, order) // side
         solver.f_cycle()
         world.quiesce()
@@ -121,10 +121,10 @@ with main_guard():
         print(json.dumps(found))
 """
 CASES = [
-    ("7pt", "chebyshev", 2, 32, "morton"),
-    ("7pt", "gsrb", 2, 16, "lexicographic"),
-    ("fv2", "jacobi", 4, 4, "morton"),
-    ("fv4", "gsrb", 4, 8, "lexicographic"),
+    ("7pt", "chebyshev", 2, 32, "morton", "one-wait"),
+    ("fv2", "jacobi", 4, 4, "morton", "one-wait"),
+    ("fv4", "gsrb", 4, 8, "lexicographic", "one-wait"),
+    *(("7pt", "gsrb", 2, 16, "lexicographic", step) for step in scaling_check.STEPS.values()),
 ]
 
 
@@ -135,15 +135,20 @@ def test_real_solves_send_as_many_messages(tmp_path, capfd, edison, ranks, of_no
     assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 0
     real = json.loads(capfd.readouterr().out)
     machine = edison.with_figures(ranks_per_node=of_node, ranks_per_socket=of_node)
-    for (operator, smoother, along, side, order), (levels, sent, firsts) in zip(CASES, real, strict=True):
+    rung_of = {step: rung for rung, step in scaling_check.STEPS.items()}
+    for (operator, smoother, along, side, order, step), (levels, sent, firsts) in zip(CASES, real, strict=True):
         counted = model.Counted.of(along, side, ranks, order, Method(operator, smoother))
         assert levels == [[g.side, g.along, np.count_nonzero(g.cells_of_ranks)] for g in counted.levels]
         for rank, boxes in enumerate(firsts):
             assert all(counted.levels[0].owner[k, j, i] == rank for i, j, k in boxes)
-        total = model.cycle(machine, counted, "one wait").total
+        total = model.cycle(machine, counted, rung_of[step]).total
         messages = total.messages + total.acknowledgements + total.signals
-        assert [count for count, _ in sent] == messages.tolist()
-        of_values = [size for _, size in sent]  # headers are less than 160 bytes of each message
+        counts = np.array([count for count, _ in sent])
+        if step == "one-wait":  # signals go to those only who may still read
+            assert np.all(total.messages <= counts) and np.all(counts <= messages)
+        else:
+            assert counts.tolist() == messages.tolist()
+        of_values = np.array([size for _, size in sent])  # headers are less than 160 bytes of each message
         assert np.all(total.bytes <= of_values) and np.all(of_values <= total.bytes + 160 * messages)
 
 
@@ -249,11 +254,26 @@ def test_a_message_between_two_nodes_by_hand():
         "local loops": 64 * (0.25 + 0.125 + 2 * 0.5) + wire + there_and_back + 2 * barrier,
         "strided": message + 2 * barrier,
         "neighbours": message + 2 * wait,
-        "one wait": message + wait,
+        "one wait": packing + 2 * 2.0 + wire + 5,
         "bulk": packing + 2 * 2.0 + wire + 5,
     }
     for rung, seconds in expected.items():
         assert model.tally(machine, phase, 2, rung).seconds == pytest.approx(seconds), rung
+
+
+def test_levels_and_parts_add_up(edison):
+    found = model.scale(edison, Method("fv4", "gsrb"), 64, 32)
+    for cycles in found.cycles.values():
+        for one in cycles:
+            assert sum(level[3] for level in one.by_level) == pytest.approx(sum(one.computing.values()))
+            assert sum(level[4] for level in one.by_level) == pytest.approx(sum(one.communication.values()))
+    one = found.cycles["one wait"][-1]
+    lines = [line.split() for line in model.by_level_and_part(found).splitlines()[1:]]
+    assert [line[1:5] for line in lines[: len(one.by_level)]] == [
+        [str(number), *map(str, level[:3])] for number, level in enumerate(one.by_level)
+    ]
+    total = sum(float(line[-1]) + float(line[-2]) for line in lines[len(one.by_level) :])
+    assert total == pytest.approx(1e3 * one.seconds, abs=0.01)
 
 
 def test_fitted_to_two_figures_of_the_paper(edison):
@@ -321,9 +341,12 @@ def test_this_machine_is_measured():
 def test_a_run_stands_beside_the_model():
     done = craton("multigrid", "scale", "--ranks", 2, "--ranks-per-node", 1, "--log2-box", 4)
     assert (done.returncode, done.stderr) == (0, "")
-    lines = {line[2:37].strip(): line[37:].split() for line in done.stdout.splitlines()}
-    assert lines["messages of each rank by model"] == lines["counted by the runtime"] == ["359", "359"]
-    assert float(lines["seconds of an F-cycle by model"][0]) > 0
+    rows = [line.partition("  ")[2].partition("  ") for line in done.stdout.splitlines()[3:]]
+    assert [rung for rung, _, _ in rows] == list(scaling_check.STEPS)
+    for rung, _, figures in rows:
+        model_counts, counted = (part.split()[-2:] for part in figures.split(";"))
+        assert model_counts == counted or rung == "one wait"
+        assert all(float(figure.rstrip("%")) > 0 for figure in figures.split()[:5])
 
 
 def benchmarks(**changes: float) -> dict[str, dict[str, list[dict[str, object]]]]:

@@ -19,20 +19,36 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-@dataclass(frozen=True)
-class Check:
-    """One F-cycle, predicted and measured."""
+STEPS = {
+    "shared memory": "small-copies",
+    "local loops": "local-loops",
+    "strided": "strided",
+    "neighbours": "neighbours",
+    "one wait": "one-wait",
+    "bulk": "bulk",
+}
+"""What the library calls the model's rungs."""
 
-    cells: int
-    """along each dimension"""
-    ranks: int
-    ranks_per_node: int
+
+@dataclass(frozen=True)
+class Measured:
+    """F-cycles on one rung, predicted and measured."""
+
     predicted: Cycle
     messages_predicted: list[int]
     """of each rank: with values, acknowledgements, signals"""
-    seconds: list[float]
     messages: list[int]
     """as the runtime counted them"""
+    seconds: list[float]
+
+
+@dataclass(frozen=True)
+class Check:
+    cells: int
+    """along each dimension"""
+    ranks: int
+    nodes: int
+    rungs: dict[str, Measured]
 
 
 def run(
@@ -41,11 +57,12 @@ def run(
     side: int,
     order: str,
     ranks_per_node: int = 0,
-    spend_s: float = 2.0,
+    rounds: int = 12,
     network: Path | None = None,
 ) -> Check:
-    """Collective: F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one. Computing is
-    measured on all ranks at once, which share this machine's memory as in the run; more ranks than cores take turns."""
+    """Collective: F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one, every rung in
+    turn. Computing is measured on all ranks at once, which share this machine's memory as in the run; more ranks than cores
+    take turns."""
     along = 1
     while along**3 < comm.size:
         along *= 2
@@ -56,42 +73,55 @@ def run(
     tables = comm.allgather(per_cell)
     turns = max(1.0, comm.size / usable_cores())
     mean = {n: turns * statistics.fmean(table[n] for table in tables) for n in per_cell}
-    machine = this_machine(method, mean, source, network)
     of_node = ranks_per_node or comm.size
+    machine = this_machine(method, mean, source, network)
     machine = machine.with_figures(ranks_per_node=of_node, ranks_per_socket=of_node)
-    predicted = cycle(machine, Counted.of(along, side, comm.size, order, method), "one wait")
+    counted = Counted.of(along, side, comm.size, order, method)
 
     world = craton.World(comm, ranks_per_node)
-    solver = _craton.MultigridSolver(world, (along,) * 3, side, order, method.operator, method.smoother, 0.0, 1.0)
-    solver.f_cycle()
-    world.quiesce()
-    before = world.stats()["messages_sent"]
-    solver.f_cycle()
-    world.quiesce()
-    messages = comm.allgather(world.stats()["messages_sent"] - before)
-    seconds: list[float] = []
-    while comm.bcast(len(seconds) < 5 or sum(seconds) < spend_s):
-        world.barrier()
-        begun = time.perf_counter()
+    names = (method.operator, method.smoother, 0.0, 1.0)
+    solvers = {
+        rung: _craton.MultigridSolver(world, (along,) * 3, side, order, *names, exchange=step)
+        for rung, step in STEPS.items()
+    }
+    messages = {}
+    for rung, solver in solvers.items():
         solver.f_cycle()
-        world.barrier()
-        seconds.append(time.perf_counter() - begun)
-    t = predicted.total
-    counts = [int(n) for n in t.messages + t.acknowledgements + t.signals]
-    return Check(along * side, comm.size, of_node, predicted, counts, comm.bcast(seconds), messages)
+        world.quiesce()
+        before = world.stats()["messages_sent"]
+        solver.f_cycle()
+        world.quiesce()
+        messages[rung] = comm.allgather(world.stats()["messages_sent"] - before)
+    seconds: dict[str, list[float]] = {rung: [] for rung in solvers}
+    for _ in range(rounds):
+        for rung, solver in solvers.items():
+            for _ in range(4):
+                world.barrier()
+                begun = time.perf_counter()
+                solver.f_cycle()
+                world.barrier()
+                seconds[rung].append(time.perf_counter() - begun)
+    found = {}
+    for rung in solvers:
+        one = cycle(machine, counted, rung)
+        t = one.total
+        counts = [int(n) for n in t.messages + t.acknowledgements + t.signals]
+        found[rung] = Measured(one, counts, messages[rung], seconds[rung])
+    return Check(along * side, comm.size, -(-comm.size // of_node), found)
 
 
 def report(check: Check, method: Method) -> str:
     """As people read it."""
-    one, best, median = check.predicted, min(check.seconds), statistics.median(check.seconds)
-    nodes = -(-check.ranks // check.ranks_per_node)
-    return "\n".join(
-        [
-            f"{method.operator} {method.smoother}: {check.cells}^3 cells on {check.ranks} ranks, {nodes} nodes",
-            f"  seconds of an F-cycle by model       {one.seconds:.5f} (communication {one.share:.1%})",
-            f"  measured, best and median            {best:.5f} {median:.5f}",
-            f"  model / measured                     {one.seconds / best:.2f} {one.seconds / median:.2f}",
-            f"  messages of each rank by model       {' '.join(map(str, check.messages_predicted))}",
-            f"  counted by the runtime               {' '.join(map(str, check.messages))}",
-        ]
-    )
+    lines = [
+        f"{method.operator} {method.smoother}: {check.cells}^3 cells on {check.ranks} ranks, {check.nodes} nodes",
+        "",
+        "  an F-cycle, ms    model  communication  measured: best  median  model / best  messages of each rank: model; counted",
+    ]
+    for rung, one in check.rungs.items():
+        model, best, median = one.predicted.seconds, min(one.seconds), statistics.median(one.seconds)
+        counts = "; ".join(" ".join(map(str, each)) for each in (one.messages_predicted, one.messages))
+        lines.append(
+            f"  {rung:14} {model * 1e3:8.3f} {one.predicted.share:14.1%} {best * 1e3:15.3f} {median * 1e3:7.3f}"
+            f" {model / best:13.2f}  {counts}"
+        )
+    return "\n".join(lines)

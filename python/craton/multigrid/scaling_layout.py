@@ -247,7 +247,10 @@ def phases(levels: list[Grid], method: Method) -> Iterator[Phase]:
 
 
 def reductions(levels: list[Grid], method: Method) -> int:
-    """Of one F-cycle: a barrier and an allreduce each. Every V-cycle has a bottom, and so has the start."""
+    """Of one F-cycle: a barrier and an allreduce each. Every V-cycle has a bottom, and so has the start; none where one rank
+    alone has it."""
+    if len(np.unique(levels[-1].owner)) == 1:
+        return 0
     whole = int(method.traits.bottom_steps)
     half_at_the_end = method.traits.bottom_steps > whole
     of_one = 2 + 6 * whole + (2 if half_at_the_end else 0)
