@@ -114,6 +114,17 @@ def test_alpha_multiplies_u(world, operator):
     np.testing.assert_allclose(far.u, u, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("a", [1e3, 1e6])
+def test_an_alpha_that_jumps_is_no_harm_to_the_fourth_order(world, a):
+    random = np.random.default_rng(9)
+    alpha = np.where(random.uniform(size=(16, 16, 16)) < 0.5, 0.0, 10.0 ** random.uniform(-6, 0, size=(16, 16, 16)))
+    solver = multigrid.Solver(world, 16, 8, operator="fv4", alpha=alpha, a=a)
+    f = random.normal(size=(16, 16, 16))
+    found = solver.solve(f, most=15)
+    assert found.converged
+    assert np.abs(f - solver.apply(found.u)).max() <= 1.1e-8 * np.abs(f).max()
+
+
 def linear(x, y, z):
     return 1 + x + 2 * y - 3 * z
 

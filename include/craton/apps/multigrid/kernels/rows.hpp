@@ -125,9 +125,14 @@ class fourth_order_rows {
     // The averages over cells of alpha u.
     [[nodiscard]] detail::lanes product(const double* alpha, const double* u) const {
         using detail::load;
+        const detail::lanes most = 2 * load(alpha);
         detail::lanes sum = load(alpha) * load(u);
-        for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane})
-            sum += (1.0 / 48.0) * (load(alpha + s) - load(alpha - s)) * (load(u + s) - load(u - s));
+        for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane}) {
+            detail::lanes slope = load(alpha + s) - load(alpha - s);
+            slope = slope > most ? most : slope;
+            slope = slope < -most ? -most : slope;
+            sum += (1.0 / 48.0) * slope * (load(u + s) - load(u - s));
+        }
         return sum;
     }
     // Through the faces between cells `u` - s and `u`; t and v are the steps along them.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -58,10 +59,13 @@ class fourth_order_stencil {
     }
 
   private:
-    // The average over a cell of alpha u.
+    // The average over a cell of alpha u. Slopes of alpha beyond what a smooth one has are cut: the neighbours weigh a quarter of the cell at most.
     [[nodiscard]] double product(const double* alpha, const double* u, std::int64_t at) const {
         double sum = alpha[at] * u[at];
-        for (const std::int64_t s : steps_) sum += (1.0 / 48.0) * (alpha[at + s] - alpha[at - s]) * (u[at + s] - u[at - s]);
+        for (const std::int64_t s : steps_) {
+            const double slope = std::clamp(alpha[at + s] - alpha[at - s], -2 * alpha[at], 2 * alpha[at]);
+            sum += (1.0 / 48.0) * slope * (u[at + s] - u[at - s]);
+        }
         return sum;
     }
     // Through the face between cells `at` - s and `at`; t and v are the steps along it.
