@@ -67,8 +67,9 @@ def test_a_preconditioner_for_jumps_of_a_million(world):
 @pytest.mark.parametrize(
     "boundary", ["dirichlet", "neumann", "periodic", ("periodic", "neumann", ("neumann", "dirichlet"))]
 )
+@pytest.mark.parametrize("operator", ["7pt", "fv2", "fv4"])
 @pytest.mark.parametrize("smoother", ["gsrb", "chebyshev"])
-def test_jumps_of_a_million_from_cell_to_cell_whatever_the_boundary(world, boundary, smoother):
+def test_jumps_of_a_million_from_cell_to_cell_whatever_the_boundary(world, boundary, operator, smoother):
     """Every cell with a beta of its own, and faces with one of theirs where constants are free."""
     random = np.random.default_rng(8)
     if boundary in ("neumann", "periodic"):
@@ -76,10 +77,10 @@ def test_jumps_of_a_million_from_cell_to_cell_whatever_the_boundary(world, bound
         beta = [10.0 ** random.uniform(0, 6, size=shape) for shape in shapes]
     else:
         beta = multigrid.faces_of_cells(10.0 ** random.uniform(0, 6, size=(16, 16, 16)))
-    solver = multigrid.Solver(world, 16, 8, beta=beta, boundary=boundary, smoother=smoother)
+    solver = multigrid.Solver(world, 16, 8, beta=beta, boundary=boundary, operator=operator, smoother=smoother)
     f = random.normal(size=(16, 16, 16))
     f -= f.mean()
-    solution = solver.solve(f, method="cg", most=200)
+    solution = solver.solve(f, method="cg", most=300)
     assert solution.converged
     assert np.abs(f - solver.apply(solution.u)).max() <= 1.1e-8 * np.abs(f).max()
 
@@ -112,6 +113,17 @@ def test_alpha_multiplies_u(world, operator):
     # a cell's own term is all there is where it outweighs its neighbours' sixfold thousandth of a square
     far = multigrid.Solver(world, 16, 8, operator=operator, alpha=1 + alpha, a=1e9).solve(1e9 * (1 + alpha) * u)
     np.testing.assert_allclose(far.u, u, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("a", [1e3, 1e6])
+def test_an_alpha_that_jumps_is_no_harm_to_the_fourth_order(world, a):
+    random = np.random.default_rng(9)
+    alpha = np.where(random.uniform(size=(16, 16, 16)) < 0.5, 0.0, 10.0 ** random.uniform(-6, 0, size=(16, 16, 16)))
+    solver = multigrid.Solver(world, 16, 8, operator="fv4", alpha=alpha, a=a)
+    f = random.normal(size=(16, 16, 16))
+    found = solver.solve(f, most=15)
+    assert found.converged
+    assert np.abs(f - solver.apply(found.u)).max() <= 1.1e-8 * np.abs(f).max()
 
 
 def linear(x, y, z):

@@ -21,9 +21,14 @@ double dot(const solver& of, const vector& x, const vector& y) {
 
 double largest(const solver& of, std::span<const double> x) {
     double most = 0;
-    for (const double each : x) most = std::max(most, std::abs(each));
+    bool all_numbers = true; // which a maximum may not show
+    for (const double each : x) {
+        most = std::max(most, std::abs(each));
+        all_numbers = all_numbers && std::isfinite(each);
+    }
     of.ranks().barrier();
-    return of.ranks().communicator().maximum(most);
+    const double found = of.ranks().communicator().maximum(all_numbers ? most : HUGE_VAL);
+    return std::isinf(found) ? std::nan("") : found;
 }
 
 } // namespace

@@ -83,8 +83,12 @@ template <class Kernel> void level::with_rows(int u, const Kernel& kernel) {
         image.resize(static_cast<std::size_t>(detail::whole_vectors(shape_.side)));
         if (kind_ == discretisation::fv4) {
             thread_local base::aligned_vector<double> fluxes;
-            fluxes.resize(fourth_order_rows::room_for(shape_));
-            kernel(box, fourth_order_rows(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
+            fluxes.resize(fourth_order_rows<>::room_for(shape_));
+            if (rough_) {
+                kernel(box, fourth_order_rows<true>(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
+            } else {
+                kernel(box, fourth_order_rows<>(shape_, coefficients_of(box), at(box, u), fluxes), image.data());
+            }
         } else {
             kernel(box, two_point_rows(shape_, coefficients_of(box), at(box, u)), image.data());
         }
@@ -108,6 +112,24 @@ void level::fill_beta_ghosts() {
             fill_outer_ghosts(at(box, vector), shape_, 1, sides, extrapolation_formula(shape_.side), tangential, extent);
         }
     }
+}
+
+// Whether beta differs along any face by more than twice its value there; the same on all ranks, which share faces.
+bool level::beta_is_rough() const {
+    const std::array<std::int64_t, 3> steps{1, shape_.pitch, shape_.plane};
+    bool rough = false;
+    for (const auto box : own_boxes()) {
+        for (std::size_t d = 0; d < 3; ++d) {
+            const double* const beta = at(box, beta_i_vector + static_cast<int>(d));
+            for (const std::int64_t t : {steps[(d + 1) % 3], steps[(d + 2) % 3]}) {
+                for_each_cell(shape_, [&](std::int64_t c) {
+                    rough = rough || (beta[c] != 0 && std::abs(beta[c + t] - beta[c - t]) > 2 * beta[c]);
+                });
+            }
+        }
+    }
+    grid_.ranks().barrier(); // polls, before a reduction that does not
+    return grid_.ranks().communicator().maximum(rough ? 1 : 0) != 0;
 }
 
 void level::fill_alpha_ghosts() {
@@ -139,6 +161,7 @@ struct colouring {
 void level::prepare() {
     fill_beta_ghosts();
     fill_alpha_ghosts();
+    rough_ = kind_ == discretisation::fv4 && beta_is_rough();
     const auto& layout = grid_.layout();
     const auto along = [&](std::size_t d) {
         return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);

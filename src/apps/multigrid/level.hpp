@@ -125,6 +125,7 @@ class level {
     [[nodiscard]] side_formulas formulas(int order) const;
     void fill_beta_ghosts();
     void fill_alpha_ghosts();
+    [[nodiscard]] bool beta_is_rough() const;
     [[nodiscard]] coefficients coefficients_of(std::int64_t box) const;
 
     traits traits_;
@@ -138,6 +139,7 @@ class level {
     ghost_exchange exchange_, exchange_all_;
     std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
+    bool rough_ = false; // as fourth_order_stencil wants to know
     base::thread_team* team_;
     phase_times* times_ = nullptr;
     int number_ = 0;

@@ -335,6 +335,16 @@ TEST_P(boundary_test, conjugate_gradients_find_what_cycles_find) {
     }
 }
 
+TEST_P(boundary_test, conjugate_gradients_take_no_nan_for_a_solution) {
+    multigrid::solver solver(world(), cube(16, 8), multigrid::benchmark_problem(discretisation::seven_point, smoother::jacobi));
+    const std::vector<double> f(solver.own_cells(), 1);
+    std::vector<double> u(solver.own_cells(), 0);
+    if (world().rank() == 0) u[5] = std::numeric_limits<double>::quiet_NaN();
+    const auto found = conjugate_gradients(solver, f, u, 1e-8, 10);
+    EXPECT_FALSE(found.converged);
+    EXPECT_TRUE(std::isnan(found.residuals.back()));
+}
+
 template <class Call> std::string refused(const Call& call) {
     try {
         call();

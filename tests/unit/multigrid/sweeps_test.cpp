@@ -54,8 +54,9 @@ INSTANTIATE_TEST_SUITE_P(sides, sweeps_test, testing::Values(1, 2, 4, 8, 12, 16)
 
 TEST_P(sweeps_test, rows_equal_stencils) {
     same_images(two_point_stencil(shape, with), two_point_rows(shape, with, inside(u)));
-    std::vector<double> room(fourth_order_rows::room_for(shape));
+    std::vector<double> room(fourth_order_rows<>::room_for(shape));
     same_images(fourth_order_stencil(shape, with), fourth_order_rows(shape, with, inside(u), room));
+    same_images(fourth_order_stencil<true>(shape, with), fourth_order_rows<true>(shape, with, inside(u), room));
     with.alpha = nullptr;
     same_images(two_point_stencil(shape, with), two_point_rows(shape, with, inside(u)));
     with.a = 0;

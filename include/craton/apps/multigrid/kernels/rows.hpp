@@ -72,7 +72,7 @@ class two_point_rows {
 };
 
 /// As fourth_order_stencil. Each flux is computed once and serves the cells on both sides of its face.
-class fourth_order_rows {
+template <bool rough = false> class fourth_order_rows {
   public:
     /// `room`: at least room_for(shape) doubles, used until the last row.
     fourth_order_rows(const box_shape& shape, const coefficients& c, const double* u, std::span<double> room)
@@ -122,12 +122,19 @@ class fourth_order_rows {
     }
 
   private:
+    // To between -most and most.
+    [[nodiscard]] static detail::lanes cut(detail::lanes slope, detail::lanes most) {
+        slope = slope > most ? most : slope;
+        return slope < -most ? -most : slope;
+    }
     // The averages over cells of alpha u.
     [[nodiscard]] detail::lanes product(const double* alpha, const double* u) const {
         using detail::load;
         detail::lanes sum = load(alpha) * load(u);
-        for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane})
-            sum += (1.0 / 48.0) * (load(alpha + s) - load(alpha - s)) * (load(u + s) - load(u - s));
+        for (const std::int64_t s : {std::int64_t{1}, shape_.pitch, shape_.plane}) {
+            const detail::lanes slope = cut(load(alpha + s) - load(alpha - s), 2 * load(alpha));
+            sum += (1.0 / 48.0) * slope * (load(u + s) - load(u - s));
+        }
         return sum;
     }
     // Through the faces between cells `u` - s and `u`; t and v are the steps along them.
@@ -137,7 +144,9 @@ class fourth_order_rows {
         const detail::lanes wide = load(u + s) - load(u - 2 * s);
         const auto tangential = [&](std::int64_t along) {
             const detail::lanes difference = (load(u + along) - load(u + along - s)) - (load(u - along) - load(u - along - s));
-            return (load(beta + along) - load(beta - along)) * difference;
+            detail::lanes slope = load(beta + along) - load(beta - along);
+            if constexpr (rough) slope = cut(slope, 2 * load(beta));
+            return slope * difference;
         };
         return load(beta) * ((15.0 / 12.0) * jump - (1.0 / 12.0) * wide) + (1.0 / 48.0) * (tangential(t) + tangential(v));
     }
