@@ -52,6 +52,7 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const probl
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange),
       exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange), team_(exchange.team) {
+    for (const auto box : own_boxes()) outer_.push_back(find_outer(box));
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange);
 }
 
@@ -60,14 +61,14 @@ bool level::on_one_rank() const {
     return std::ssize(layout.boxes_of(layout.owner(0))) == layout.boxes();
 }
 
-outer_sides level::outer(std::int64_t box) const {
+outer_sides level::find_outer(std::int64_t box) const {
     outer_sides found{};
     for (std::size_t d = 0; d < 3; ++d) {
-        array::index3 side{};
-        side[d] = -1;
-        found[d][0] = grid_.layout().beside(box, side).box < 0;
-        side[d] = 1;
-        found[d][1] = grid_.layout().beside(box, side).box < 0;
+        for (std::size_t end = 0; end < 2; ++end) {
+            array::index3 side{};
+            side[d] = end == 0 ? -1 : 1;
+            found[d][end] = grid_.layout().beside(box, side).box < 0;
+        }
     }
     return found;
 }

@@ -74,8 +74,10 @@ class level {
     /// Until what is returned goes.
     [[nodiscard]] in_phase during(phase which) const { return {times_, number_, which}; }
 
-    /// Which sides of a box are the grid's boundary.
-    [[nodiscard]] outer_sides outer(std::int64_t box) const;
+    /// Which sides of a box of this rank are the grid's boundary.
+    [[nodiscard]] const outer_sides& outer(std::int64_t box) const {
+        return outer_[static_cast<std::size_t>(grid_.layout().slot(box))];
+    }
     /// what(box) for this rank's boxes, each by one thread of the team.
     template <class What> void for_boxes(const What& what) const {
         const auto boxes = own_boxes();
@@ -117,6 +119,7 @@ class level {
     void set(int vector, double value);
 
   private:
+    [[nodiscard]] outer_sides find_outer(std::int64_t box) const;
     // kernel(box, A u row by row, room for a row) for this rank's boxes.
     template <class Kernel> void with_rows(int u, const Kernel& kernel);
     [[nodiscard]] std::vector<chebyshev_weights> chebyshev_steps() const;
@@ -136,6 +139,7 @@ class level {
     int alpha_vector_;
     array::box_grid<double> grid_;
     box_shape shape_;
+    std::vector<outer_sides> outer_; // of this rank's boxes
     ghost_exchange exchange_, exchange_all_;
     std::optional<ghost_exchange> exchange_pairs_; // where Chebyshev iteration takes two steps at a time
     double lambda_max_ = 0;
