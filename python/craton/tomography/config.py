@@ -46,6 +46,9 @@ CMB_DEPTH_KM = 2891.0
 SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
 
+BARE_KIND = re.compile(r"^(\s*kind\s*=\s*)([A-Za-z_]\w*)\s*$")
+"""On the command line kind=matern needs no quotes, which a shell would take away."""
+
 # A reader turns what TOML gave into the field's value, or raises ValueError with what is allowed.
 Reader = Callable[[Any], Any]
 
@@ -304,14 +307,26 @@ class TargetConfig:
 class PriorConfig:
     """What is believed before the data: how strong the Earth's structure is, and over what distance it is alike."""
 
-    correlation_km: float = _setting(
-        1000.0, _number(1, 20000, "km"), "km; lateral distance over which structure is alike"
+    kind: str = _setting(
+        "gaussian", _choice("gaussian", "matern"), '"gaussian", or "matern": the same in all directions, rougher'
     )
-    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth")
+    correlation_km: float = _setting(
+        1000.0,
+        _number(1, 20000, "km"),
+        "km; distance over which structure is alike: laterally (gaussian) or in every direction (matern)",
+    )
+    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth (gaussian only)")
     strength: float | tuple[tuple[float, float], ...] = _setting(
         0.03, _strength, "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs"
     )
-    nugget: float = _setting(1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible")
+    nugget: float = _setting(
+        1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible (gaussian only)"
+    )
+    cells: int = _setting(
+        0,
+        _integer(0, 10**4),
+        "cells along each side of the grid (matern only): a multiple of 16; 0 takes what is needed",
+    )
 
     def strength_at(self, depth_km: float) -> float:
         """Standard deviation of dlnVs at a depth: linear between the pairs, constant beyond their ends."""
@@ -435,6 +450,7 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     if "=" in spec:
         # commas also separate the items of a list, so only those before `key =` end a setting
         lines = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", spec)
+        lines = [BARE_KIND.sub(r'\1"\2"', line) for line in lines]
         try:
             values = tomllib.loads("\n".join(lines))
         except (ValueError, RecursionError) as error:
@@ -446,7 +462,7 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     if not spec.strip():
         raise UserError("--prior '': says nothing; allowed: key=value pairs separated by commas, or a TOML file")
     source = Path(spec)
-    tables = _read_toml(source)
+    tables = _with_whole_prior(_read_toml(source))
     _check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
     if "prior" not in tables:
         raise UserError(f"{source}: no [prior] table; allowed: a TOML file with a [prior] table, or key=value pairs")
@@ -489,7 +505,7 @@ def _read_toml(source: Path) -> dict[str, Any]:
 def _build(raw: Mapping[str, Any], source: Path) -> Config:
     _check_keys(raw, TABLES, f"{source}: unknown table", brackets=True)
     folder = source.absolute().parent
-    tables: dict[str, Any] = {}
+    raw, tables = _with_whole_prior(raw), dict[str, Any]()
     for name, table in TABLES.items():
         if name == "target" and name not in raw:
             tables[name] = None
@@ -501,6 +517,11 @@ def _build(raw: Mapping[str, Any], source: Path) -> Config:
         config = dataclasses.replace(config, run=default)
     _check_together(config)
     return config
+
+
+def _with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """prior = "matern" is short for a table [prior] with nothing but its kind."""
+    return {**raw, "prior": {"kind": raw["prior"]}} if isinstance(raw.get("prior"), str) else raw
 
 
 def _read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
