@@ -131,7 +131,6 @@ class Inversion:
             f"{len(modes)} toroidal modes with T > {self.config.modes.shortest_period_s:g} s; "
             f"{self.basis.size} parameters = {self.basis.n_lateral} lateral knots x {self.basis.n_radial} radial"
         )
-        self.say(self.prior.describe())
         with self.phases("data"):
             if self.config.data.kind == "synthetic":
                 assert self.config.target is not None

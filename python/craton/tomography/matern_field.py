@@ -181,15 +181,9 @@ def closest_km(points_km: f64) -> float:
 
 def cells_needed(points_km: f64, side_km: float, correlation_km: float) -> int:
     """The fewest of the list that are no longer than half the correlation length and 1.1 times the distance of the closest
-    points; an eighth of the length is short enough for any points. At most the list's largest number, if it resolves half
-    the length at all: check_resolution looks at that."""
-    coarsest_km = COARSEST * correlation_km
-    wanted_km = min(coarsest_km, max(NEAREST * closest_km(points_km), FINE * correlation_km))
-    for cell_km in (wanted_km, coarsest_km):
-        for cells in CELLS_TO_CHOOSE_FROM:
-            if side_km <= cells * cell_km:
-                return cells
-    return MULTIPLE * int(np.ceil(side_km / coarsest_km / MULTIPLE))
+    points; an eighth of the length is short enough for any points. At most the list's last."""
+    wanted_km = min(COARSEST * correlation_km, max(NEAREST * closest_km(points_km), FINE * correlation_km))
+    return next((cells for cells in CELLS_TO_CHOOSE_FROM if side_km <= cells * wanted_km), MOST)
 
 
 def check_resolution(cells: int, side_km: float, correlation_km: float) -> None:

@@ -63,9 +63,6 @@ class AnyPrior(Protocol):
     def step(self, system: Any, gradient: f64, model: f64) -> Step:
         """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
 
-    def describe(self) -> str:
-        """One line for whoever watches."""
-
 
 def misfit(deviation: f64, weights: f64) -> float:
     """The second half of equation 1 of a deviation u = m - m^p: u . w / 2, with w = C_m^-1 u."""
@@ -83,9 +80,6 @@ class Prior:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.lateral_inverse), len(self.radial_inverse)
-
-    def describe(self) -> str:
-        return "Gaussian prior"
 
     def step(self, system: Any, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
