@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from craton.errors import UserError
+from craton.tomography.matern_grid import check_resolution
 
 __all__ = [
     "AssemblyConfig",
@@ -458,7 +459,7 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
                 f"--prior {spec!r}: {error}; allowed: key=value pairs separated by commas, or a TOML file"
             ) from None
         kept = (base or PriorConfig()).to_dict()
-        return _read_table(PriorConfig, "prior", {**kept, **values}, f"--prior {spec!r}", Path.cwd())
+        return prior_from_dict({**kept, **values}, f"--prior {spec!r}")
     if not spec.strip():
         raise UserError("--prior '': says nothing; allowed: key=value pairs separated by commas, or a TOML file")
     source = Path(spec)
@@ -466,12 +467,14 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     _check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
     if "prior" not in tables:
         raise UserError(f"{source}: no [prior] table; allowed: a TOML file with a [prior] table, or key=value pairs")
-    return _read_table(PriorConfig, "prior", tables["prior"], str(source), source.parent)
+    return prior_from_dict(tables["prior"], str(source))
 
 
 def prior_from_dict(values: Mapping[str, Any], where: str) -> PriorConfig:
     """The inverse of PriorConfig.to_dict, checked."""
-    return _read_table(PriorConfig, "prior", values, where, Path.cwd())
+    prior = _read_table(PriorConfig, "prior", values, where, Path.cwd())
+    _check_grid(prior, where)
+    return prior
 
 
 def template() -> str:
@@ -573,12 +576,22 @@ def _check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *
             raise UserError(f"{what} {shown(key)};{hint} allowed: {', '.join(allowed)}")
 
 
+def _check_grid(prior: PriorConfig, where: str) -> None:
+    """Of a Matern prior: that its grid can resolve the correlation length."""
+    if prior.kind == "matern":
+        try:
+            check_resolution(prior.cells, prior.correlation_km)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
+
+
 def _check_together(config: Config) -> None:
     """What no single setting can be wrong about alone."""
 
     def wrong(text: str) -> UserError:
         return UserError(f"{config.source}: {text}")
 
+    _check_grid(config.prior, str(config.source))
     paths, data, modes = config.paths, config.data, config.modes
     if paths.min_distance_deg >= paths.max_distance_deg:
         raise wrong(

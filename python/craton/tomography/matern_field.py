@@ -24,23 +24,13 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import multigrid
-from craton.errors import UserError
+from craton.tomography.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
 
 if TYPE_CHECKING:
     from craton._craton import World
 
 f64 = NDArray[np.float64]
 
-CELLS_TO_CHOOSE_FROM = (32, 48, 64, 80, 96, 128, 160, 192)
-FEWEST, MOST, MULTIPLE = 32, 192, 16
-MARGIN = 4.0
-"""Correlation lengths between the Earth and its nearest periodic image: a correlation of exp(-4) = 0.02 for antipodes at most."""
-COARSEST = 0.5
-"""Largest cell in correlation lengths: what is between two points of a distance of a cell or more is then right to 4% of it."""
-NEAREST = 1.1
-"""Largest cell in distances of the closest points."""
-FINE = 0.125
-"""Cells of so many correlation lengths are fine enough whatever the distance of the points."""
 TOLERANCE = 1e-10
 """Of the largest residual of a Helmholtz solve."""
 REACH = 3
@@ -60,15 +50,13 @@ class MaternField:
     unresolved: f64
     """At each point, the part of the variance that the grid does not carry."""
 
-    def __init__(
-        self, world: World, comm: MPI.Comm, points_km: f64, radius_km: float, correlation_km: float, cells: int = 0
-    ) -> None:
-        """points_km: shape (n, 3), at least 2, within radius_km of the centre. cells: 0 chooses. UserError for what the cells
-        cannot resolve and for more ranks than boxes."""
+    def __init__(self, world: World, comm: MPI.Comm, points_km: f64, correlation_km: float, cells: int = 0) -> None:
+        """points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. UserError for
+        what the cells cannot resolve and for more ranks than boxes."""
         self._comm = comm
-        self.side_km = 2.0 * radius_km + MARGIN * correlation_km
-        self.cells = cells or cells_needed(points_km, self.side_km, correlation_km)
-        check_resolution(self.cells, self.side_km, correlation_km)
+        check_resolution(cells, correlation_km)
+        self.side_km = side_of_grid_km(correlation_km)
+        self.cells = cells or cells_needed(points_km, correlation_km)
         kappa = self.side_km / correlation_km  # the solver's unit of length is the grid's side
         box = box_side(self.cells, world.size)
         self._solver = multigrid.Solver(
@@ -170,49 +158,3 @@ def four_cells(position: f64) -> tuple[NDArray[np.int64], f64]:
         (t + 1) * t * (t - 1) / 6,
     ]
     return cell.astype(np.int64) - 1, np.stack(weights, axis=1)
-
-
-def closest_km(points_km: f64) -> float:
-    """Least distance of two points."""
-    from scipy.spatial import cKDTree
-
-    return float(cKDTree(points_km).query(points_km, k=2)[0][:, 1].min())
-
-
-def cells_needed(points_km: f64, side_km: float, correlation_km: float) -> int:
-    """The fewest of the list that are no longer than half the correlation length and 1.1 times the distance of the closest
-    points; an eighth of the length is short enough for any points. At most the list's last."""
-    wanted_km = min(COARSEST * correlation_km, max(NEAREST * closest_km(points_km), FINE * correlation_km))
-    return next((cells for cells in CELLS_TO_CHOOSE_FROM if side_km <= cells * wanted_km), MOST)
-
-
-def check_resolution(cells: int, side_km: float, correlation_km: float) -> None:
-    """UserError where the cells are too many, not of the kind that multigrid takes, or too large."""
-    if side_km > MOST * COARSEST * correlation_km * (1.0 + 1e-12):
-        inside_km = side_km - MARGIN * correlation_km
-        least_km = inside_km / (MOST * COARSEST - MARGIN)
-        raise UserError(
-            f'[prior] correlation_km = {correlation_km:g} with kind = "matern" needs a grid of more than {MOST} cells along each '
-            f"side (two in a correlation length); allowed: {np.ceil(least_km):g} km or more"
-        )
-    if cells % MULTIPLE or not FEWEST <= cells <= MOST:
-        raise UserError(
-            f"[prior] cells = {cells}; allowed: 0 (chosen for you), or a multiple of {MULTIPLE} from {FEWEST} to {MOST}"
-        )
-    if side_km > cells * COARSEST * correlation_km * (1.0 + 1e-12):
-        enough = MULTIPLE * int(np.ceil(side_km / (COARSEST * correlation_km) / MULTIPLE))
-        raise UserError(
-            f"[prior] cells = {cells} makes cells of {side_km / cells:.0f} km, which do not resolve correlation_km = "
-            f"{correlation_km:g}; allowed: {enough} or more cells, two in a correlation length"
-        )
-
-
-def box_side(cells: int, ranks: int) -> int:
-    """The longest side of a box, in cells, that leaves a box for each rank."""
-    for side in (32, 16, 8, 4):
-        if cells % side == 0 and (cells // side) ** 3 >= ranks:
-            return side
-    raise UserError(
-        f"[prior] cells = {cells} make {(cells // 4) ** 3} boxes of 4 x 4 x 4 cells for {ranks} ranks; "
-        "allowed: at least one box per rank: fewer ranks, or more cells"
-    )

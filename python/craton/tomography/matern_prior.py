@@ -32,7 +32,7 @@ from craton.errors import UserError
 from craton.progress import ProgressBar
 from craton.tomography.krylov import gmres
 from craton.tomography.matern_field import MaternField
-from craton.tomography.prior import EARTH_RADIUS_KM, Step, lateral_matrix, strength_of_radius, unit_vectors
+from craton.tomography.prior import Step, lateral_matrix, strength_of_radius, unit_vectors
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis, World
@@ -67,7 +67,7 @@ class MaternPrior:
         knots_m = np.asarray(basis.radial_knots_m)
         directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         points_km = (directions[:, None, :] * knots_m[None, :, None] / 1e3).reshape(-1, 3)
-        self.field = MaternField(world, comm, points_km, EARTH_RADIUS_KM, config.correlation_km, config.cells)
+        self.field = MaternField(world, comm, points_km, config.correlation_km, config.cells)
         self._strength = strength_of_radius(config)(knots_m)
         lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         self._lateral = scipy.sparse.linalg.splu(lateral.tocsc())
