@@ -124,6 +124,13 @@ def test_no_noise_makes_no_field(basis, prior):
     assert not prior.root_times(np.zeros(prior.field.own_shape), np.zeros(basis.size)).any()
 
 
+def test_threads_do_not_show(world):
+    points = points_round(np.zeros(3), [500.0, 2500.0], 6)
+    one, two = (MaternField(world, MPI.COMM_SELF, points, 3000.0, 32, threads) for threads in (1, 12))
+    values = np.arange(len(points)) - 4.0
+    np.testing.assert_allclose(two.covariance_times(values), one.covariance_times(values), rtol=1e-9)
+
+
 def test_close_points_get_finer_cells():
     far, near = np.array([[0.0, 0, 0], [800.0, 0, 0]]), np.array([[0.0, 0, 0], [200.0, 0, 0]])
     assert cells_needed(far, 1000.0) == 48

@@ -119,7 +119,7 @@ class Inversion:
             modes = shared_mode_catalogue(earth, self.config, self.comm, self.say)
             self.basis = make_basis(self.config, earth)
             self.forward = _craton.ForwardProblem(modes, self.basis, self.config.data.filter_periods_s)
-            self.prior = make_prior(self.basis, self.config.prior, self.world, self.comm, self.console)
+            self.prior = make_prior(self.basis, self.config.prior, self.world, self.comm, self.console, self.threads)
             self.models, self.prior_weights = [self.prior.mean.copy()], np.zeros(self.basis.size)
             events, stations = observations_module.read_catalogues(self.config, self.comm)
             settings, size = self.config.inversion, self.basis.size

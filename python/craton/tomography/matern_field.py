@@ -50,9 +50,11 @@ class MaternField:
     unresolved: f64
     """At each point, the part of the variance that the grid does not carry."""
 
-    def __init__(self, world: World, comm: MPI.Comm, points_km: f64, correlation_km: float, cells: int = 0) -> None:
-        """points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. UserError for
-        what the cells cannot resolve and for more ranks than boxes."""
+    def __init__(
+        self, world: World, comm: MPI.Comm, points_km: f64, correlation_km: float, cells: int = 0, threads: int = 1
+    ) -> None:
+        """points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. threads: of
+        each rank. UserError for what the cells cannot resolve and for more ranks than boxes."""
         self._comm = comm
         check_resolution(cells, correlation_km)
         self.side_km = side_of_grid_km(correlation_km)
@@ -60,7 +62,14 @@ class MaternField:
         kappa = self.side_km / correlation_km  # the solver's unit of length is the grid's side
         box = box_side(self.cells, world.size)
         self._solver = multigrid.Solver(
-            world, self.cells, box, a=kappa**2, boundary="periodic", operator="fv4", smoother="chebyshev"
+            world,
+            self.cells,
+            box,
+            a=kappa**2,
+            boundary="periodic",
+            operator="fv4",
+            smoother="chebyshev",
+            threads=threads,
         )
         self._amplitude = np.sqrt(8.0 * np.pi * kappa * self.cells**3)  # white noise has variance 1 / h^3 in a cell
         first, weights = four_cells(points_km / self.side_km * self.cells + 0.5 * self.cells - 0.5)

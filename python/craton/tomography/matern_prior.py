@@ -58,16 +58,22 @@ class MaternPrior:
     """Of each solution so far: steps of GMRES and the residual they came to."""
 
     def __init__(
-        self, basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None
+        self,
+        basis: ModelBasis,
+        config: PriorConfig,
+        world: World,
+        comm: MPI.Comm,
+        console: Any = None,
+        threads: int = 1,
     ) -> None:
-        """console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
+        """threads: of each rank. console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
         self._comm, self._console, self._config = comm, console if comm.rank == 0 else None, config
         self.shape, self.mean = (basis.n_lateral, basis.n_radial), np.zeros(basis.size)
         self.steps = []
         knots_m = np.asarray(basis.radial_knots_m)
         directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         points_km = (directions[:, None, :] * knots_m[None, :, None] / 1e3).reshape(-1, 3)
-        self.field = MaternField(world, comm, points_km, config.correlation_km, config.cells)
+        self.field = MaternField(world, comm, points_km, config.correlation_km, config.cells, threads)
         self._strength = strength_of_radius(config)(knots_m)
         lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         self._lateral = scipy.sparse.linalg.splu(lateral.tocsc())

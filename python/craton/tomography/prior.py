@@ -164,12 +164,15 @@ def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([config.strength_at(EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-def make_prior(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None) -> AnyPrior:
-    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: for progress, on rank 0."""
+def make_prior(
+    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
+) -> AnyPrior:
+    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
+    progress. threads: of each rank."""
     if config.kind == "matern":
         from craton.tomography.matern_prior import MaternPrior
 
-        return MaternPrior(basis, config, world, comm, console)
+        return MaternPrior(basis, config, world, comm, console, threads)
     return gaussian_prior(basis, config)
 
 
