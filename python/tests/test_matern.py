@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from craton.tomography.prior import lateral_matrix, make_prior, unit_vectors  # 
 from craton.tomography.run_folder import RunFolder  # noqa: E402
 from craton.tomography.solve import solve  # noqa: E402
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "demo.toml"
 EARTH_KM = 6371.0
 KNOTS_M = np.linspace(3480e3, 6368e3, 4)
 SMALL = PriorConfig(
@@ -290,6 +292,31 @@ def test_solving_again_finds_the_same_model(config, record, tmp_path, capsys):
         np.testing.assert_allclose(again, models[-1], atol=1e-5 * np.abs(models[-1]).max())
     other = solve(folder.hessian, dataclasses.replace(config.prior, kind="gaussian"), tmp_path / "o", MPI.COMM_SELF)
     assert 0.5 < other.correlation_with_run < 0.9999
+
+
+DEMO = """
+import sys
+from craton._launch import main_guard
+with main_guard():
+    from craton.tomography.config import load_config
+    from craton.tomography.inversion import run
+    from mpi4py import MPI
+    config = load_config(sys.argv[1]).replaced("prior", kind="matern").replaced("run", directory=sys.argv[2])
+    run(config, MPI.COMM_WORLD, report=False)
+"""
+
+
+@pytest.mark.long
+def test_the_demo_under_it(tmp_path):
+    """On two ranks, nothing but the kind of the prior changed."""
+    (tmp_path / "program.py").write_text(DEMO)
+    command = [str(tmp_path / "program.py"), str(EXAMPLE), str(tmp_path / "run")]
+    assert run_under_mpi(command, 2, program=[sys.executable]) == 0
+    record = RunFolder(tmp_path / "run").read_record()
+    last = record.iterations[-1]
+    assert len(record.iterations) <= 5 and last.variance_reduction > 0.98
+    assert last.chi_data == pytest.approx(0.5 * record.samples, rel=0.02)
+    assert record.correlation.overall > 0.9
 
 
 # -------------------------------------------------------------------------------------------------------------- errors
