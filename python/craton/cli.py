@@ -178,7 +178,7 @@ def solve(
         typer.Option(
             metavar="SPEC",
             help="The other prior: a TOML file with a \\[prior] table, or settings such as "
-            "strength=0.05,correlation_km=800; those not named stay as they were. May be given several times.",
+            "strength=0.05,correlation_km=800 or kind=matern; those not named stay as they were. May be given several times.",
         ),
     ] = None,
     output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),

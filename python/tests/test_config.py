@@ -83,7 +83,7 @@ def test_the_example_is_valid() -> None:
     [
         (
             "[prior]\nstrenght = 1",
-            r"\[prior\] unknown key 'strenght'; did you mean 'strength'\? allowed: correlation_km",
+            r"\[prior\] unknown key 'strenght'; did you mean 'strength'\? allowed: kind, correlation_km",
         ),
         ("[priors]", r"unknown table \[priors\]; did you mean \[prior\]\? allowed: run, earth"),
         ("[prior]\nstrength = -1", r"\[prior\] strength = -1; allowed: a number in \[1e-06, 1\]"),

@@ -26,7 +26,7 @@ from craton.tomography.data import (  # noqa: E402
     without_near_paths,
 )
 from craton.tomography.modes import cache_file, mode_catalogue  # noqa: E402
-from craton.tomography.prior import make_prior  # noqa: E402
+from craton.tomography.prior import gaussian_prior  # noqa: E402
 from craton.tomography.run_folder import RunFolder, on_root, replaced  # noqa: E402
 from craton.tomography.solve import solve  # noqa: E402
 
@@ -78,7 +78,7 @@ def test_step_solves_equation_2(small_config, folder, record):
         gradient, model = file["gradient"][:], file["model"][:]
         at = int(file.attrs["linearised_at_iteration"])
     hessian = upper + upper.T - np.diag(np.diag(upper))
-    prior = make_prior(inversion.make_basis(small_config, _earth(small_config)), small_config.prior)
+    prior = gaussian_prior(inversion.make_basis(small_config, _earth(small_config)), small_config.prior)
     precision = np.kron(prior.lateral_inverse, prior.radial_inverse)
     step = np.linalg.solve(hessian + precision, gradient - precision @ model)
     models = folder.read_model()["models"]

@@ -5,7 +5,7 @@ import pytest
 from craton import UserError
 from craton._craton import ModelBasis
 from craton.tomography.config import PriorConfig
-from craton.tomography.prior import EARTH_RADIUS_KM, even_points, inverse_covariances, make_prior, unit_vectors
+from craton.tomography.prior import EARTH_RADIUS_KM, even_points, gaussian_prior, inverse_covariances, unit_vectors
 
 KNOTS_M = np.linspace(3480e3, 6368e3, 7)
 
@@ -64,7 +64,7 @@ def test_gaussian_of_the_arc_is_not_positive_definite():
 
 
 def test_precision_times_is_the_kronecker_product(basis):
-    prior = make_prior(basis, PriorConfig())
+    prior = gaussian_prior(basis, PriorConfig())
     model = np.random.default_rng(1).standard_normal(basis.size)
     direct = np.kron(prior.lateral_inverse, prior.radial_inverse) @ model
     np.testing.assert_allclose(prior.precision_times(model), direct, rtol=1e-9, atol=1e-9 * np.abs(direct).max())
@@ -73,4 +73,4 @@ def test_precision_times_is_the_kronecker_product(basis):
 
 def test_singular_covariance_is_the_users_fault(basis):
     with pytest.raises(UserError, match=r"correlation_km = 20000.*nugget = 1e-14.*enlarge the nugget"):
-        make_prior(basis, PriorConfig(correlation_km=20000.0, nugget=1e-14))
+        gaussian_prior(basis, PriorConfig(correlation_km=20000.0, nugget=1e-14))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from craton.errors import UserError
+from craton.tomography.matern_grid import check_resolution
 
 __all__ = [
     "AssemblyConfig",
@@ -45,6 +46,9 @@ REQUIRED = "<required>"
 CMB_DEPTH_KM = 2891.0
 SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
+
+BARE_KIND = re.compile(r"^(\s*kind\s*=\s*)([A-Za-z_]\w*)\s*$")
+"""On the command line kind=matern needs no quotes, which a shell would take away."""
 
 # A reader turns what TOML gave into the field's value, or raises ValueError with what is allowed.
 Reader = Callable[[Any], Any]
@@ -304,14 +308,26 @@ class TargetConfig:
 class PriorConfig:
     """What is believed before the data: how strong the Earth's structure is, and over what distance it is alike."""
 
-    correlation_km: float = _setting(
-        1000.0, _number(1, 20000, "km"), "km; lateral distance over which structure is alike"
+    kind: str = _setting(
+        "gaussian", _choice("gaussian", "matern"), '"gaussian", or "matern": the same in all directions, rougher'
     )
-    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth")
+    correlation_km: float = _setting(
+        1000.0,
+        _number(1, 20000, "km"),
+        "km; distance over which structure is alike: laterally (gaussian) or in every direction (matern)",
+    )
+    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth (gaussian only)")
     strength: float | tuple[tuple[float, float], ...] = _setting(
         0.03, _strength, "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs"
     )
-    nugget: float = _setting(1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible")
+    nugget: float = _setting(
+        1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible (gaussian only)"
+    )
+    cells: int = _setting(
+        0,
+        _integer(0, 10**4),
+        "cells along each side of the grid (matern only): a multiple of 16; 0 takes what is needed",
+    )
 
     def strength_at(self, depth_km: float) -> float:
         """Standard deviation of dlnVs at a depth: linear between the pairs, constant beyond their ends."""
@@ -435,6 +451,7 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     if "=" in spec:
         # commas also separate the items of a list, so only those before `key =` end a setting
         lines = re.split(r",\s*(?=[A-Za-z_]\w*\s*=)", spec)
+        lines = [BARE_KIND.sub(r'\1"\2"', line) for line in lines]
         try:
             values = tomllib.loads("\n".join(lines))
         except (ValueError, RecursionError) as error:
@@ -442,20 +459,22 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
                 f"--prior {spec!r}: {error}; allowed: key=value pairs separated by commas, or a TOML file"
             ) from None
         kept = (base or PriorConfig()).to_dict()
-        return _read_table(PriorConfig, "prior", {**kept, **values}, f"--prior {spec!r}", Path.cwd())
+        return prior_from_dict({**kept, **values}, f"--prior {spec!r}")
     if not spec.strip():
         raise UserError("--prior '': says nothing; allowed: key=value pairs separated by commas, or a TOML file")
     source = Path(spec)
-    tables = _read_toml(source)
+    tables = _with_whole_prior(_read_toml(source))
     _check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
     if "prior" not in tables:
         raise UserError(f"{source}: no [prior] table; allowed: a TOML file with a [prior] table, or key=value pairs")
-    return _read_table(PriorConfig, "prior", tables["prior"], str(source), source.parent)
+    return prior_from_dict(tables["prior"], str(source))
 
 
 def prior_from_dict(values: Mapping[str, Any], where: str) -> PriorConfig:
     """The inverse of PriorConfig.to_dict, checked."""
-    return _read_table(PriorConfig, "prior", values, where, Path.cwd())
+    prior = _read_table(PriorConfig, "prior", values, where, Path.cwd())
+    _check_grid(prior, where)
+    return prior
 
 
 def template() -> str:
@@ -489,7 +508,7 @@ def _read_toml(source: Path) -> dict[str, Any]:
 def _build(raw: Mapping[str, Any], source: Path) -> Config:
     _check_keys(raw, TABLES, f"{source}: unknown table", brackets=True)
     folder = source.absolute().parent
-    tables: dict[str, Any] = {}
+    raw, tables = _with_whole_prior(raw), dict[str, Any]()
     for name, table in TABLES.items():
         if name == "target" and name not in raw:
             tables[name] = None
@@ -501,6 +520,11 @@ def _build(raw: Mapping[str, Any], source: Path) -> Config:
         config = dataclasses.replace(config, run=default)
     _check_together(config)
     return config
+
+
+def _with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """prior = "matern" is short for a table [prior] with nothing but its kind."""
+    return {**raw, "prior": {"kind": raw["prior"]}} if isinstance(raw.get("prior"), str) else raw
 
 
 def _read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
@@ -552,12 +576,22 @@ def _check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *
             raise UserError(f"{what} {shown(key)};{hint} allowed: {', '.join(allowed)}")
 
 
+def _check_grid(prior: PriorConfig, where: str) -> None:
+    """Of a Matern prior: that its grid can resolve the correlation length."""
+    if prior.kind == "matern":
+        try:
+            check_resolution(prior.cells, prior.correlation_km)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
+
+
 def _check_together(config: Config) -> None:
     """What no single setting can be wrong about alone."""
 
     def wrong(text: str) -> UserError:
         return UserError(f"{config.source}: {text}")
 
+    _check_grid(config.prior, str(config.source))
     paths, data, modes = config.paths, config.data, config.modes
     if paths.min_distance_deg >= paths.max_distance_deg:
         raise wrong(

@@ -32,7 +32,7 @@ from craton.tomography import data as observations_module
 from craton.tomography.config import load_config
 from craton.tomography.data import Observations, PathTable, predict
 from craton.tomography.modes import shared_mode_catalogue
-from craton.tomography.prior import EARTH_RADIUS_KM, Prior, make_prior
+from craton.tomography.prior import EARTH_RADIUS_KM, AnyPrior, Step, make_prior, misfit
 from craton.tomography.run_folder import (
     CoverageCorrelation,
     IterationRecord,
@@ -91,7 +91,9 @@ class Inversion:
     """Where files are written: the folder, or one inside until there are results to put in the place of earlier ones."""
     forward: ForwardProblem = field(init=False)
     basis: ModelBasis = field(init=False)
-    prior: Prior = field(init=False)
+    prior: AnyPrior = field(init=False)
+    prior_weights: f64 = field(init=False)
+    """C_m^-1 (m - m^p) of the latest model."""
     observations: Observations = field(init=False)
     paths: PathSet = field(init=False)
     hessian: Any = field(init=False)
@@ -117,8 +119,8 @@ class Inversion:
             modes = shared_mode_catalogue(earth, self.config, self.comm, self.say)
             self.basis = make_basis(self.config, earth)
             self.forward = _craton.ForwardProblem(modes, self.basis, self.config.data.filter_periods_s)
-            self.prior = make_prior(self.basis, self.config.prior)
-            self.models = [self.prior.mean.copy()]
+            self.prior = make_prior(self.basis, self.config.prior, self.world, self.comm, self.console, self.threads)
+            self.models, self.prior_weights = [self.prior.mean.copy()], np.zeros(self.basis.size)
             events, stations = observations_module.read_catalogues(self.config, self.comm)
             settings, size = self.config.inversion, self.basis.size
             self.hessian = craton.ConvergentMatrix(
@@ -205,7 +207,7 @@ class Inversion:
             )  # fmt: skip
         return float(sums["chi_data"])
 
-    def gauss_newton_step(self, gradient: f64) -> f64:
+    def gauss_newton_step(self, gradient: f64) -> Step:
         """dm of equation 2. The Hessian is saved by now; unless a wider copy is wanted it is factorised in place."""
         system = self.hessian
         with self.phases("factorise"):
@@ -213,22 +215,23 @@ class Inversion:
                 system = system.copy_as_f64()
             return solve_step(system, self.prior, gradient, self.models[-1], self.config.inversion.damping)
 
-    def line_search(self, step: f64, chi: float) -> tuple[float, f64, float]:
-        """Step length, model and its chi_data; length 0 where no fraction of the step lowers the misfit."""
+    def line_search(self, step: Step, chi: float) -> tuple[float, f64, f64, float]:
+        """Step length, model, its prior_weights and its chi_data; length 0 where no fraction of the step lowers the misfit."""
         tried = []
         for halvings in range(HALVINGS):
             length = 0.5**halvings
-            model = self.models[-1] + length * step
+            model = self.models[-1] + length * step.model
+            weights = self.prior_weights + length * (step.weights - self.prior_weights)
             chi_data = self.chi_data(model)
-            tried.append(chi_data + self.prior.misfit(model))
+            tried.append(chi_data + misfit(model - self.prior.mean, weights))
             if tried[-1] < chi:
-                return length, model, chi_data
+                return length, model, weights, chi_data
         self.record.stopped_because = (
             f"no fraction of the Gauss-Newton step lowers the misfit: it is {chi:.6g} without, {tried[0]:.6g} with the "
             f"whole step, {tried[-1]:.6g} with {length:g} of it; a smaller [prior] strength, [inversion] damping or "
             "longer periods make smaller steps"
         )
-        return 0.0, self.models[-1], float("nan")
+        return 0.0, self.models[-1], self.prior_weights, float("nan")
 
     # ------------------------------------------------------------------------------------------------------- the loop
 
@@ -248,10 +251,11 @@ class Inversion:
                 self.start_table(float(sums["chi_data"]), float(sums["data_norm"]))
             self.save_hessian(gradient, index - 1)
             step = self.gauss_newton_step(gradient)
-            length, model, chi_data = self.line_search(step, self.iterations[-1].chi)
+            length, model, weights, chi_data = self.line_search(step, self.iterations[-1].chi)
             if length == 0.0:
                 break
             self.models.append(model)
+            self.prior_weights = weights
             spent = {name: seconds - before.get(name, 0.0) for name, seconds in self.phases.seconds.items()}
             self.iterations.append(self.iteration_record(index, chi_data, length, spent))
             self.print_iteration()
@@ -286,7 +290,7 @@ class Inversion:
         return IterationRecord(
             iteration=index,
             chi_data=chi_data,
-            chi_prior=self.prior.misfit(self.models[-1]),
+            chi_prior=misfit(self.models[-1] - self.prior.mean, self.prior_weights),
             variance_reduction=1.0 - chi_data / self.data_norm,
             residual_reduction=1.0 - chi_data / chi_start if chi_start else 0.0,
             step_length=length,
@@ -468,14 +472,13 @@ def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:
     return _craton.ModelBasis(config.basis.lateral_level, knots_m)
 
 
-def solve_step(system: Any, prior: Prior, gradient: f64, model: f64, damping: float = 0.0) -> f64:
+def solve_step(system: Any, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
     """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
     if damping > 0.0:
         amount = damping * float(np.mean(system.diagonal()))
-        system.add_kronecker(np.eye(len(prior.lateral_inverse)), np.eye(len(prior.radial_inverse)), amount)
-    system.add_kronecker(prior.lateral_inverse, prior.radial_inverse)
-    right_hand_side = gradient - prior.precision_times(model - prior.mean)
-    return np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+        lateral, radial = prior.shape
+        system.add_kronecker(np.eye(lateral), np.eye(radial), amount)
+    return prior.step(system, gradient, model)
 
 
 def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64 | None, coverage: f64) -> CoverageCorrelation:

@@ -1,4 +1,6 @@
-"""The Gaussian prior of equation 1: C_m = C_lateral (x) C_radial, and its inverse as two small matrices.
+"""The priors of equation 1. The Gaussian one is here, the Matern one in matern_prior.py.
+
+The Gaussian prior: C_m = C_lateral (x) C_radial, and its inverse as two small matrices.
 
     C_lateral[a, b] = exp(-c_ab^2 / (2 L^2)) + nugget [a = b]              L = correlation_km
     C_radial[i, j]  = s(r_i) s(r_j) { exp(-(r_i - r_j)^2 / (2 l^2)) + nugget [i = j] }    l = correlation_depth_km
@@ -17,17 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from mpi4py import MPI
 from numpy.typing import NDArray
 
+import craton
 from craton.errors import UserError
 
 if TYPE_CHECKING:
-    from craton._craton import ModelBasis
+    from craton._craton import ModelBasis, World
     from craton.tomography.config import PriorConfig
 
 f64 = NDArray[np.float64]
@@ -38,12 +42,51 @@ LARGEST_CONDITION = 1e10
 
 
 @dataclass(frozen=True)
+class Step:
+    """A solution of equation 2 under a prior."""
+
+    model: f64
+    """dm"""
+    weights: f64
+    """C_m^-1 (m + dm - m^p): the gradient of the prior's misfit at the model stepped to."""
+
+
+class AnyPrior(Protocol):
+    """What the inversion asks of a prior."""
+
+    @property
+    def mean(self) -> f64: ...
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Lateral knots, radial knots."""
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
+
+
+def misfit(deviation: f64, weights: f64) -> float:
+    """The second half of equation 1 of a deviation u = m - m^p: u . w / 2, with w = C_m^-1 u."""
+    return 0.5 * float(deviation @ weights)
+
+
+@dataclass(frozen=True)
 class Prior:
     """C_m^-1 = lateral_inverse (x) radial_inverse, in the model's order (radial index fastest), and the prior mean."""
 
     lateral_inverse: f64
     radial_inverse: f64
     mean: f64
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.lateral_inverse), len(self.radial_inverse)
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
+        system.add_kronecker(self.lateral_inverse, self.radial_inverse)
+        right_hand_side = gradient - self.precision_times(model - self.mean)
+        found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+        return Step(found, self.precision_times(model + found - self.mean))
 
     def precision_times(self, model: f64) -> f64:
         """C_m^-1 model."""
@@ -53,7 +96,7 @@ class Prior:
     def misfit(self, model: f64) -> float:
         """The second half of equation 1: ||m - m^p||^2 / 2 under C_m^-1."""
         deviation = model - self.mean
-        return 0.5 * float(deviation @ self.precision_times(deviation))
+        return misfit(deviation, self.precision_times(deviation))
 
 
 def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
@@ -121,8 +164,20 @@ def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([config.strength_at(EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-def make_prior(basis: ModelBasis, config: PriorConfig) -> Prior:
-    """The prior around the reference Earth (m^p = 0)."""
+def make_prior(
+    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
+) -> AnyPrior:
+    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
+    progress. threads: of each rank."""
+    if config.kind == "matern":
+        from craton.tomography.matern_prior import MaternPrior
+
+        return MaternPrior(basis, config, world, comm, console, threads)
+    return gaussian_prior(basis, config)
+
+
+def gaussian_prior(basis: ModelBasis, config: PriorConfig) -> Prior:
+    """The Gaussian prior around the reference Earth."""
     lateral_inverse, radial_inverse = inverse_covariances(basis, config)
     return Prior(lateral_inverse, radial_inverse, np.zeros(basis.size))
 

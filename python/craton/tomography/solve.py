@@ -79,23 +79,25 @@ def solve_into(
 ) -> SolveSummary:
     """Collective: the solution and its files."""
     basis = _craton.ModelBasis(int(stored["lateral_level"]), np.ascontiguousarray(stored["radial_knots_m"]))
-    prior = make_prior(basis, prior_config)
+    world = craton.World(comm)
+    console = (console or make_console()) if comm.rank == 0 else None
+    prior = make_prior(basis, prior_config, world, comm, console)
     damping = float(stored["inversion"]["damping"])
     system = craton.ConvergentMatrix(
-        craton.World(comm), basis.size, basis.size, dtype=stored["precision"], block=stored["inversion"]["block"]
+        world, basis.size, basis.size, dtype=stored["precision"], block=stored["inversion"]["block"]
     )
     system.load(str(source), "hessian")
     check_matrix(system, source, comm)
     if precision == "float64" and system.dtype == np.float32:
         system = system.copy_as_f64()
     start = np.ascontiguousarray(stored["model"])
-    step = solve_step(system, prior, np.ascontiguousarray(stored["gradient"]), start, damping)
+    step = solve_step(system, prior, np.ascontiguousarray(stored["gradient"]), start, damping).model
 
     def finish() -> SolveSummary:
         run_model = model_of_run(source, int(stored["linearised_at_iteration"]), basis.size)
         summary = summarise(basis, stored, prior_config, start, step, run_model)
         write_outputs(folder, basis, stored, start + step, run_model, summary)
-        show(console or make_console(), summary, folder, damping)
+        show(console, summary, folder, damping)
         return summary
 
     return on_root(comm, finish)
