@@ -18,7 +18,8 @@ constexpr std::chrono::microseconds awake_between_loops{100};
 
 thread_team::thread_team(int threads) {
     if (threads < 1) throw user_error(fmt::format("thread team: {} threads; allowed: at least 1", threads));
-    for (int t = 1; t < threads; ++t) others_.emplace_back([this] { work(); });
+    shares_ = std::vector<share>(static_cast<std::size_t>(threads));
+    for (std::size_t t = 1; t < shares_.size(); ++t) others_.emplace_back([this, t] { work(t); });
 }
 
 thread_team::~thread_team() {
@@ -30,14 +31,18 @@ thread_team::~thread_team() {
 
 void thread_team::for_each(std::int64_t count, const std::function<void(std::int64_t)>& what) {
     what_ = &what;
-    count_ = count;
-    next_.store(0, std::memory_order_relaxed);
+    const auto threads = std::ssize(shares_);
+    for (std::int64_t t = 0; t < threads; ++t) {
+        auto& each = shares_[static_cast<std::size_t>(t)];
+        each.next.store(t * count / threads, std::memory_order_relaxed);
+        each.end = (t + 1) * count / threads;
+    }
     still_in_.store(static_cast<int>(others_.size()), std::memory_order_relaxed);
     if (!others_.empty()) {
         loop_.fetch_add(1, std::memory_order_release); // what is set above is seen by who reads this
         loop_.notify_all();
     }
-    take_part();
+    take_part(0);
     for (int looks = 0; still_in_.load(std::memory_order_acquire) > 0; ++looks) {
         constexpr int looks_before_yield = 1000;
         if (looks > looks_before_yield) std::this_thread::yield();
@@ -45,20 +50,24 @@ void thread_team::for_each(std::int64_t count, const std::function<void(std::int
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void thread_team::take_part() {
+// Its own share first, then what the others have not come to.
+void thread_team::take_part(std::size_t number) {
     try {
-        for (std::int64_t n = next_.fetch_add(1, std::memory_order_relaxed); n < count_;
-             n = next_.fetch_add(1, std::memory_order_relaxed)) {
-            (*what_)(n);
+        for (std::size_t t = 0; t < shares_.size(); ++t) {
+            auto& from = shares_[(number + t) % shares_.size()];
+            for (std::int64_t n = from.next.fetch_add(1, std::memory_order_relaxed); n < from.end;
+                 n = from.next.fetch_add(1, std::memory_order_relaxed)) {
+                (*what_)(n);
+            }
         }
     } catch (...) {
-        next_.store(count_, std::memory_order_relaxed);
+        for (auto& each : shares_) each.next.store(each.end, std::memory_order_relaxed);
         const std::lock_guard guard(failure_mutex_);
         if (!failure_) failure_ = std::current_exception();
     }
 }
 
-void thread_team::work() {
+void thread_team::work(std::size_t number) {
     std::uint32_t seen = 0;
     for (;;) {
         const auto since = std::chrono::steady_clock::now();
@@ -67,7 +76,7 @@ void thread_team::work() {
         }
         ++seen; // a loop ends only when all have taken part: none is missed
         if (ended_.load(std::memory_order_relaxed)) return;
-        take_part();
+        take_part(number);
         still_in_.fetch_sub(1, std::memory_order_release);
     }
 }

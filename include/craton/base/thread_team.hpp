@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -22,20 +23,26 @@ class thread_team {
 
     [[nodiscard]] int size() const noexcept { return static_cast<int>(others_.size()) + 1; }
 
-    /// what(n) for 0 <= n < count, each once, by whichever thread is free; returns when all are done, and everything that they wrote is seen.
+    /// what(n) for 0 <= n < count, each once; returns when all are done, and everything that they wrote is seen. Loops of the same count give a thread the
+    /// same n, which its caches may still have, until it is done with those and helps the others.
     /// One loop at a time; not from within a loop. The first exception is thrown again when the loop has ended.
     void for_each(std::int64_t count, const std::function<void(std::int64_t)>& what);
 
   private:
-    void work();
-    void take_part();
+    // What is left of a thread's share, on a cache line of its own.
+    struct alignas(64) share {
+        std::atomic<std::int64_t> next{0};
+        std::int64_t end = 0;
+    };
+
+    void work(std::size_t number);
+    void take_part(std::size_t number);
 
     std::vector<std::thread> others_;
     std::atomic<std::uint32_t> loop_{0}; // goes up when a loop starts, or the team ends
     std::atomic<bool> ended_{false};
     const std::function<void(std::int64_t)>* what_ = nullptr;
-    std::int64_t count_ = 0;
-    std::atomic<std::int64_t> next_{0};
+    std::vector<share> shares_; // the caller's first
     std::atomic<int> still_in_{0};
     std::mutex failure_mutex_;
     std::exception_ptr failure_;
