@@ -397,6 +397,9 @@ def multigrid_solve(
     ] = 16,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
+    threads: Annotated[
+        int, typer.Option(metavar="T", parser=_count, help="Threads of each rank, which share its boxes.")
+    ] = 1,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where u goes; else PROBLEM with the ending .solution.h5.")
     ] = None,
@@ -450,7 +453,7 @@ def multigrid_solve(
     """
     checked_ranks(ranks)
     if _must_launch(ranks):
-        _launch(ranks, ranks_per_node, None)
+        _launch(ranks, ranks_per_node, None, threads)
     comm = _communicator()
     from craton.multigrid import command
 
@@ -467,6 +470,7 @@ def multigrid_solve(
         ranks_per_node=ranks_per_node or 0,
         smoother=smoother,
         order=order,
+        threads=threads,
     )
 
 

@@ -232,7 +232,9 @@ def test_more_ranks_than_boxes(tmp_path):
 
 def test_what_has_not_converged_is_written_all_the_same(tmp_path):
     write_problem(tmp_path / "p.h5")
-    line = one_line(solve(tmp_path / "p.h5", "--box", 8, "--ranks", 2, "--most", 1, "--tolerance", 1e-14))
+    line = one_line(
+        solve(tmp_path / "p.h5", "--box", 8, "--ranks", 2, "--threads", 2, "--most", 1, "--tolerance", 1e-14)
+    )
     assert "after 1 cycles" in line and "--most" in line
     with h5py.File(tmp_path / "p.solution.h5") as file:
         assert not file.attrs["converged"] and len(file.attrs["residuals"]) == 2
