@@ -124,16 +124,18 @@ template <class T> template <class What> void halo_exchange<T>::for_each(std::si
     }
 }
 
+// Off the node a rank lets nothing into its memory before it is in the exchange itself.
 template <class T> void halo_exchange<T>::wait_for_readers(int vector) {
     readers_.clear();
     for (const int rank : neighbours_) {
-        if (!turns_->is_free(grid_, vector, rank)) readers_.push_back(rank);
+        if (grid_->ranks().shares_memory_with(rank) && !turns_->is_free(grid_, vector, rank)) readers_.push_back(rank);
     }
     sync_.synchronise(readers_);
 }
 
 // What goes to others is on its way while this rank's boxes copy from each other.
 template <class T> void halo_exchange<T>::copy_notifying(int vector, halo_use use) {
+    copies_.begin_round();
     wait_for_readers(vector);
     const auto copy = [&](const box_transfer& what, std::size_t) { start_copy(copies_, *grid_, what, vector, *grid_, vector); };
     for_each(0, to_other_ranks_, copy);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 namespace craton::base {
@@ -19,14 +20,24 @@ constexpr std::chrono::microseconds awake_between_loops{100};
 thread_team::thread_team(int threads) {
     if (threads < 1) throw user_error(fmt::format("thread team: {} threads; allowed: at least 1", threads));
     shares_ = std::vector<share>(static_cast<std::size_t>(threads));
-    for (std::size_t t = 1; t < shares_.size(); ++t) others_.emplace_back([this, t] { work(t); });
+    try {
+        for (std::size_t t = 1; t < shares_.size(); ++t) others_.emplace_back([this, t] { work(t); });
+    } catch (const std::system_error& error) {
+        const auto started = others_.size() + 1;
+        end();
+        throw user_error(fmt::format("thread team: {} threads: {} after {}; allowed: as many as the system starts", threads,
+                                     error.what(), started));
+    }
 }
 
-thread_team::~thread_team() {
+thread_team::~thread_team() { end(); }
+
+void thread_team::end() noexcept {
     ended_.store(true, std::memory_order_relaxed);
     loop_.fetch_add(1, std::memory_order_release);
     loop_.notify_all();
     for (auto& each : others_) each.join();
+    others_.clear();
 }
 
 void thread_team::for_each(std::int64_t count, const std::function<void(std::int64_t)>& what) {
@@ -43,7 +54,7 @@ void thread_team::for_each(std::int64_t count, const std::function<void(std::int
         loop_.notify_all();
     }
     take_part(0);
-    for (int looks = 0; still_in_.load(std::memory_order_acquire) > 0; ++looks) {
+    for (std::int64_t looks = 0; still_in_.load(std::memory_order_acquire) > 0; ++looks) {
         constexpr int looks_before_yield = 1000;
         if (looks > looks_before_yield) std::this_thread::yield();
     }

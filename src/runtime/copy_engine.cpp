@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -76,7 +77,7 @@ copy_handle copy_engine::start(const copy_end& source, const copy_end& target, c
     handle.state_ = std::make_shared<copy_handle::state>();
     handle.state_->ranks = world_;
     handle.state_->elements_left.store(elements, std::memory_order_relaxed);
-    destination where{target.rank, to == nullptr ? target.in->name() : by_address, target.offset_bytes, world_->rank(), 0, 0};
+    destination where{target.rank, to == nullptr ? target.in->name() : by_address, target.offset_bytes, world_->rank(), 0, 0, 0};
     if (to != nullptr) {
         where.rank = world_->rank();
         where.offset = reinterpret_cast<std::uintptr_t>(to); // NOLINT: read again by this process only
@@ -105,8 +106,10 @@ bool copy_engine::start_counted(const copy_end& source, const copy_end& target, 
         copy_box(box, address_of(source), to);
         return true;
     }
-    send_pieces(box, {target.rank, target.in->name(), target.offset_bytes, counted_by_target, counter.memory, counter.offset},
-                address_of(source));
+    send_pieces(
+        box,
+        {target.rank, target.in->name(), target.offset_bytes, counted_by_target, counter.memory, counter.offset, counter.round},
+        address_of(source));
     return false;
 }
 
@@ -136,8 +139,42 @@ void copy_engine::fill_piece(outgoing_message& message, const job& what, std::in
              out.claim<std::byte>(static_cast<std::size_t>(count * what.box.element_bytes)));
 }
 
+void copy_engine::open_round(std::uint32_t counter_memory, std::int64_t round) {
+    std::vector<early_piece> due;
+    {
+        const std::lock_guard lock(rounds_mutex_);
+        open_rounds_[counter_memory] = round;
+        const auto later = std::ranges::partition(
+            early_, [&](const early_piece& one) { return one.counter_memory == counter_memory && one.round <= round; });
+        std::move(early_.begin(), later.begin(), std::back_inserter(due));
+        early_.erase(early_.begin(), later.begin());
+    }
+    for (const auto& one : due) put_in_place(one.payload.first(one.bytes));
+}
+
+void copy_engine::forget_rounds(std::uint32_t counter_memory) {
+    const std::lock_guard lock(rounds_mutex_);
+    open_rounds_.erase(counter_memory);
+}
+
+bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte> payload) {
+    const std::lock_guard lock(rounds_mutex_);
+    const auto open = open_rounds_.find(to.counter);
+    if (open != open_rounds_.end() && to.round <= open->second) return false;
+    early_piece kept{to.counter, to.round, byte_buffer(payload.size()), payload.size()};
+    std::ranges::copy(payload, kept.payload.data());
+    early_.push_back(std::move(kept));
+    return true;
+}
+
 void copy_engine::take_piece(const incoming_message& message) {
-    payload_reader in(message.payload);
+    const auto to = payload_reader(message.payload).value<piece_header>().to;
+    if (to.origin == counted_by_target && keep_if_early(to, message.payload)) return;
+    put_in_place(message.payload);
+}
+
+void copy_engine::put_in_place(std::span<const std::byte> payload) {
+    payload_reader in(payload);
     const auto header = in.value<piece_header>();
     strided_box box;
     box.dimensions = header.dimensions;

@@ -2,6 +2,7 @@
 
 #include "strided.hpp"
 
+#include <craton/runtime/byte_buffer.hpp>
 #include <craton/runtime/copy.hpp>
 #include <craton/runtime/world.hpp>
 
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 namespace craton::runtime {
 
@@ -30,12 +32,17 @@ class copy_engine {
 
     [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
     /// The same from mapped memory without an acknowledgement: the target's rank adds each piece's elements to a counter of its own, an
-    /// std::atomic<std::int64_t>, when they are in its memory. True when the target is mapped here too: then the copy is complete and nothing has been counted.
+    /// std::atomic<std::int64_t>, when they are in its memory, but not before it has opened that round of the counter's memory: until then it keeps the
+    /// piece. True when the target is mapped here too: then the copy is complete and nothing has been counted.
     struct counter_name {
         std::uint32_t memory = 0;
         std::uint64_t offset = 0;
+        std::int64_t round = 0;
     };
     bool start_counted(const copy_end& source, const copy_end& target, const strided_box& box, const counter_name& counter);
+    /// Rounds up to this one may write to this rank's memory. Any thread.
+    void open_round(std::uint32_t counter_memory, std::int64_t round);
+    void forget_rounds(std::uint32_t counter_memory);
     /// Sends pieces that others have asked for, some per call. Only where progress is made. Returns how many.
     int serve();
     [[nodiscard]] bool busy() const noexcept { return jobs_waiting_.load(std::memory_order_relaxed) > 0; }
@@ -49,6 +56,14 @@ class copy_engine {
         std::int32_t origin = -1;  // who is told; -1: a counter of the target's
         std::uint32_t counter = 0; // that counter's memory
         std::uint64_t token = 0;   // of the copy at its origin, or that counter's offset
+        std::int64_t round = 0;    // of that counter
+    };
+    // A piece that came before its round.
+    struct early_piece {
+        std::uint32_t counter_memory = 0;
+        std::int64_t round = 0;
+        byte_buffer payload;
+        std::size_t bytes = 0;
     };
     struct piece_header {
         destination to;
@@ -79,6 +94,8 @@ class copy_engine {
     void send_pieces(const strided_box& box, const destination& where, const std::byte* from);
     void fill_piece(outgoing_message& message, const job& what, std::int64_t count) const;
     void take_piece(const incoming_message& message);
+    [[nodiscard]] bool keep_if_early(const destination& to, std::span<const std::byte> payload);
+    void put_in_place(std::span<const std::byte> payload);
     void take_request(const incoming_message& message);
     void arrived(std::uint64_t token, std::int64_t count);
 
@@ -90,6 +107,10 @@ class copy_engine {
     std::mutex mutex_;
     std::unordered_map<std::uint64_t, std::shared_ptr<copy_handle::state>> under_way_;
     std::uint64_t next_token_ = 1;
+
+    std::mutex rounds_mutex_;
+    std::unordered_map<std::uint32_t, std::int64_t> open_rounds_; // by the name of a counter's memory
+    std::vector<early_piece> early_;
 
     std::deque<job> jobs_; // asked for by others; touched only where progress is made
     std::atomic<int> jobs_waiting_{0};

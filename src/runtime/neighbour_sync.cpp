@@ -47,12 +47,12 @@ void neighbour_sync::signal(std::span<const int> ranks) {
 void neighbour_sync::wait(std::span<const int> ranks) {
     check(ranks, "wait");
     // On a node a signal comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
-    constexpr int looks_between_polls = 50;
+    constexpr unsigned looks_between_polls = 50;
     for (const int source : ranks) {
         const std::int64_t wanted = ++waited_[static_cast<std::size_t>(source)];
         const auto& received = from(source, world_->rank()).count;
         spin_then_yield patience;
-        for (int looks = 1; received.load(std::memory_order_acquire) < wanted; ++looks) {
+        for (unsigned looks = 1; received.load(std::memory_order_acquire) < wanted; ++looks) {
             if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
             patience.after(world_->poll());
         }

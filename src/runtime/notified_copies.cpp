@@ -11,6 +11,10 @@ notified_copies::notified_copies(world& ranks)
     : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(arrivals)),
       waited_for_(static_cast<std::size_t>(ranks.size())), copied_(static_cast<std::size_t>(ranks.size())) {}
 
+notified_copies::~notified_copies() { world_->copies().forget_rounds(memory_.name()); }
+
+void notified_copies::begin_round() { world_->copies().open_round(memory_.name(), round_); }
+
 std::size_t notified_copies::place(int source, std::int64_t round) const {
     return static_cast<std::size_t>(source) * sizeof(arrivals) +
            static_cast<std::size_t>(round % 2) * sizeof(std::atomic<std::int64_t>);
@@ -24,7 +28,7 @@ std::atomic<std::int64_t>* notified_copies::counter(int source, int target, std:
 void notified_copies::start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
     const strided_box box = checked_copy(source, target, shape, element_bytes);
     CRATON_ASSERT(source.in->base(source.rank) != nullptr);
-    if (world_->copies().start_counted(source, target, box, {memory_.name(), place(world_->rank(), round_)})) {
+    if (world_->copies().start_counted(source, target, box, {memory_.name(), place(world_->rank(), round_), round_})) {
         copied_[static_cast<std::size_t>(target.rank)].fetch_add(box.elements(), std::memory_order_relaxed);
     }
 }
@@ -40,13 +44,13 @@ void notified_copies::end_round(std::span<const int> targets) {
 
 void notified_copies::wait(int source, std::int64_t elements) {
     // On a node data comes within the time of a cache miss when its sender has a core; then whoever computes has it first.
-    constexpr int looks_between_polls = 50;
+    constexpr unsigned looks_between_polls = 50;
     const std::int64_t round = round_ - 1;
     auto& wanted = waited_for_[static_cast<std::size_t>(source)][static_cast<std::size_t>(round % 2)];
     wanted += elements;
     const auto& arrived = *counter(source, world_->rank(), round);
     spin_then_yield patience;
-    for (int looks = 1; arrived.load(std::memory_order_acquire) < wanted; ++looks) {
+    for (unsigned looks = 1; arrived.load(std::memory_order_acquire) < wanted; ++looks) {
         if (world_->shares_memory_with(source) && looks % looks_between_polls != 0) continue;
         patience.after(world_->poll());
     }

@@ -12,7 +12,8 @@ namespace craton::array {
 /// may still read (double buffering, found out and not declared).
 ///
 /// Where each rank reads a halo before its next exchange and not after, data that has come from a rank in another exchange since shows that it is done
-/// with the halos of those before. Two ranks count the same exchanges with each other, so both come to the same verdict.
+/// with the halos of those before. Two ranks count the same exchanges with each other, so both come to the same verdict. Grids are known by their addresses: all
+/// must live as long as this. One thread at a time.
 class halo_turns {
   public:
     explicit halo_turns(int ranks) : received_(static_cast<std::size_t>(ranks)) {}

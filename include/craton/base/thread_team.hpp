@@ -14,7 +14,7 @@ namespace craton::base {
 /// A few threads that share short loops again and again, the caller one of them. Between loops the others look for work for some microseconds and then sleep.
 class thread_team {
   public:
-    /// `threads` includes the caller; throws user_error below 1.
+    /// `threads` includes the caller; throws user_error below 1, and when the system starts no more.
     explicit thread_team(int threads);
     thread_team(const thread_team&) = delete;
     thread_team& operator=(const thread_team&) = delete;
@@ -35,6 +35,7 @@ class thread_team {
         std::int64_t end = 0;
     };
 
+    void end() noexcept;
     void work(std::size_t number);
     void take_part(std::size_t number);
 

@@ -15,15 +15,26 @@ namespace craton::runtime {
 /// Copies whose target counts what has arrived, so that it can wait for its data itself (notified access: Belli and Hoefler 2015): no
 /// acknowledgement travels back and no signal follows, and who puts need not know when its data is there.
 ///
-/// In rounds, as halos are exchanged: every rank starts copies, ends the round towards the ranks that it has copied to, and waits for the ranks that
-/// copy to it, knowing how many elements each round brings from each. A rank may be one round ahead of another that it copies to, and it is
-/// not further: it must have waited for an answer of that one, in a round of this object, before it starts the next but one.
+/// In rounds, as halos are exchanged, in which every rank takes part: it begins the round, starts copies, ends the round towards the ranks that it has copied
+/// to, and waits for the ranks that copy to it, knowing how many elements the round brings from each. A rank may be one round ahead of another that it copies
+/// to, and it is not further: it must have waited for an answer of that one, in a round of this object, before it starts the next but one.
+///
+/// Off the node a rank's memory is not touched before it begins the round: what comes early is kept. On a node copies are stores, and who begins a
+/// round must know that the others are done with what they are about to overwrite.
+///
+/// start() from any thread; the others from one, not while start() runs.
 class notified_copies {
   public:
     /// Collective.
     explicit notified_copies(world& ranks);
+    notified_copies(const notified_copies&) = delete;
+    notified_copies& operator=(const notified_copies&) = delete;
+    /// Not collective; everything that is copied to this rank must have been waited for.
+    ~notified_copies();
 
-    /// Non-blocking; as start_copy_strided(), from memory that is mapped here, which may be written again on return. Any thread. Throws user_error when an
+    /// From here on this round may write to this rank's memory.
+    void begin_round();
+    /// Non-blocking; as start_copy_strided(), from memory that is mapped here, which may be written again on return. Throws user_error when an
     /// element lies outside the segment.
     template <class T> void start(const global_ptr<T>& source, const global_ptr<T>& target, const copy_shape& shape) {
         static_assert(std::is_trivially_copyable_v<T>);

@@ -1,6 +1,7 @@
 #include "level_transfer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace craton::multigrid {
@@ -21,6 +22,7 @@ level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coars
     for (std::int64_t box = 0; box < fine_layout.boxes(); ++box) {
         const int fine_owner = fine_layout.owner(box);
         const int coarse_owner = coarse_layout.owner(coarse_box_of(box));
+        if (coarse_owner == ranks.rank()) from_coarse_.push_back(box);
         if (fine_owner == coarse_owner) continue;
         if (fine_owner == ranks.rank()) up_.push_back(coarse_owner);
         if (coarse_owner == ranks.rank()) down_.push_back(fine_owner);
@@ -29,6 +31,9 @@ level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coars
         std::ranges::sort(*each);
         each->erase(std::ranges::unique(*each).begin(), each->end());
     }
+    const auto shares_memory = [&](int rank) { return ranks.shares_memory_with(rank); };
+    std::ranges::copy_if(up_, std::back_inserter(near_up_), shares_memory);
+    std::ranges::copy_if(down_, std::back_inserter(near_down_), shares_memory);
     copies_ = std::make_unique<runtime::notified_copies>(ranks);
     sync_ = std::make_unique<runtime::neighbour_sync>(ranks);
 }
@@ -55,9 +60,10 @@ domain level_transfer::octant(std::int64_t fine_box, const index3& faces) const 
 void level_transfer::gather(int coarse_vector, const index3& faces) {
     if (!halves_) return;
     const auto& coarse = coarse_->grid();
+    copies_->begin_round();
     if (std::exchange(gathered_since_spread_, true)) {
-        sync_->signal(down_);
-        sync_->wait(up_);
+        sync_->signal(near_down_);
+        sync_->wait(near_up_);
     }
     for (const auto box : fine_->own_boxes()) {
         start_copy(*copies_, *halves_, {box, coarse_box_of(box), octant(box, faces), {}}, 0, coarse, coarse_vector);
@@ -65,8 +71,8 @@ void level_transfer::gather(int coarse_vector, const index3& faces) {
     copies_->end_round(up_);
     for (const int rank : down_) {
         std::int64_t cells = 0;
-        for (const auto box : halves_->layout().boxes_of(rank)) {
-            if (coarse.layout().owner(coarse_box_of(box)) == coarse.ranks().rank()) cells += octant(box, faces).cells();
+        for (const auto box : from_coarse_) {
+            if (halves_->layout().owner(box) == rank) cells += octant(box, faces).cells();
         }
         copies_->wait(rank, cells);
     }
@@ -78,10 +84,9 @@ void level_transfer::spread(int coarse_vector, int reach) {
     gathered_since_spread_ = false;
     const auto& layout = halves_->layout();
     const auto& coarse = coarse_->grid();
-    for (std::int64_t box = 0; box < layout.boxes(); ++box) {
-        const std::int64_t from = coarse_box_of(box);
-        if (coarse.layout().owner(from) != coarse.ranks().rank()) continue;
-        start_copy(*copies_, coarse, {from, box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0);
+    copies_->begin_round();
+    for (const auto box : from_coarse_) {
+        start_copy(*copies_, coarse, {coarse_box_of(box), box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0);
     }
     copies_->end_round(down_);
     for (const int rank : up_) {

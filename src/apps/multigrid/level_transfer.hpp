@@ -41,6 +41,8 @@ class level_transfer {
     std::vector<int> up_, down_; // other ranks that own coarse boxes of this rank's fine ones, and fine boxes of its coarse ones
     std::unique_ptr<runtime::notified_copies> copies_;
     std::unique_ptr<runtime::neighbour_sync> sync_;
+    std::vector<int> near_up_, near_down_;  // those of them that share memory
+    std::vector<std::int64_t> from_coarse_; // fine boxes, of any rank, that lie in this rank's coarse boxes
     bool gathered_since_spread_ = false;
 };
 

@@ -82,9 +82,7 @@ exchange_method exchange_method_named(std::string_view name) {
 }
 
 struct solver::state {
-    explicit state(int threads) : team(threads) {}
-
-    base::thread_team team;
+    std::unique_ptr<base::thread_team> team; // before the levels, which use it to their end
     traits how;
     bool singular = false;
     std::size_t with_own_f =
@@ -121,9 +119,16 @@ struct solver::state {
 };
 
 solver::solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options)
-    : state_(std::make_unique<state>(options.threads)) {
+    : state_(std::make_unique<state>()) {
     check(what, layout);
     auto& s = *state_;
+    std::string failure;
+    try {
+        s.team = std::make_unique<base::thread_team>(options.threads);
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    agree(ranks, failure);
     const bool has_alpha = what.alpha || !what.alpha_values.empty();
     ranks.barrier(); // polls, before a reduction that does not
     const bool others_have = ranks.communicator().maximum(has_alpha ? 1 : 0) != 0;
@@ -141,7 +146,7 @@ solver::solver(runtime::world& ranks, const array::box_layout& layout, const pro
             "at most {} cells along its shortest dimension, as with powers of two",
             last.boxes[0], last.boxes[1], last.boxes[2], last.side, widest_bottom));
     }
-    const exchange_setup exchange{options.exchange, s.team.size() > 1 ? &s.team : nullptr,
+    const exchange_setup exchange{options.exchange, s.team->size() > 1 ? s.team.get() : nullptr,
                                   std::make_shared<array::halo_turns>(ranks.size())};
     for (std::size_t at = 0; at < shapes.size(); ++at) {
         const int extra = at + 1 == shapes.size() ? bottom_vectors : 0;

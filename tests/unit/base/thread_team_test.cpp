@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -51,6 +55,27 @@ TEST(thread_team_test, an_exception_comes_out_and_the_team_goes_on) {
     team.for_each(10, [&](std::int64_t n) { ++done[static_cast<std::size_t>(n)]; });
     EXPECT_EQ(done, std::vector<int>(10, 1));
     craton::tests::expect_user_error([] { thread_team none(0); }, {"0 threads", "at least 1"});
+}
+
+// In a process of its own, which has room for the stacks of some dozens.
+TEST(thread_team_test, says_when_the_system_starts_no_more) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer wants more address space than may be left here";
+#endif
+    const auto with_little_room = [] {
+        constexpr rlim_t room = rlim_t{512} << 20;
+        const rlimit limit{room, room};
+        ::setrlimit(RLIMIT_AS, &limit);
+        try {
+            const thread_team team(2000);
+        } catch (const craton::user_error& error) {
+            std::fputs(error.what(), stderr);
+            std::exit(2); // NOLINT: the process has no other thread
+        }
+        std::exit(0); // NOLINT
+    };
+    EXPECT_EXIT(with_little_room(), testing::ExitedWithCode(2),
+                "thread team: 2000 threads: .* allowed: as many as the system starts");
 }
 
 } // namespace
