@@ -98,19 +98,48 @@ copy_handle copy_engine::start(const copy_end& source, const copy_end& target, c
     return handle;
 }
 
-bool copy_engine::start_counted(const copy_end& source, const copy_end& target, const strided_box& given,
-                                const counter_name& counter) {
-    if (given.elements() == 0) return true;
+std::optional<copy_engine::counted_copy> copy_engine::copy_or_name(const copy_end& source, const copy_end& target,
+                                                                   const strided_box& given) {
+    if (given.elements() == 0) return std::nullopt;
     const strided_box box = simplified(given);
+    const std::byte* const from = address_of(source);
     if (std::byte* const to = address_of(target); to != nullptr) {
-        copy_box(box, address_of(source), to);
-        return true;
+        copy_box(box, from, to);
+        return std::nullopt;
     }
-    send_pieces(
-        box,
-        {target.rank, target.in->name(), target.offset_bytes, counted_by_target, counter.memory, counter.offset, counter.round},
-        address_of(source));
-    return false;
+    return counted_copy{box, from, target.in->name(), target.offset_bytes};
+}
+
+void copy_engine::send_counted(int target, std::span<const counted_copy> copies, const counter_name& counter) {
+    struct piece {
+        job what;
+        std::int64_t count = 0;
+    };
+    std::vector<piece> together;
+    std::size_t bytes = 0;
+    const auto send = [&] {
+        auto message = world_->prepare(target, piece_handler_, bytes);
+        payload_writer out(message.payload());
+        for (const auto& [what, count] : together) write_piece(out, what, count);
+        world_->send(std::move(message));
+        together.clear();
+        bytes = 0;
+    };
+    for (const auto& each : copies) {
+        job rest{each.box,
+                 {target, each.memory, each.offset, counted_by_target, counter.memory, counter.offset, counter.round},
+                 each.source,
+                 0};
+        while (rest.next < each.box.elements()) {
+            const std::int64_t count = std::min(elements_per_piece(each.box), each.box.elements() - rest.next);
+            const std::size_t more = piece_bytes(each.box, count);
+            if (!together.empty() && bytes + more > bytes_per_piece) send();
+            together.push_back({rest, count});
+            bytes += more;
+            rest.next += count;
+        }
+    }
+    if (!together.empty()) send();
 }
 
 void copy_engine::send_pieces(const strided_box& box, const destination& where, const std::byte* from) {
@@ -118,7 +147,8 @@ void copy_engine::send_pieces(const strided_box& box, const destination& where, 
     for (job pieces{box, where, from, 0}; pieces.next < elements;) {
         const std::int64_t count = std::min(elements_per_piece(box), elements - pieces.next);
         auto message = world_->prepare(where.rank, piece_handler_, piece_bytes(box, count));
-        fill_piece(message, pieces, count);
+        payload_writer out(message.payload());
+        write_piece(out, pieces, count);
         world_->send(std::move(message));
         pieces.next += count;
     }
@@ -130,8 +160,7 @@ std::size_t copy_engine::piece_bytes(const strided_box& box, std::int64_t count)
            payload_writer::padded<std::byte>(static_cast<std::size_t>(count * box.element_bytes));
 }
 
-void copy_engine::fill_piece(outgoing_message& message, const job& what, std::int64_t count) const {
-    payload_writer out(message.payload());
+void copy_engine::write_piece(payload_writer& out, const job& what, std::int64_t count) {
     out.value(piece_header{what.to, what.next, count, what.box.element_bytes, what.box.dimensions});
     out.array(used(what.box.shape, what.box.dimensions));
     out.array(used(what.box.target_stride, what.box.dimensions));
@@ -140,12 +169,12 @@ void copy_engine::fill_piece(outgoing_message& message, const job& what, std::in
 }
 
 void copy_engine::open_round(std::uint32_t counter_memory, std::int64_t round) {
-    std::vector<early_piece> due;
+    std::vector<early_message> due;
     {
         const std::lock_guard lock(rounds_mutex_);
         open_rounds_[counter_memory] = round;
         const auto later = std::ranges::partition(
-            early_, [&](const early_piece& one) { return one.counter_memory == counter_memory && one.round <= round; });
+            early_, [&](const early_message& one) { return one.counter_memory == counter_memory && one.round <= round; });
         std::move(early_.begin(), later.begin(), std::back_inserter(due));
         early_.erase(early_.begin(), later.begin());
     }
@@ -161,7 +190,7 @@ bool copy_engine::keep_if_early(const destination& to, std::span<const std::byte
     const std::lock_guard lock(rounds_mutex_);
     const auto open = open_rounds_.find(to.counter);
     if (open != open_rounds_.end() && to.round <= open->second) return false;
-    early_piece kept{to.counter, to.round, byte_buffer(payload.size()), payload.size()};
+    early_message kept{to.counter, to.round, byte_buffer(payload.size()), payload.size()};
     std::ranges::copy(payload, kept.payload.data());
     early_.push_back(std::move(kept));
     return true;
@@ -174,6 +203,10 @@ void copy_engine::take_piece(const incoming_message& message) {
 }
 
 void copy_engine::put_in_place(std::span<const std::byte> payload) {
+    while (!payload.empty()) payload = put_first(payload);
+}
+
+std::span<const std::byte> copy_engine::put_first(std::span<const std::byte> payload) {
     payload_reader in(payload);
     const auto header = in.value<piece_header>();
     strided_box box;
@@ -188,17 +221,16 @@ void copy_engine::put_in_place(std::span<const std::byte> payload) {
     unpack_box(box, header.first, header.count, in.array<std::byte>(bytes).data(), to);
     if (header.to.origin == counted_by_target) {
         auto* const counter = world_->named_memory(header.to.counter) + header.to.token;
-        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count,
-                                                                         std::memory_order_release); // NOLINT: made as one
-        return;
-    }
-    if (header.to.origin == world_->rank()) {
+        // Made as an atomic by whoever named it.
+        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count, std::memory_order_release); // NOLINT
+    } else if (header.to.origin == world_->rank()) {
         arrived(header.to.token, header.count);
-        return;
+    } else {
+        auto answer = world_->prepare(header.to.origin, acknowledgement_handler_, payload_writer::padded<acknowledgement>(1));
+        payload_writer(answer.payload()).value(acknowledgement{header.to.token, header.count});
+        world_->send(std::move(answer));
     }
-    auto answer = world_->prepare(header.to.origin, acknowledgement_handler_, payload_writer::padded<acknowledgement>(1));
-    payload_writer(answer.payload()).value(acknowledgement{header.to.token, header.count});
-    world_->send(std::move(answer));
+    return payload.subspan(piece_bytes(box, header.count));
 }
 
 void copy_engine::take_request(const incoming_message& message) {
@@ -216,7 +248,8 @@ int copy_engine::serve() {
         const std::int64_t count = std::min(elements_per_piece(front.box), elements - front.next);
         auto message = world_->try_prepare(front.to.rank, piece_handler_, piece_bytes(front.box, count));
         if (!message) break;
-        fill_piece(*message, front, count);
+        payload_writer out(message->payload());
+        write_piece(out, front, count);
         world_->send(std::move(*message));
         ++sent;
         front.next += count;

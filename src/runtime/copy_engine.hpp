@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -31,15 +32,24 @@ class copy_engine {
     explicit copy_engine(world& ranks);
 
     [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
-    /// The same from mapped memory without an acknowledgement: the target's rank adds each piece's elements to a counter of its own, an
-    /// std::atomic<std::int64_t>, when they are in its memory, but not before it has opened that round of the counter's memory: until then it keeps the
-    /// piece. True when the target is mapped here too: then the copy is complete and nothing has been counted.
+    /// Copies from mapped memory without an acknowledgement, everything for a target in as few messages as can be: the target's rank adds their elements to a
+    /// counter of its own, an std::atomic<std::int64_t>, when they are in its memory, but not before it has opened that round of the counter's memory: until then
+    /// it keeps the message.
     struct counter_name {
         std::uint32_t memory = 0;
         std::uint64_t offset = 0;
         std::int64_t round = 0;
     };
-    bool start_counted(const copy_end& source, const copy_end& target, const strided_box& box, const counter_name& counter);
+    struct counted_copy {
+        strided_box box;
+        const std::byte* source = nullptr;
+        std::uint32_t memory = 0; ///< the target's, by its name
+        std::uint64_t offset = 0;
+    };
+    /// What is to be sent; nothing where the target is mapped here too: then the copy is complete, and nothing has been counted.
+    [[nodiscard]] static std::optional<counted_copy> copy_or_name(const copy_end& source, const copy_end& target,
+                                                                  const strided_box& box);
+    void send_counted(int target, std::span<const counted_copy> copies, const counter_name& counter);
     /// Rounds up to this one may write to this rank's memory. Any thread.
     void open_round(std::uint32_t counter_memory, std::int64_t round);
     void forget_rounds(std::uint32_t counter_memory);
@@ -58,8 +68,8 @@ class copy_engine {
         std::uint64_t token = 0;   // of the copy at its origin, or that counter's offset
         std::int64_t round = 0;    // of that counter
     };
-    // A piece that came before its round.
-    struct early_piece {
+    // A message that came before its round.
+    struct early_message {
         std::uint32_t counter_memory = 0;
         std::int64_t round = 0;
         byte_buffer payload;
@@ -92,10 +102,12 @@ class copy_engine {
 
     [[nodiscard]] static std::size_t piece_bytes(const strided_box& box, std::int64_t count);
     void send_pieces(const strided_box& box, const destination& where, const std::byte* from);
-    void fill_piece(outgoing_message& message, const job& what, std::int64_t count) const;
+    static void write_piece(payload_writer& out, const job& what, std::int64_t count);
     void take_piece(const incoming_message& message);
     [[nodiscard]] bool keep_if_early(const destination& to, std::span<const std::byte> payload);
     void put_in_place(std::span<const std::byte> payload);
+    // The first piece of a payload; returns what follows it.
+    [[nodiscard]] std::span<const std::byte> put_first(std::span<const std::byte> payload);
     void take_request(const incoming_message& message);
     void arrived(std::uint64_t token, std::int64_t count);
 
@@ -110,7 +122,7 @@ class copy_engine {
 
     std::mutex rounds_mutex_;
     std::unordered_map<std::uint32_t, std::int64_t> open_rounds_; // by the name of a counter's memory
-    std::vector<early_piece> early_;
+    std::vector<early_message> early_;
 
     std::deque<job> jobs_; // asked for by others; touched only where progress is made
     std::atomic<int> jobs_waiting_{0};

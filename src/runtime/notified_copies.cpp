@@ -5,11 +5,20 @@
 #include <craton/base/assert.hpp>
 #include <craton/runtime/spin_then_yield.hpp>
 
+#include <mutex>
+#include <unordered_map>
+
 namespace craton::runtime {
+
+struct notified_copies::unsent {
+    std::mutex mutex;
+    std::unordered_map<int, std::vector<copy_engine::counted_copy>> by_target;
+};
 
 notified_copies::notified_copies(world& ranks)
     : world_(&ranks), memory_(ranks, static_cast<std::size_t>(ranks.size()) * sizeof(arrivals)),
-      waited_for_(static_cast<std::size_t>(ranks.size())), copied_(static_cast<std::size_t>(ranks.size())) {}
+      waited_for_(static_cast<std::size_t>(ranks.size())), unsent_(std::make_unique<unsent>()),
+      copied_(static_cast<std::size_t>(ranks.size())) {}
 
 notified_copies::~notified_copies() { world_->copies().forget_rounds(memory_.name()); }
 
@@ -28,7 +37,10 @@ std::atomic<std::int64_t>* notified_copies::counter(int source, int target, std:
 void notified_copies::start(const copy_end& source, const copy_end& target, const copy_shape& shape, std::size_t element_bytes) {
     const strided_box box = checked_copy(source, target, shape, element_bytes);
     CRATON_ASSERT(source.in->base(source.rank) != nullptr);
-    if (world_->copies().start_counted(source, target, box, {memory_.name(), place(world_->rank(), round_), round_})) {
+    if (const auto later = copy_engine::copy_or_name(source, target, box)) {
+        const std::lock_guard lock(unsent_->mutex);
+        unsent_->by_target[target.rank].push_back(*later);
+    } else {
         copied_[static_cast<std::size_t>(target.rank)].fetch_add(box.elements(), std::memory_order_relaxed);
     }
 }
@@ -37,7 +49,11 @@ void notified_copies::end_round(std::span<const int> targets) {
     for (const int target : targets) {
         const std::int64_t copied = copied_[static_cast<std::size_t>(target)].exchange(0, std::memory_order_relaxed);
         if (copied > 0) counter(world_->rank(), target, round_)->fetch_add(copied, std::memory_order_release);
-        if (!world_->shares_memory_with(target)) world_->flush(target); // pieces do not wait for company
+        if (const auto found = unsent_->by_target.find(target); found != unsent_->by_target.end()) {
+            world_->copies().send_counted(target, found->second, {memory_.name(), place(world_->rank(), round_), round_});
+            world_->flush(target); // it does not wait for company
+            found->second.clear();
+        }
     }
     ++round_;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -34,13 +35,14 @@ class notified_copies {
 
     /// From here on this round may write to this rank's memory.
     void begin_round();
-    /// Non-blocking; as start_copy_strided(), from memory that is mapped here, which may be written again on return. Throws user_error when an
+    /// Non-blocking; as start_copy_strided(), from memory that is mapped here, which may be written again when the round has been ended. Throws user_error when an
     /// element lies outside the segment.
     template <class T> void start(const global_ptr<T>& source, const global_ptr<T>& target, const copy_shape& shape) {
         static_assert(std::is_trivially_copyable_v<T>);
         start(copy_end::at(source), copy_end::at(target), shape, sizeof(T));
     }
-    /// What this round copies to `targets` (each once; the caller too, if it waits for itself) has been started. Not blocking, as neighbour_sync::signal().
+    /// What this round copies to `targets` (each once; the caller too, if it waits for itself) has been started. Off the node it is packed here, by the runtime, into
+    /// one message per target (several beyond half a MiB). Not blocking, as neighbour_sync::signal().
     void end_round(std::span<const int> targets);
     /// Blocking, polls: returns when this round's elements from a rank, so many of them, are in this rank's memory. Once per round for each rank that copies to
     /// this one, after end_round().
@@ -58,7 +60,9 @@ class notified_copies {
     segment memory_; // one `arrivals` per source rank
     std::int64_t round_ = 0;
     std::vector<std::array<std::int64_t, 2>> waited_for_; // elements per source, of even and of odd rounds
-    std::vector<std::atomic<std::int64_t>> copied_;       // elements of this round per target that shares memory
+    struct unsent;                                        // copies of this round to ranks off the node
+    std::unique_ptr<unsent> unsent_;
+    std::vector<std::atomic<std::int64_t>> copied_; // elements of this round per target that shares memory
 };
 
 } // namespace craton::runtime
