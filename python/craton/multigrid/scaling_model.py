@@ -40,11 +40,14 @@ RUNGS = {
     "local loops": "parts of boxes on the node in one loop each (local-loops)",
     "strided": "off the node one message per part of a box, packed by the runtime, acknowledged by another (strided)",
     "neighbours": "signals to and from the ranks beside it instead of barriers (neighbours)",
-    "one wait": "who receives counts what arrives: no acknowledgements, no signals after; none before where two vectors take turns",
+    "one wait": "one message per rank beside it, packed by the runtime; who receives counts what arrives and keeps what comes early: "
+    "no acknowledgements, no signals off the node (one-wait)",
     "bulk": "packed by hand, one message per rank beside it, which is the signal too; no acknowledgement (bulk)",
 }
 """The ladder; in brackets what the library calls the step (it has no step without shared memory)."""
 SLOWEST_FIRST = tuple(RUNGS)
+MESSAGE_BYTES, HEADER_BYTES = 512 * 1024, 128
+"""Of copies that travel together, and of each of them."""
 PARTS = ("smoothing", "residual", "restriction", "prolongation")
 MOST_RANKS = 8**6
 
@@ -184,8 +187,8 @@ def _flags(machine: Machine, flows: Flows, ranks: int) -> Numbers:
 
 def tally(machine: Machine, phase: Phase, ranks: int, rung: str) -> Tally:
     """What one phase costs on one rung. Between levels the library has counted copies on every rung, and waits for nothing before
-    them in an F-cycle: what was gathered has been spread since. In an exchange with counted copies it waits before for those who
-    may still read, at most for all where `phase.waits` says both."""
+    them in an F-cycle: what was gathered has been spread since. In an exchange with counted copies it waits before for those on the
+    node who may still read, at most for all where `phase.waits` says both."""
     if phase.what != "exchange" and rung != "baseline":
         rung = "one wait"
     flows, sums = phase.flows, _Sums(ranks)
@@ -201,6 +204,8 @@ def tally(machine: Machine, phase: Phase, ranks: int, rung: str) -> Tally:
     calls = in_loops if at_least(rung, "local loops") else near.rows * machine["shared_copy"]
     processor = sums(near.source, calls + near.bytes * per_byte)
     sent = far.messages if packed else far.rows
+    if counted:  # everything of a round for one rank together
+        sent = np.maximum(1, np.ceil((far.bytes + HEADER_BYTES * far.copies) / MESSAGE_BYTES))
     if packed:
         at_source = at_target = far.rows * row + far.bytes * per_byte + sent * machine["message_overhead"]
     else:
@@ -215,9 +220,10 @@ def tally(machine: Machine, phase: Phase, ranks: int, rung: str) -> Tally:
     syncs = 2 if phase.what != "spread" else 1
     if counted:
         syncs = 1 if phase.what == "exchange" and phase.waits == "both" else 0
-    waiting, signals = _waiting(machine, flows, ranks, rung, syncs)
-    if counted:
-        waiting = waiting + _flags(machine, flows, ranks)
+    if counted:  # before and after on the node; off it nothing is written before its rank is in the exchange itself
+        waiting, signals = (syncs + 1) * _flags(machine, flows, ranks), np.zeros(ranks)
+    else:
+        waiting, signals = _waiting(machine, flows, ranks, rung, syncs)
     seconds = processor + _wire(machine, far, place[off], ranks) + (1 if counted else 2) * latency + waiting
     return Tally(
         float(seconds.max(initial=0.0)),
