@@ -40,8 +40,8 @@ RUNGS = {
     "local loops": "parts of boxes on the node in one loop each (local-loops)",
     "strided": "off the node one message per part of a box, packed by the runtime, acknowledged by another (strided)",
     "neighbours": "signals to and from the ranks beside it instead of barriers (neighbours)",
-    "one wait": "one message per rank beside it, packed by the runtime; who receives counts what arrives and keeps what comes early: "
-    "no acknowledgements, no signals off the node (one-wait)",
+    "one wait": "one message per rank beside it, packed by the runtime; who receives counts what arrives and keeps what comes "
+    "early: no acknowledgements, no signals off the node (one-wait)",
     "bulk": "packed by hand, one message per rank beside it, which is the signal too; no acknowledgement (bulk)",
 }
 """The ladder; in brackets what the library calls the step (it has no step without shared memory)."""
