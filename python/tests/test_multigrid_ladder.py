@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from craton import UserError, World, _craton, multigrid
-from craton.bench.multigrid import problems
+from craton.bench.multigrid import bytes_per_unknown, problems
 from craton.multigrid.ladder import BULK, NATURAL, RUNGS, Column, places, table
 from craton.multigrid.timing import Contender, rates_in_turn
 from helpers import environment_without_mpi
@@ -117,6 +117,14 @@ def test_problems_are_pairs() -> None:
     assert problems("7pt:gsrb,fv4:jacobi") == [("7pt", "gsrb"), ("fv4", "jacobi")]
     with pytest.raises(UserError, match="pairs operator:smoother"):
         problems("7pt:gsrb:4")
+
+
+def test_bytes_are_those_of_a_count_by_hand() -> None:
+    # fv4: 12 half sweeps of 7 words, 6 for the residual, 1.125 down and 2.125 up, in a V-cycle; 3.25 more in an F-cycle
+    assert bytes_per_unknown("fv4", "gsrb") == pytest.approx(8 * ((84 + 6 + 3.25) * 64 / 49 + 3.25 * 8 / 7))
+    # 7pt: 8 Chebyshev steps, two in 9 words
+    assert bytes_per_unknown("7pt", "chebyshev") == pytest.approx(8 * ((36 + 6 + 3.25) * 64 / 49 + 3.25 * 8 / 7))
+    assert bytes_per_unknown("fv4", "chebyshev") > bytes_per_unknown("fv2", "chebyshev")
 
 
 def test_contenders_take_turns_on_one_problem() -> None:
