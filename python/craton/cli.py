@@ -75,6 +75,43 @@ RanksPerNode = Annotated[
 ]
 
 
+def _one_of(*names: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"'{text}'; allowed: {', '.join(names)}")
+        return text
+
+    return parse
+
+
+# Of the multigrid commands.
+BoxThreads = Annotated[
+    int, typer.Option(metavar="T", parser=_count, help="Threads of each rank, which share its boxes.")
+]
+Operator = Annotated[
+    str,
+    typer.Option(
+        metavar="7pt|fv2|fv4",
+        parser=_one_of("7pt", "fv2", "fv4"),
+        help="How the equation is made discrete: second order in points, second or fourth in averages.",
+    ),
+]
+Smoother = Annotated[
+    str,
+    typer.Option(
+        metavar="gsrb|chebyshev|jacobi", parser=_one_of("gsrb", "chebyshev", "jacobi"), help="What relaxes each level."
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        metavar="morton|hilbert|lexicographic",
+        parser=_one_of("morton", "hilbert", "lexicographic"),
+        help="The curve along which boxes are dealt to ranks.",
+    ),
+]
+
+
 @app.callback(invoke_without_command=True)
 def _craton(
     context: typer.Context,
@@ -99,15 +136,6 @@ def _tomography(context: typer.Context) -> None:
 def _multigrid(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _one_of(*names: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text not in names:
-            raise typer.BadParameter(f"'{text}'; allowed: {', '.join(names)}")
-        return text
-
-    return parse
 
 
 @tomography.command()
@@ -243,33 +271,10 @@ def multigrid_run(
     ],
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    threads: Annotated[
-        int, typer.Option(metavar="T", parser=_count, help="Threads of each rank, which share its boxes.")
-    ] = 1,
-    operator: Annotated[
-        str,
-        typer.Option(
-            metavar="7pt|fv2|fv4",
-            parser=_one_of("7pt", "fv2", "fv4"),
-            help="How the equation is made discrete: second order in points, second or fourth in averages.",
-        ),
-    ] = "fv4",
-    smoother: Annotated[
-        str,
-        typer.Option(
-            metavar="gsrb|chebyshev|jacobi",
-            parser=_one_of("gsrb", "chebyshev", "jacobi"),
-            help="What relaxes each level.",
-        ),
-    ] = "gsrb",
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar="morton|hilbert|lexicographic",
-            parser=_one_of("morton", "hilbert", "lexicographic"),
-            help="The curve along which boxes are dealt to ranks.",
-        ),
-    ] = "morton",
+    threads: BoxThreads = 1,
+    operator: Operator = "fv4",
+    smoother: Smoother = "gsrb",
+    order: Order = "morton",
     helmholtz: Annotated[
         bool, typer.Option("--helmholtz", help="a = 1 instead of 0: u - div(beta grad u) = f.")
     ] = False,
@@ -318,24 +323,18 @@ def ladder(
         int, typer.Argument(metavar="[LOG2_BOX]", parser=_count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
     ] = 6,
     log2_cells: Annotated[
-        int, typer.Argument(metavar="[LOG2_CELLS]", parser=_count, help="The grid has 2^LOG2_CELLS cells a side.")
+        int,
+        typer.Argument(
+            metavar="[LOG2_CELLS]", parser=_count, help="The grid has 2^LOG2_CELLS cells a side (LOG2_BOX to 11)."
+        ),
     ] = 7,
     ranks: Annotated[
         int,
         typer.Option(metavar="N", parser=_count, help="Processes to start, by mpiexec, unless you did; at least 2."),
     ] = 4,
     ranks_per_node: RanksPerNode = None,
-    operator: Annotated[
-        str, typer.Option(metavar="7pt|fv2|fv4", parser=_one_of("7pt", "fv2", "fv4"), help="As for multigrid run.")
-    ] = "7pt",
-    smoother: Annotated[
-        str,
-        typer.Option(
-            metavar="gsrb|chebyshev|jacobi",
-            parser=_one_of("gsrb", "chebyshev", "jacobi"),
-            help="As for multigrid run.",
-        ),
-    ] = "chebyshev",
+    operator: Operator = "7pt",
+    smoother: Smoother = "chebyshev",
     repeats: Annotated[
         int, typer.Option(metavar="R", parser=_count, help="Rounds in which every rung takes its turn, of 4 F-cycles.")
     ] = 8,
@@ -351,15 +350,14 @@ def ladder(
     Small boxes, where exchange counts more:    [bold]craton multigrid ladder 5 7 --ranks 2[/bold]
 
     The rungs: baseline (a copy per contiguous piece, by messages even on a node, barriers), + shared memory, + local loops,
-    + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung solves the same
-    problem to the same bit; they take turns, so that what else the machine does meets all of them.
+    + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung must
+    reach the same relative residual, bit for bit; they take turns, so that what else the machine does meets all of them.
     """
     from craton.multigrid import ladder as rungs
 
     checked_ranks(ranks)
-    for file in (picture, json_file):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise UserError(f"{file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists")
+    rungs.check(log2_box, log2_cells)
+    _check_folders(picture=picture, json=json_file)
     if ranks > 1 and launched_size() is None:
         _launch(ranks, ranks_per_node, None)
     comm = _communicator()
@@ -397,9 +395,7 @@ def multigrid_solve(
     ] = 16,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    threads: Annotated[
-        int, typer.Option(metavar="T", parser=_count, help="Threads of each rank, which share its boxes.")
-    ] = 1,
+    threads: BoxThreads = 1,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where u goes; else PROBLEM with the ending .solution.h5.")
     ] = None,
@@ -412,22 +408,8 @@ def multigrid_solve(
             help="Instead of the file's; 7pt if it names none.",
         ),
     ] = None,
-    smoother: Annotated[
-        str,
-        typer.Option(
-            metavar="gsrb|chebyshev|jacobi",
-            parser=_one_of("gsrb", "chebyshev", "jacobi"),
-            help="What relaxes each level.",
-        ),
-    ] = "gsrb",
-    order: Annotated[
-        str,
-        typer.Option(
-            metavar="morton|hilbert|lexicographic",
-            parser=_one_of("morton", "hilbert", "lexicographic"),
-            help="The curve along which boxes are dealt to ranks.",
-        ),
-    ] = "morton",
+    smoother: Smoother = "gsrb",
+    order: Order = "morton",
     method: Annotated[
         str,
         typer.Option(
@@ -487,15 +469,8 @@ def multigrid_scale(
             "--json writes them.",
         ),
     ] = "edison",
-    operator: Annotated[
-        str, typer.Option(metavar="7pt|fv2|fv4", parser=_one_of("7pt", "fv2", "fv4"), help="As of multigrid run.")
-    ] = "7pt",
-    smoother: Annotated[
-        str,
-        typer.Option(
-            metavar="chebyshev|gsrb|jacobi", parser=_one_of("chebyshev", "gsrb", "jacobi"), help="As of multigrid run."
-        ),
-    ] = "chebyshev",
+    operator: Operator = "7pt",
+    smoother: Smoother = "chebyshev",
     order: Annotated[
         str,
         typer.Option(
@@ -541,9 +516,17 @@ def multigrid_scale(
 
     scaling.check_arguments(ranks_up_to, machine, log2_box, network)
     checked_ranks(ranks)
+    _check_folders(picture=picture, json=json_file)
+    beside_a_run = ranks is not None or launched_size() is not None
+    if beside_a_run:
+        for name, given in {"picture": picture, "json": json_file, "sensitivity": sensitivity}.items():
+            if given:
+                raise UserError(
+                    f"multigrid scale: --{name} beside a real run; allowed: of the model alone, without --ranks"
+                )
     if _must_launch(ranks):
         _launch(ranks, ranks_per_node, None)
-    if ranks is not None or launched_size() is not None:
+    if beside_a_run:
         comm = _communicator()
         said = scaling.beside_a_run(comm, operator, smoother, order, log2_box, ranks_per_node or 0, network)
         if comm.rank == 0:
@@ -629,10 +612,7 @@ def bench(
         registry.show_help(benchmark)
         return
     benchmark.chosen(settings or [])
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise UserError(
-            f"--json {json_file}: no such folder {json_file.absolute().parent}; allowed: a file in a folder that exists"
-        )
+    _check_folders(json=json_file)
     checked_ranks(ranks)
     if launched_size() is None:
         # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
@@ -686,6 +666,15 @@ def _must_launch(ranks: int | None) -> bool:
 def _launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, threads: int = 1) -> None:
     assert ranks is not None
     raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
+
+
+def _check_folders(**files: Path | None) -> None:
+    """Of what will be written, by the option that names it: before anything is computed."""
+    for option, file in files.items():
+        if file is not None and not file.absolute().parent.is_dir():
+            raise UserError(
+                f"--{option} {file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists"
+            )
 
 
 def _communicator() -> MPI.Comm:

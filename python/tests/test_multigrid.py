@@ -167,7 +167,14 @@ def test_linear_functions_are_exact_whatever_is_given_on_the_boundary(world, ope
             np.ones(16),
             r"values on the side before the first x of shape \(16,\); allowed: a number, or \(16, 16\)",
         ),
-        ("dirichlet", (0, (0, "a"), 0), "values on the side behind the last y are no numbers"),
+        ("dirichlet", (0, (0, "a"), 0), "values on the side behind the last y are no real numbers"),
+        ("dirichlet", (0, (0, 1 + 2j), 0), "values on the side behind the last y are no real numbers"),
+        (
+            "dirichlet",
+            lambda x, y, z: "hot",
+            "values on the side before the first x are no real numbers; allowed: a number",
+        ),
+        ("dirichlet", lambda x, y, z: {}[1], "KeyError: 1 on rank 0; allowed: arguments and functions that work"),
         (
             "dirichlet",
             lambda x, y, z: np.where(x > 0.999, np.nan, 1),
@@ -211,6 +218,21 @@ def test_faces_of_cells_are_harmonic_means():
     assert [f.shape for f in faces] == [(3, 1, 1), (2, 2, 1), (2, 1, 2)]
 
 
+@pytest.mark.parametrize(
+    ("cells", "periodic", "words"),
+    [
+        ("x", (True,) * 3, "beta of cells is no array of real numbers"),
+        (np.ones((2, 2, 2), dtype=complex), (True,) * 3, "beta of cells is no array of real numbers"),
+        (np.ones((2, 2)), (True,) * 3, r"beta of cells of shape \(2, 2\); allowed: three"),
+        (np.ones((0, 2, 2)), (True,) * 3, r"beta of cells of shape \(0, 2, 2\)"),
+        (np.ones((2, 2, 2)), (True,), r"periodic = \(True,\); allowed: three"),
+    ],
+)
+def test_faces_of_bad_cells(cells, periodic, words):
+    with pytest.raises(UserError, match=words):
+        multigrid.faces_of_cells(cells, periodic)
+
+
 NAN = np.full((16, 16, 16), np.nan)
 
 
@@ -222,6 +244,9 @@ NAN = np.full((16, 16, 16), np.nan)
         ({"box": 0}, "box = 0"),
         ({"boundary": "robin"}, "boundary = 'robin'; allowed: dirichlet, neumann, periodic"),
         ({"boundary": ("periodic", "neumann")}, "allowed: dirichlet"),
+        ({"boundary": 3}, "boundary = 3; allowed: dirichlet"),
+        ({"boundary": (None,) * 3}, r"boundary = \(None, None, None\); allowed: dirichlet"),
+        ({"boundary": ("dirichlet", "dirichlet", ("neumann",) * 3)}, "allowed: dirichlet"),
         ({"boundary": ("periodic", "neumann", ("periodic", "neumann"))}, "allowed: dirichlet"),
         ({"operator": "fv3"}, "'fv3'; allowed: 7pt, fv2, fv4"),
         ({"smoother": "sor"}, "'sor'; allowed: chebyshev"),
@@ -229,13 +254,25 @@ NAN = np.full((16, 16, 16), np.nan)
         ({"beta": 0.0}, "= 0; allowed: positive and finite"),
         ({"beta": float("nan")}, "= nan; allowed: positive and finite"),
         ({"beta": (NAN, NAN, NAN)}, "beta of shapes"),
-        ({"beta": ("x", "y", "z")}, "beta is no three arrays of numbers"),
+        ({"beta": ("x", "y", "z")}, r"beta\[0\] is no array of real numbers; allowed: a number, or arrays"),
+        ({"beta": "x"}, "beta = 'x'; allowed: a number, or arrays"),
+        ({"beta": None}, "beta = None; allowed: a number, or arrays"),
+        ({"beta": 2j}, "beta = 2j; allowed: a number, or arrays"),
+        ({"beta": [np.ones((17, 16, 16), dtype=complex)] * 3}, r"beta\[0\] is no array of real numbers"),
         ({"alpha": NAN}, r"alpha at cell \(0, 0, 0\) = nan; allowed: 0 or more"),
         ({"alpha": -np.ones((16, 16, 16))}, r"alpha at cell \(0, 0, 0\) = -1"),
         ({"alpha": np.zeros((16, 16, 16))}, "alpha = 0 everywhere"),
         ({"alpha": np.ones((16, 16, 16)), "a": 0.0}, "alpha with a = 0"),
         ({"alpha": np.ones(3)}, r"alpha of shape \(3,\); allowed"),
-        ({"alpha": "x"}, "alpha is no array of numbers"),
+        ({"alpha": "x"}, "alpha is no array of real numbers"),
+        ({"alpha": np.ones((16, 16, 16), dtype=complex)}, "alpha is no array of real numbers"),
+        ({"a": "x"}, "a = 'x'; allowed: a number"),
+        ({"b": None}, "b = None; allowed: a number"),
+        ({"threads": "x"}, "threads = 'x'; allowed: a whole number"),
+        ({"threads": 1.5}, "threads = 1.5; allowed: a whole number"),
+        ({"box": "8"}, "box = '8'; allowed: a whole number"),
+        ({"cells": 2**40}, "cells = 1099511627776; allowed: a whole number"),
+        ({"operator": None}, "operator = None; allowed: 7pt, fv2, fv4"),
         ({"a": -1.0}, "a = -1"),
         ({"b": 0.0}, "b = 0"),
     ],
@@ -251,6 +288,16 @@ def test_bad_right_hand_sides(world):
         solver.solve(NAN)
     with pytest.raises(UserError, match=r"right-hand side of shape \(3,\); allowed"):
         solver.solve([1, 2, 3])
+    with pytest.raises(UserError, match="right-hand side is no array of real numbers"):
+        solver.solve(np.full((16, 16, 16), 1j))
+    with pytest.raises(UserError, match=r"field of shape \(3,\); allowed: \(16, 16, 16\)"):
+        solver.own_part([1, 2, 3])
+    with pytest.raises(UserError, match="tolerance = None; allowed: a number"):
+        solver.solve(np.ones((16, 16, 16)), tolerance=None)
+    with pytest.raises(UserError, match="most = 1.5; allowed: a whole number"):
+        solver.solve(np.ones((16, 16, 16)), most=1.5)
+    with pytest.raises(UserError, match="progress = 3; allowed: a function"):
+        solver.solve(np.ones((16, 16, 16)), progress=3)
     with pytest.raises(UserError, match="tolerance = 2"):
         solver.solve(np.ones((16, 16, 16)), tolerance=2)
     with pytest.raises(UserError, match="method = 'lu'; allowed: cycles, cg"):
@@ -318,7 +365,10 @@ with main_guard():
         (lambda: solver(beta=zero), "= 0; allowed: positive and finite"),
         (lambda: solver(beta=0.0), "= 0; allowed: positive and finite"),
         (lambda: solver(beta=faces[:2] if last else faces), "beta of shapes"),
-        (lambda: solver(beta=("x", "y", "z") if last else faces), "beta is no three arrays"),
+        (lambda: solver(beta=("x", "y", "z") if last else faces), "beta[0] is no array of real numbers"),
+        (lambda: solver(beta=None if last else faces), "beta = None; allowed: a number"),
+        (lambda: solver(boundary=3 if last else "neumann"), "boundary = 3; allowed: dirichlet"),
+        (lambda: plain.solve(good, boundary_values=lambda x, y, z: 1 // (not last)), "ZeroDivisionError: "),
         (lambda: solver(alpha=field(np.nan)), "alpha at cell (15, 15, 15) = nan; allowed: 0 or more"),
         (lambda: solver(alpha=field(-1)), "alpha at cell (15, 15, 15) = -1; allowed: 0 or more"),
         (lambda: solver(alpha=none), "alpha = 0 everywhere"),
@@ -360,7 +410,7 @@ def test_faults_of_one_rank_are_told_by_all(tmp_path, capfd, ranks):
     (tmp_path / "program.py").write_text(FAULTS)
     assert run_under_mpi([str(tmp_path / "program.py")], ranks, program=[sys.executable]) == 2
     out, err = capfd.readouterr()
-    assert int(out) == (18 if ranks == 1 else 21)
+    assert int(out) == (21 if ranks == 1 else 24)
     [line] = err.splitlines()
     assert line.startswith("craton: error: ")
     assert line.endswith("right-hand side at cell (15, 15, 15) = nan; allowed: a finite number")

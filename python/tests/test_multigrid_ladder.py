@@ -7,13 +7,14 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from craton import UserError, World, _craton, multigrid
 from craton.bench.multigrid import bytes_per_unknown, problems
-from craton.multigrid.ladder import BULK, NATURAL, RUNGS, Column, places, table
+from craton.multigrid.ladder import BULK, NATURAL, RUNGS, Column, climb, draw, places, table
 from craton.multigrid.timing import Contender, rates_in_turn
 from helpers import environment_without_mpi
 from mpi4py import MPI
@@ -67,8 +68,12 @@ def test_the_table_compares_with_packed_buffers() -> None:
     ("arguments", "words"),
     [
         (("3", "4", "--ranks", 1), "1 rank; allowed: at least 2"),
-        (("4", "3", "--ranks", 2), "8^3 cells in boxes of 16^3"),
-        (("1", "4", "--ranks", 2), "at least 4 cells"),
+        (("4", "3", "--ranks", 2), "LOG2_CELLS = 3 with LOG2_BOX = 4; allowed: 4 to 11"),
+        (("6", "100", "--ranks", 2), "LOG2_CELLS = 100 with LOG2_BOX = 6; allowed: 6 to 11"),
+        (("5", "15", "--ranks", 2), "LOG2_CELLS = 15 with LOG2_BOX = 5; allowed: 5 to 11"),
+        (("6", "2000000000", "--ranks", 2), "LOG2_CELLS = 2000000000 with LOG2_BOX = 6; allowed: 6 to 11"),
+        (("1", "4", "--ranks", 2), "LOG2_BOX = 1; allowed: 2 to 9"),
+        (("10", "11", "--ranks", 2), "LOG2_BOX = 10; allowed: 2 to 9"),
         (("4", "4", "--ranks", 2), "on 2 ranks"),
         (("3", "4", "--ranks", 2, "--operator", "9pt"), "7pt, fv2, fv4"),
         (("3", "4", "--ranks", 2, "--picture", "/nowhere/ladder.png"), "no such folder /nowhere"),
@@ -78,6 +83,28 @@ def test_ladder_refuses_what_cannot_be(arguments: tuple[object, ...], words: str
     done = craton("multigrid", "ladder", *arguments)
     assert done.returncode == 2
     assert len(errors(done)) == 1 and words in errors(done)[0]
+
+
+def test_climbing_refuses_what_cannot_be() -> None:
+    with pytest.raises(UserError, match=r"multigrid ladder: 10\^3 cells in boxes of 4\^3 on 1 ranks"):
+        climb(MPI.COMM_SELF, 10, 4)
+    with pytest.raises(UserError, match="1 rank; allowed: at least 2"):
+        climb(MPI.COMM_SELF, 8, 4)
+
+
+def test_the_ladder_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    rates = {rung.name: [1.0, 2.0] for rung in RUNGS}
+    columns = [Column(2, 0, rates), Column(4, 0, rates), Column(2, 1, rates)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw(tmp_path / "ladder.png", columns, "title")
+    assert (tmp_path / "ladder.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["none/ladder.png", "ladder.text"])
+def test_pictures_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UserError, match=rf"picture .*{name}: cannot be written: .*; allowed: a \.png file"):
+        draw(tmp_path / name, [Column(2, 0, {rung.name: [1.0] for rung in RUNGS})], "title")
 
 
 def test_ladder_says_where_it_cannot_write(tmp_path: Path) -> None:

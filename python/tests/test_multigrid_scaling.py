@@ -439,8 +439,16 @@ def test_bad_machines(tmp_path, text, words):
         (["--order", "hilbert"], ["--order", "'hilbert'", "lexicographic, morton"]),
         (["--log2-box", "2"], ["--log2-box 2", "allowed: 3 to 9"]),
         (["--log2-box", "10"], ["--log2-box 10", "allowed: 3 to 9"]),
-        (["--ranks-up-to", "8", "--picture", "/nowhere/p.png"], ["picture /nowhere/p.png", "allowed: a .png file"]),
-        (["--ranks-up-to", "8", "--json", "/nowhere/f.json"], ["--json /nowhere/f.json", "allowed: a file"]),
+        (
+            ["--ranks-up-to", "8", "--picture", "/nowhere/p.png"],
+            ["--picture /nowhere/p.png: no such folder", "allowed"],
+        ),
+        (["--ranks-up-to", "8", "--picture", "p.text"], ["picture p.text: cannot be written", "allowed: a .png file"]),
+        (["--ranks-up-to", "8", "--json", "/nowhere/f.json"], ["--json /nowhere/f.json: no such folder", "allowed"]),
+        (["--ranks-up-to", "8", "--json", "."], ["--json .: ", "allowed: a file"]),
+        (["--ranks", "2", "--json", "f.json"], ["--json beside a real run", "allowed: of the model alone"]),
+        (["--ranks", "1", "--picture", "p.png"], ["--picture beside a real run", "allowed: of the model alone"]),
+        (["--ranks", "2", "--sensitivity"], ["--sensitivity beside a real run", "allowed: of the model alone"]),
     ],
 )
 def test_wrong_command_lines(arguments, words):

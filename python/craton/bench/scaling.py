@@ -11,7 +11,7 @@ from typing import Any
 from craton import _craton
 from craton.bench.assembly import cases, whole_numbers
 from craton.bench.registry import Measurement, Option, Run, benchmark
-from craton.errors import UserError
+from craton.pictures import save_picture
 
 BY = {"direct": 0, "messages": 1, "MPI-3 RMA": 2}
 PARTS = ("binning", "waiting", "copying")
@@ -148,12 +148,7 @@ def draw(
         axes.set_xlabel("ranks P")
         axes.legend(fontsize="small")
     _draw_parts(c, {by: found for by, found in parts.items() if all(part in found for part in PARTS)})
-    try:
-        figure.savefig(file, dpi=120)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"picture {file}: cannot be written: {error}; allowed: a .png file in a folder that exists"
-        ) from None
+    save_picture(figure, file)
 
 
 def _draw_parts(axes: Any, parts: dict[str, dict[str, Any]]) -> None:

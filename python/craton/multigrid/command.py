@@ -70,8 +70,9 @@ def solve(
     write_field(target, "u", solver, solution.u, facts | settings)
     say(f"{target}: u")
     if not solution.converged:
+        steps = f"{solution.cycles} {what}{'' if solution.cycles == 1 else 's'}"
         raise UserError(
-            f"multigrid: residual {solution.residuals[-1]:.3g} after {solution.cycles} {what}s; allowed: {tolerance:g}; what was "
+            f"multigrid: residual {solution.residuals[-1]:.3g} after {steps}; allowed: {tolerance:g}; what was "
             f"found is in {target} (--most takes more of them, --method cg copes with jumps of beta)"
         )
 

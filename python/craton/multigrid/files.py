@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +15,17 @@ import numpy as np
 
 from craton import _craton
 from craton.errors import UserError
-from craton.multigrid.solver import KINDS, BoundaryValues, Faces, Field, Side, Solver, harmonic_means
+from craton.multigrid.solver import (
+    KINDS,
+    OPERATORS,
+    BoundaryValues,
+    Faces,
+    Field,
+    Side,
+    Solver,
+    harmonic_means,
+    together,
+)
 
 Result = TypeVar("Result")
 
@@ -41,12 +53,12 @@ class Problem:
 
     @property
     def periodic(self) -> tuple[bool, bool, bool]:
-        x, y, z = (side == "periodic" for side in self.boundary)
+        x, y, z = (side in ("periodic", ("periodic", "periodic")) for side in self.boundary)
         return x, y, z
 
     def solver(self, world: _craton.World, box: int, *, operator: str | None = None, **settings: Any) -> Solver:
         """Collective: the solver of this problem. Coefficients are read by each rank for its own boxes."""
-        with _Shared(world, self.path) as file:
+        with _shared(world, self.path) as file:
             return Solver(
                 world,
                 self.cells,
@@ -85,8 +97,12 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
             _dataset(path, file, "alpha", cells)
         boundary = _boundary(path, _attribute(path, file, "boundary", "dirichlet", str))
         operator = _attribute(path, file, "operator", "7pt", str)
+        if operator not in OPERATORS:
+            raise UserError(f"{path}: attribute operator = '{operator}'; allowed: {', '.join(OPERATORS)}")
         a = _attribute(path, file, "a", None, float)
-        b = _attribute(path, file, "b", 1.0, float)
+        if a is not None and not (a >= 0 and math.isfinite(a)):
+            raise UserError(f"{path}: attribute a = {a:g}; allowed: 0 or more, and finite")
+        b = _above_0(path, file, "b")
         return Problem(
             path,
             cells,
@@ -104,7 +120,7 @@ def read_field(path: str | os.PathLike[str], dataset: str, solver: Solver) -> Fi
     """Collective: this rank's boxes (shape solver.own_shape) of a dataset of shape solver.cells; each rank reads its own. UserError
     on every rank for a file or dataset that is missing, damaged or of another shape."""
     path = Path(path)
-    with _Shared(solver.world, path) as file:
+    with _shared(solver.world, path) as file:
         field = solver.together(lambda: _Field(path, _dataset(path, file, dataset, solver.cells)))
         return solver.together(lambda: solver.own_part(field))  # type: ignore[arg-type]
 
@@ -155,23 +171,11 @@ def write_field(
             aside.unlink(missing_ok=True)
 
 
-class _Shared:
+@contextmanager
+def _shared(world: _craton.World, path: Path) -> Iterator[h5py.File]:
     """A file that every rank has open to read, or none."""
-
-    def __init__(self, world: _craton.World, path: Path) -> None:
-        self._world, self._path = world, path
-
-    def __enter__(self) -> h5py.File:
-        failure = ""
-        try:
-            self._file = _opened(self._path)
-        except UserError as error:
-            failure = str(error)
-        _craton.agree(self._world, failure)
-        return self._file
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    with ExitStack() as own:
+        yield together(world, lambda: own.enter_context(_opened(path)))
 
 
 class _Field:
@@ -216,7 +220,7 @@ def _told(path: Path, what: str, allowed: str, work: Callable[[], Result]) -> Re
     """HDF5's complaints are the user's business here: a full disk, a damaged file."""
     try:
         return work()
-    except (OSError, RuntimeError, KeyError, ValueError) as problem:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
         words = " ".join(str(getattr(problem, "strerror", None) or problem).split())
         raise UserError(f"{path}: {what}: {words}; allowed: {allowed}") from problem
 
@@ -244,11 +248,21 @@ def _attribute(path: Path, file: h5py.File, name: str, default: Any, kind: type)
     value = file.attrs[name]
     try:
         if kind is float:
-            return float(value)
+            if np.size(value) != 1 or np.asarray(value).dtype.kind not in "fiu":
+                raise TypeError
+            return float(np.asarray(value).item())
         return value.decode() if isinstance(value, bytes) else str(np.asarray(value).item())
     except (TypeError, ValueError, AttributeError):
         wanted = "a number" if kind is float else "a text"
-        raise UserError(f"{path}: attribute {name} = {value!r}; allowed: {wanted}") from None
+        raise UserError(f"{path}: attribute {name} = {np.asarray(value).tolist()!r}; allowed: {wanted}") from None
+
+
+def _above_0(path: Path, file: h5py.File, name: str) -> float:
+    """A number, 1 unless the file has it."""
+    number: float = _attribute(path, file, name, 1.0, float)
+    if not (number > 0 and math.isfinite(number)):
+        raise UserError(f"{path}: attribute {name} = {number:g}; allowed: above 0, and finite")
+    return number
 
 
 def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]) -> None:
@@ -259,14 +273,22 @@ def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]
 
 def _boundary(path: Path, text: str) -> tuple[Side, Side, Side]:
     words = text.split()
-    sides = [tuple(word.split(":")) if ":" in word else word for word in (words * 3 if len(words) == 1 else words)]
-    flat = [end for side in sides for end in ((side,) if isinstance(side, str) else side)]
-    if len(sides) != 3 or any(end not in KINDS for end in flat):
+    sides = [_side(word) for word in (words * 3 if len(words) == 1 else words)]
+    if len(sides) != 3 or None in sides:
         raise UserError(
             f"{path}: attribute boundary = '{text}'; allowed: {', '.join(KINDS)}, or three of them, each of which may be a "
             "pair as in neumann:dirichlet"
         )
     return sides[0], sides[1], sides[2]  # type: ignore[return-value]
+
+
+def _side(word: str) -> Side | None:
+    """None: there is none such."""
+    ends = word.split(":")
+    one = len(set(ends)) == 1
+    if len(ends) > 2 or any(end not in KINDS for end in ends) or ("periodic" in ends and not one):
+        return None
+    return ends[0] if one else (ends[0], ends[1])  # type: ignore[return-value]
 
 
 def _side_values(path: Path, file: h5py.File) -> BoundaryValues:
@@ -295,8 +317,7 @@ def _kind_of_beta(path: Path, file: h5py.File, cells: tuple[int, int, int]) -> f
     if "beta" in file:
         _dataset(path, file, "beta", cells)
         return "cells"
-    number: float = _attribute(path, file, "beta", 1.0, float)
-    return number
+    return _above_0(path, file, "beta")
 
 
 def _beta(problem: Problem, file: h5py.File) -> float | Faces:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from craton.errors import UserError
+from craton.multigrid.benchmark import LARGEST_LOG2_BOX
 from craton.multigrid.timing import Contender, rates_in_turn
+from craton.pictures import save_picture
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -35,6 +37,7 @@ RUNGS = (
 )
 NATURAL = RUNGS[-2].name
 BULK = RUNGS[-1].name
+LARGEST_LOG2_CELLS = 11
 WITHIN = 0.97
 """What the last natural rung must reach of packed buffers."""
 
@@ -65,6 +68,18 @@ def places(size: int, ranks_per_node: int) -> list[tuple[int, int]]:
     sizes = [2**e for e in range(1, size.bit_length()) if 2**e < size] + [size]
     nodes = [ranks_per_node] if ranks_per_node else [0, 1]
     return [(ranks, per) for per in nodes for ranks in sizes]
+
+
+def check(log2_box: int, log2_cells: int) -> None:
+    """UserError for a grid that cannot be, whatever the number of ranks."""
+    if not 2 <= log2_box <= LARGEST_LOG2_BOX:
+        raise UserError(
+            f"multigrid ladder: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
+        )
+    if not log2_box <= log2_cells <= LARGEST_LOG2_CELLS:
+        raise UserError(
+            f"multigrid ladder: LOG2_CELLS = {log2_cells} with LOG2_BOX = {log2_box}; allowed: {log2_box} to {LARGEST_LOG2_CELLS}"
+        )
 
 
 def climb(
@@ -144,9 +159,9 @@ def draw(path: Path, columns: list[Column], title: str) -> None:
     for axes, per_node in zip(figure.subplots(1, len(kinds), squeeze=False, sharey=True)[0], kinds, strict=True):
         shown = [column for column in columns if column.ranks_per_node == per_node]
         for rung in RUNGS:
-            style = {"color": "black", "linestyle": "--"} if rung.name == BULK else {}
+            style = {"color": "black", "linestyle": "--"} if rung.name == BULK else {"linestyle": "-"}
             ranks = [column.ranks for column in shown]
-            axes.plot(ranks, [column.best(rung.name) for column in shown], "o-", label=rung.name, **style)
+            axes.plot(ranks, [column.best(rung.name) for column in shown], marker="o", label=rung.name, **style)
         axes.set_xscale("log", base=2)
         axes.set_xticks([column.ranks for column in shown], [str(column.ranks) for column in shown])
         axes.set_xlabel("ranks" if per_node == 0 else f"ranks, {per_node} per virtual node")
@@ -156,9 +171,4 @@ def draw(path: Path, columns: list[Column], title: str) -> None:
     figure.axes[0].set_ylabel("million unknowns per second, best")
     figure.axes[0].legend(fontsize=8)
     figure.suptitle(title)
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"--picture {path}: cannot be written: {error}; allowed: a .png file in a folder that exists"
-        ) from None
+    save_picture(figure, path)

@@ -183,7 +183,7 @@ class Phase:
     times: int
     flows: Flows
     waits: Waits
-    """For the others: before and after, or after alone (`halo_is_free`, spread)."""
+    """For the others: before and after, or after alone (halos that are known to be free, spread)."""
 
 
 def exchange(grid: Grid, most_off: int, depth: int) -> Flows:

@@ -31,6 +31,7 @@ from craton.multigrid.scaling_machine import (
     Machine,
     words,
 )
+from craton.pictures import save_picture
 
 Numbers = NDArray[np.float64]
 
@@ -539,12 +540,7 @@ def draw(file: Path, found: Scaling) -> None:
     figure.suptitle(
         f"{found.method.operator} {found.method.smoother}, by model: {found.machine.name}", fontsize="medium"
     )
-    try:
-        figure.savefig(file, dpi=120)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"picture {file}: cannot be written: {error}; allowed: a .png file in a folder that exists"
-        ) from None
+    save_picture(figure, file)
 
 
 def _paper_baseline() -> dict[int, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
@@ -24,6 +25,9 @@ Result = TypeVar("Result")
 
 KINDS = ("dirichlet", "neumann", "periodic")
 METHODS = ("cycles", "cg")
+OPERATORS = ("7pt", "fv2", "fv4")
+SMOOTHERS = ("chebyshev", "gsrb", "jacobi")
+ORDERS = ("lexicographic", "morton", "hilbert")
 
 
 @dataclass(frozen=True)
@@ -92,39 +96,44 @@ class Solver:
 
         operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks.
         threads: of each rank, which share its boxes."""
-        self.cells = _triple(cells)
-        self.box = int(box)
-        if self.box < 1 or any(n < 1 or n % self.box for n in self.cells):
-            shape = " x ".join(map(str, self.cells))
-            raise UserError(f"multigrid: cells = {shape} with box = {box}; allowed: multiples of the box's side")
-        sides, periodic = _sides(boundary)
-        boxes = cast(tuple[int, int, int], tuple(n // self.box for n in self.cells))
-        if boxes[0] * boxes[1] * boxes[2] < world.size:
-            count = boxes[0] * boxes[1] * boxes[2]
-            raise UserError(f"multigrid: boxes = {count} on {world.size} ranks; allowed: at least one box per rank")
-        # which boxes are this rank's follows from the layout alone
         craton.check_mpi()
+        self.world = world
+
+        def checked() -> tuple[tuple[int, int, int], list[tuple[str, str]], float, float, int]:
+            self.cells, self.box = _triple(cells), _whole("box", box)
+            sides, self._periodic = _sides(boundary)
+            for name, given, known in (
+                ("operator", operator, OPERATORS),
+                ("smoother", smoother, SMOOTHERS),
+                ("order", order, ORDERS),
+            ):
+                if given not in known:
+                    raise UserError(f"multigrid: {name} = {given!r}; allowed: {', '.join(known)}")
+            factor = (0.0 if alpha is None else 1.0) if a is None else _number("a", a)
+            return self._boxes(), sides, factor, _number("b", b), _whole("threads", threads)
+
+        boxes, sides, factor, b, threads = self.together(checked)
+        # which boxes are this rank's follows from the layout alone
         self.first_cells = _craton.boxes_of_rank(world, boxes, self.box, order)
         self.own_shape = (len(self.first_cells), self.box, self.box, self.box)
-        self.world, self._periodic, self._averages = world, periodic, operator != "7pt"
+        self._averages = operator != "7pt"
         own_beta, own_alpha = self.together(
             lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
         )
-        a = (0.0 if alpha is None else 1.0) if a is None else float(a)
         self._solver = _craton.MultigridSolver(
             world,
             boxes,
             self.box,
-            periodic,
+            self._periodic,
             order,
             operator,
             smoother,
-            a,
-            float(b),
+            factor,
+            b,
             sides,
             own_beta,
             own_alpha,
-            int(threads),
+            threads,
         )
 
     @property
@@ -159,8 +168,15 @@ class Solver:
         method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
         magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
         Solution.converged."""
-        if method not in METHODS:
-            raise UserError(f"multigrid: method = '{method}'; allowed: {', '.join(METHODS)}")
+
+        def checked() -> tuple[float, int]:
+            if method not in METHODS:
+                raise UserError(f"multigrid: method = {method!r}; allowed: {', '.join(METHODS)}")
+            if progress is not None and not callable(progress):
+                raise UserError(f"multigrid: progress = {progress!r}; allowed: a function of step and residual")
+            return _number("tolerance", tolerance), _whole("most", most)
+
+        tolerance, most = self.together(checked)
         values, whole = self._own(f, "right-hand side")
         self._solver.set_right_hand_side(values, self.together(lambda: self._sides(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
@@ -188,7 +204,9 @@ class Solver:
 
     def own_part(self, field: ArrayLike) -> Field:
         """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
-        whole = _to_be_cut(field)
+        whole = _to_be_cut(field, "field", str(self.cells))
+        if whole.shape != self.cells:
+            raise UserError(f"multigrid: field of shape {whole.shape}; allowed: {self.cells}")
         s = self.box
         parts = [whole[i : i + s, j : j + s, k : k + s] for i, j, k in self.first_cells]
         return np.stack(parts, dtype=np.float64)
@@ -199,14 +217,21 @@ class Solver:
         return self._field(values, whole=True)
 
     def together(self, work: Callable[[], Result]) -> Result:
-        """Collective: every rank does its work; a UserError of one is raised on all, so that nobody waits for one that is gone."""
-        result, failure = None, ""
-        try:
-            result = work()
-        except UserError as error:
-            failure = str(error)
-        _craton.agree(self.world, failure)
-        return cast(Result, result)
+        """Collective: every rank does its work; an error of one is raised on all as UserError, so that nobody waits for one that is
+        gone."""
+        return together(self.world, work)
+
+    def _boxes(self) -> tuple[int, int, int]:
+        """Along each dimension."""
+        if self.box < 1 or any(n < 1 or n % self.box for n in self.cells):
+            shape = " x ".join(map(str, self.cells))
+            raise UserError(f"multigrid: cells = {shape} with box = {self.box}; allowed: multiples of the box's side")
+        x, y, z = (n // self.box for n in self.cells)
+        if x * y * z < self.world.size:
+            raise UserError(
+                f"multigrid: boxes = {x * y * z} on {self.world.size} ranks; allowed: at least one box per rank"
+            )
+        return x, y, z
 
     def _own(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """_own_values, agreed on by all ranks."""
@@ -217,10 +242,7 @@ class Solver:
 
     def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """As the extension wants it (box after box, i fastest), and whether it was the whole grid's."""
-        try:
-            given = _to_be_cut(field)
-        except (TypeError, ValueError):
-            raise UserError(f"multigrid: {what} is no array of numbers; allowed: {self._shapes()}") from None
+        given = _to_be_cut(field, what, self._shapes())
         if given.shape not in (self.cells, self.own_shape):
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
         whole = given.shape == self.cells
@@ -242,15 +264,13 @@ class Solver:
 
     def _own_faces(self, beta: float | Sequence[ArrayLike]) -> Faces:
         """Per dimension: the faces of this rank's boxes, those that two boxes share in both."""
+        allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
         if not isinstance(beta, (list, tuple)) and np.ndim(cast(ArrayLike, beta)) == 0:
-            everywhere = float(cast(float, beta))
+            everywhere = _number("beta", beta, allowed)
             faces = [np.full(shape, everywhere) for shape in self._face_shapes()]
         else:
-            allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
-            try:
-                faces = [_to_be_cut(values) for values in cast(Sequence[ArrayLike], beta)]
-            except (TypeError, ValueError):
-                raise UserError(f"multigrid: beta is no three arrays of numbers; allowed: {allowed}") from None
+            three = cast(Sequence[ArrayLike], beta)
+            faces = [_to_be_cut(values, f"beta[{n}]", allowed) for n, values in enumerate(three)]
             shapes = [values.shape for values in faces]
             if shapes != self._face_shapes():
                 raise UserError(f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: {allowed}")
@@ -285,18 +305,24 @@ class Solver:
             return np.zeros(0)
         shape = tuple(n for d, n in enumerate(self.cells) if d != axis)
         name = f"the side {'behind the last' if end else 'before the first'} {'xyz'[axis]}"
-        values = self._face_means(given, axis, end) if callable(given) else given
-        try:
-            side = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise UserError(f"multigrid: values on {name} are no numbers; allowed: one, or {shape}") from None
+        wrong, allowed = f"values on {name} are no real numbers", f"a number, or {shape}"
+        if callable(given):
+            side = self._face_means(given, axis, end, lambda values: _numbers(values, wrong, allowed))
+        else:
+            side = _numbers(given, wrong, allowed)
         if side.ndim == 0:
             side = np.broadcast_to(side, shape)
         if side.shape != shape:
-            raise UserError(f"multigrid: values on {name} of shape {side.shape}; allowed: a number, or {shape}")
+            raise UserError(f"multigrid: values on {name} of shape {side.shape}; allowed: {allowed}")
         return np.ascontiguousarray(side.T).reshape(-1)
 
-    def _face_means(self, of: Callable[[Field, Field, Field], ArrayLike], axis: int, end: int) -> ArrayLike:
+    def _face_means(
+        self,
+        of: Callable[[Field, Field, Field], ArrayLike],
+        axis: int,
+        end: int,
+        checked: Callable[[ArrayLike], Field],
+    ) -> Field:
         """A function at the centres of a side's faces, or by two points of Gauss along each of its dimensions."""
         h = 1.0 / max(self.cells)
         offsets = (-(12**-0.5), 12**-0.5) if self._averages else (0.0,)
@@ -309,29 +335,79 @@ class Solver:
                     for d, n in enumerate(self.cells)
                 ]
                 grid = [np.squeeze(each, axis) for each in np.meshgrid(*x, indexing="ij")]
-                total = total + np.asarray(of(*grid)) / len(offsets) ** 2
-        return cast(ArrayLike, total)
+                total = total + checked(of(*grid)) / len(offsets) ** 2
+        return np.asarray(total)
 
     def _face_shapes(self) -> list[tuple[int, ...]]:
         return [tuple(n + (d == axis) for d, n in enumerate(self.cells)) for axis in range(3)]
 
 
-def _to_be_cut(field: ArrayLike) -> Field:
+def together(world: _craton.World, work: Callable[[], Result]) -> Result:
+    """Collective: see Solver.together."""
+    result, failure, cause = None, "", None
+    try:
+        result = work()
+    except UserError as error:
+        failure = str(error)
+    except Exception as error:
+        cause = error
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        failure = f"multigrid: {what} on rank {world.rank}; allowed: arguments and functions that work on every rank"
+    try:
+        _craton.agree(world, failure)
+    except UserError as told:
+        raise told from cause
+    return cast(Result, result)
+
+
+def _to_be_cut(field: ArrayLike, what: str, allowed: str) -> Field:
     """An array of numbers, or what gives parts of one by slices, such as a dataset of an HDF5 file: only what is wanted is read."""
-    kind = getattr(field, "dtype", None)
-    if kind is not None and kind.kind in "fiu" and hasattr(field, "shape"):
+    kind = getattr(getattr(field, "dtype", None), "kind", "")
+    if kind in ("f", "i", "u") and hasattr(field, "shape"):
         return cast(Field, field)
-    return np.asarray(field, dtype=np.float64)
+    return _numbers(field, f"{what} is no array of real numbers", allowed)
+
+
+def _numbers(given: ArrayLike, wrong: str, allowed: str) -> Field:
+    """UserError (what is wrong, what is allowed) unless they are, and real."""
+    try:
+        values = np.asarray(given)
+        of_objects = values.dtype.kind == "O" and not any(
+            isinstance(v, (complex, str, bytes, NoneType)) for v in values.flat
+        )
+        if values.dtype.kind in "fiub" or of_objects:
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise UserError(f"multigrid: {wrong}; allowed: {allowed}")
+
+
+def _number(name: str, given: Any, allowed: str = "a number") -> float:
+    """UserError unless it is one, and real."""
+    number = _numbers(given, f"{name} = {given!r}", allowed)
+    if number.ndim != 0:
+        raise UserError(f"multigrid: {name} = {given!r}; allowed: {allowed}")
+    return float(number)
+
+
+def _whole(name: str, given: Any) -> int:
+    """UserError unless it is a whole number, and one that the extension takes."""
+    number = _number(name, given, "a whole number")
+    if not (abs(number) < 2**31 and number == int(number)):
+        raise UserError(f"multigrid: {name} = {given!r}; allowed: a whole number")
+    return int(number)
 
 
 def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
     """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
     right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
     are positive."""
-    cells = np.asarray(values, dtype=np.float64)
+    cells = _numbers(values, "beta of cells is no array of real numbers", "one of three dimensions")
     faces = []
-    if cells.ndim != 3:
+    if cells.ndim != 3 or not cells.size:
         raise UserError(f"multigrid: beta of cells of shape {cells.shape}; allowed: three dimensions")
+    if np.shape(periodic) != (3,):
+        raise UserError(f"multigrid: periodic = {periodic!r}; allowed: three of True or False")
     for axis in range(3):
         width = [(1, 1) if d == axis else (0, 0) for d in range(3)]
         padded = np.pad(cells, width, mode="wrap" if periodic[axis] else "edge")
@@ -351,22 +427,23 @@ def harmonic_means(cells: Field, axis: int) -> Field:
 
 
 def _triple(cells: int | Sequence[int]) -> tuple[int, int, int]:
-    try:
-        along = [int(cells)] * 3 if np.ndim(cells) == 0 else [int(n) for n in cast(Sequence[int], cells)]
-    except (TypeError, ValueError):
-        along = []
-    if len(along) != 3:
+    if np.ndim(cells) == 0:
+        n = _whole("cells", cells)
+        return n, n, n
+    if np.shape(cells) != (3,):
         raise UserError(f"multigrid: cells = {cells!r}; allowed: a whole number, or three")
-    return along[0], along[1], along[2]
+    x, y, z = (_whole("cells", n) for n in cast(Sequence[int], cells))
+    return x, y, z
 
 
 def _sides(boundary: Boundary | Sequence[Side]) -> tuple[list[tuple[str, str]], tuple[bool, bool, bool]]:
     """Per dimension: before the first cell and behind the last; and whether it is periodic."""
-    per_dimension = [boundary] * 3 if isinstance(boundary, str) else list(boundary)
-    pairs = [(side, side) if isinstance(side, str) else tuple(side) for side in per_dimension]
+    per_dimension = [boundary] * 3 if isinstance(boundary, str) else boundary
+    pairs = per_dimension if isinstance(per_dimension, (list, tuple)) else []
+    pairs = [pair if isinstance(pair, (list, tuple)) else (pair, pair) for pair in pairs]
     flat = [side for pair in pairs for side in pair]
     odd = [pair for pair in pairs if len(pair) != 2 or (pair[0] == "periodic") != (pair[1] == "periodic")]
-    if len(pairs) != 3 or odd or any(side not in KINDS for side in flat):
+    if len(pairs) != 3 or odd or any(not isinstance(side, str) or side not in KINDS for side in flat):
         raise UserError(
             f"multigrid: boundary = {boundary!r}; allowed: {', '.join(KINDS)}, or three of them, each of which may be "
             "a pair of dirichlet and neumann"

@@ -93,11 +93,6 @@ class Prior:
         as_table = model.reshape(len(self.lateral_inverse), len(self.radial_inverse))
         return (self.lateral_inverse @ as_table @ self.radial_inverse).ravel()
 
-    def misfit(self, model: f64) -> float:
-        """The second half of equation 1: ||m - m^p||^2 / 2 under C_m^-1."""
-        deviation = model - self.mean
-        return misfit(deviation, self.precision_times(deviation))
-
 
 def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
     """Points on the unit sphere, shape (n, 3)."""

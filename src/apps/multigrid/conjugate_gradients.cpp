@@ -43,6 +43,7 @@ convergence conjugate_gradients(solver& by, std::span<const double> f, std::span
     convergence found;
     if (scale == 0) {
         std::ranges::fill(u, 0.0);
+        if (each) each(0, 0);
         return {{0}, true};
     }
     found.residuals.push_back(largest(by, r) / scale);

@@ -122,10 +122,16 @@ bool level::beta_is_rough() const {
     for (const auto box : own_boxes()) {
         for (std::size_t d = 0; d < 3; ++d) {
             const double* const beta = at(box, beta_i_vector + static_cast<int>(d));
-            for (const std::int64_t t : {steps[(d + 1) % 3], steps[(d + 2) % 3]}) {
-                for_each_cell(shape_, [&](std::int64_t c) {
-                    rough = rough || (beta[c] != 0 && std::abs(beta[c + t] - beta[c - t]) > 2 * beta[c]);
-                });
+            const std::array<std::int64_t, 2> along{steps[(d + 1) % 3], steps[(d + 2) % 3]};
+            const auto look = [&](std::int64_t face) {
+                for (const std::int64_t t : along)
+                    rough = rough || (beta[face] != 0 && std::abs(beta[face + t] - beta[face - t]) > 2 * beta[face]);
+            };
+            for_each_cell(shape_, look);
+            if (!outer(box)[d][1]) continue;
+            // behind the last cells: no other box has these faces
+            for (std::int64_t y = 0; y < shape_.side; ++y) {
+                for (std::int64_t x = 0; x < shape_.side; ++x) look(shape_.side * steps[d] + x * along[0] + y * along[1]);
             }
         }
     }
@@ -140,11 +146,9 @@ void level::fill_alpha_ghosts() {
         fill_outer_ghosts(at(box, alpha_vector_), shape_, 1, outer(box), extrapolation_formula(shape_.side));
 }
 
-namespace {
-
 // Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension, whose remainder
 // gets colours of its own.
-struct colouring {
+struct level::colouring {
     std::int64_t cells, apart, rest;
 
     colouring(std::int64_t along, int distance, bool periodic)
@@ -156,53 +160,56 @@ struct colouring {
     }
 };
 
-} // namespace
+// 1 on the cells of a colour of a box, else 0: the product of one factor per dimension.
+void level::indicate(std::int64_t box, const std::array<colouring, 3>& colours, const array::index3& wanted, double* into) const {
+    const auto low = grid_.layout().cells(box).low;
+    const auto is_of_colour = [&](std::size_t d, std::int64_t cell) { return colours[d].of(low[d] + cell) == wanted[d]; };
+    std::vector<double> along_i(static_cast<std::size_t>(shape_.side));
+    for (std::int64_t i = 0; i < shape_.side; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
+    for (std::int64_t k = 0; k < shape_.side; ++k) {
+        for (std::int64_t j = 0; j < shape_.side; ++j) {
+            double* const row = into + j * shape_.pitch + k * shape_.plane;
+            if (is_of_colour(1, j) && is_of_colour(2, k)) {
+                std::ranges::copy(along_i, row);
+            } else {
+                std::fill_n(row, shape_.side, 0.0);
+            }
+        }
+    }
+}
 
 // A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
-void level::prepare() {
-    fill_beta_ghosts();
-    fill_alpha_ghosts();
-    rough_ = kind_ == discretisation::fv4 && beta_is_rough();
+void level::probe(int diagonal_to, int off_diagonal_to) {
     const auto& layout = grid_.layout();
     const auto along = [&](std::size_t d) {
         return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);
     };
     const std::array<colouring, 3> colours{along(0), along(1), along(2)};
     const std::int64_t planes = colours[0].colours() * colours[1].colours();
-    set(inverse_diagonal_vector, 0);
-    set(f_vector, 0); // until this is done: the sums off the diagonal
+    set(diagonal_to, 0);
+    set(off_diagonal_to, 0);
     for (std::int64_t colour = 0; colour < planes * colours[2].colours(); ++colour) {
         const array::index3 wanted{colour % colours[0].colours(), colour % planes / colours[0].colours(), colour / planes};
-        // 1 on the cells of this colour of a box, else 0: the product of one factor per dimension.
-        const auto indicator = [&](std::int64_t box, double* into) {
-            const auto low = grid_.layout().cells(box).low;
-            const auto is_of_colour = [&](std::size_t d, std::int64_t cell) { return colours[d].of(low[d] + cell) == wanted[d]; };
-            std::vector<double> along_i(static_cast<std::size_t>(shape_.side));
-            for (std::int64_t i = 0; i < shape_.side; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
-            for (std::int64_t k = 0; k < shape_.side; ++k) {
-                for (std::int64_t j = 0; j < shape_.side; ++j) {
-                    double* const row = into + j * shape_.pitch + k * shape_.plane;
-                    if (is_of_colour(1, j) && is_of_colour(2, k)) {
-                        std::ranges::copy(along_i, row);
-                    } else {
-                        std::fill_n(row, shape_.side, 0.0);
-                    }
-                }
-            }
-        };
-        for_boxes([&](std::int64_t box) { indicator(box, at(box, u_vector)); });
+        for_boxes([&](std::int64_t box) { indicate(box, colours, wanted, at(box, u_vector)); });
         apply(u_vector, scratch_vector);
         for_boxes([&](std::int64_t box) {
             const double* const of_colour = at(box, u_vector);
             const double* const image = at(box, scratch_vector);
-            double* const diagonal = at(box, inverse_diagonal_vector);
-            double* const off_diagonal = at(box, f_vector);
+            double* const diagonal = at(box, diagonal_to);
+            double* const off_diagonal = at(box, off_diagonal_to);
             for_each_cell(shape_, [=](std::int64_t c) {
                 diagonal[c] += of_colour[c] * image[c];
                 off_diagonal[c] += (1 - of_colour[c]) * std::abs(image[c]);
             });
         });
     }
+}
+
+void level::prepare() {
+    fill_beta_ghosts();
+    fill_alpha_ghosts();
+    rough_ = kind_ == discretisation::fv4 && beta_is_rough();
+    probe(inverse_diagonal_vector, f_vector);
     double largest = 0;
     for (const auto box : own_boxes()) {
         double* const diagonals = at(box, inverse_diagonal_vector);

@@ -129,6 +129,10 @@ class level {
     void fill_beta_ghosts();
     void fill_alpha_ghosts();
     [[nodiscard]] bool beta_is_rough() const;
+    struct colouring;
+    void indicate(std::int64_t box, const std::array<colouring, 3>& colours, const array::index3& wanted, double* into) const;
+    // Collective: the diagonal of A, and row by row the sums of magnitudes off it. Overwrites u_vector and scratch_vector.
+    void probe(int diagonal_to, int off_diagonal_to);
     [[nodiscard]] coefficients coefficients_of(std::int64_t box) const;
 
     traits traits_;

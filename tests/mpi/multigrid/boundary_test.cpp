@@ -15,7 +15,9 @@
 #include <limits>
 #include <numbers>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -322,6 +324,53 @@ TEST_P(boundary_test, coefficients_that_jump_by_a_million_converge) {
     EXPECT_LE(solver.relative_residual(), 1.1e-8);
 }
 
+// u of all cells, x fastest, of a cube of 16 cells in boxes of 8 whose beta is rough on one plane alone, the grid's boundary before or behind
+// dimension d.
+std::vector<double> solution_beside_rough_plane(runtime::world& world, const box_layout& layout, std::size_t d, bool behind_last) {
+    problem what{discretisation::fv4, smoother::chebyshev};
+    what.beta = [=](int normal, double x, double y, double z, double) {
+        const std::array<double, 3> at{x, y, z};
+        if (static_cast<std::size_t>(normal) != d || std::llround(16 * at[d]) != (behind_last ? 16 : 0)) return 1.0;
+        std::mt19937_64 generator(
+            static_cast<std::uint64_t>(std::llround(32 * at[(d + 1) % 3]) + 64 * std::llround(32 * at[(d + 2) % 3])));
+        generator.discard(8);
+        return std::pow(10.0, 6 * std::uniform_real_distribution<double>(0, 1)(generator));
+    };
+    what.f = [=](double x, double y, double z, double) {
+        std::array<double, 3> at{x, y, z};
+        if (behind_last) at[d] = 1 - at[d];
+        return std::sin(3 * at[0] + 5 * at[1]) + at[2];
+    };
+    multigrid::solver solver(world, layout, what);
+    const auto found = solver.solve(1e-9, 40);
+    EXPECT_TRUE(found.converged) << found.residuals.size() << " cycles to " << found.residuals.back();
+    const auto own = solver.solution();
+    std::vector<double> all(4096);
+    std::size_t next = 0;
+    for (const auto box : layout.boxes_of(world.rank())) {
+        const auto low = layout.cells(box).low;
+        for (std::int64_t c = 0; c < 512; ++c)
+            all[static_cast<std::size_t>(low[0] + c % 8 + 16 * (low[1] + c / 8 % 8) + 256 * (low[2] + c / 64))] = own[next++];
+    }
+    world.barrier();
+    world.communicator().sum_in_place(std::span(all));
+    return all;
+}
+
+TEST_P(boundary_test, a_rough_plane_behind_the_last_cells_is_one_before_the_first_mirrored) {
+    if (GetParam() != 0) GTEST_SKIP() << "the machine's own node will do";
+    constexpr std::array<std::size_t, 3> steps{1, 16, 256};
+    for (std::size_t d = 0; d < 3; ++d) {
+        SCOPED_TRACE("xyz"[d]);
+        const auto before = solution_beside_rough_plane(world(), cube(16, 8), d, false);
+        const auto behind = solution_beside_rough_plane(world(), cube(16, 8), d, true);
+        for (std::size_t c = 0; c < before.size(); ++c) {
+            const std::size_t along = c / steps[d] % 16;
+            ASSERT_NEAR(behind[c + (15 - along) * steps[d] - along * steps[d]], before[c], 1e-9);
+        }
+    }
+}
+
 TEST_P(boundary_test, conjugate_gradients_find_what_cycles_find) {
     for (const auto kind : {discretisation::seven_point, discretisation::fv2, discretisation::fv4}) {
         multigrid::solver solver(world(), cube(16, 8), multigrid::benchmark_problem(kind, smoother::chebyshev));
@@ -343,6 +392,18 @@ TEST_P(boundary_test, conjugate_gradients_take_no_nan_for_a_solution) {
     const auto found = conjugate_gradients(solver, f, u, 1e-8, 10);
     EXPECT_FALSE(found.converged);
     EXPECT_TRUE(std::isnan(found.residuals.back()));
+}
+
+TEST_P(boundary_test, progress_hears_of_nothing_to_do) {
+    multigrid::solver solver(world(), cube(16, 8), problem{discretisation::seven_point, smoother::chebyshev}); // f = 0
+    for (const bool by_cycles : {true, false}) {
+        std::vector<std::pair<int, double>> told;
+        const auto tell = [&](int step, double residual) { told.emplace_back(step, residual); };
+        const auto found = by_cycles ? solver.solve(1e-8, 5, tell) : solver.solve_by_conjugate_gradients(1e-8, 5, tell);
+        EXPECT_TRUE(found.converged);
+        EXPECT_EQ(found.residuals, std::vector<double>{0});
+        EXPECT_EQ(told, (std::vector<std::pair<int, double>>{{0, 0.0}}));
+    }
 }
 
 template <class Call> std::string refused(const Call& call) {

@@ -34,15 +34,15 @@ using side_formulas = std::array<std::array<ghost_formula, 2>, 3>;
 /// Ghosts that other boxes give must be there. `extents`: layers that a field has inside per dimension (0: side; faces may have side + 1).
 void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const ghost_formula& formula,
                        const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
+/// The same with a formula for each side.
+void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
+                       const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
 /// What a ghost of layer `layer` has besides the sum over cells, at cell (x, y) of a side's two dimensions, the lower first.
 using ghost_offset = std::function<double(std::size_t dimension, std::size_t end, int layer, std::int64_t x, std::int64_t y)>;
+/// With a formula and something besides for each side.
 void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
                        const ghost_offset& offset);
 /// Weight of the value on the boundary in a ghost of a Dirichlet side: a constant is continued as a constant.
 [[nodiscard]] double weight_of_boundary(const ghost_formula& dirichlet, int layer);
-
-/// The same with a formula for each side.
-void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const side_formulas& formulas,
-                       const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
 
 } // namespace craton::multigrid
