@@ -1,0 +1,108 @@
+#pragma once
+
+#include <craton/apps/waves/absorbing_layers.hpp>
+#include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/relaxation.hpp>
+#include <craton/array/brick_layout.hpp>
+#include <craton/runtime/world.hpp>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace craton::waves {
+
+/// Everything about a computation but what the ground is made of. Lengths in m, times in s.
+struct solver_options {
+    double spacing_m = 0;     ///< side of a cell
+    double dt_s = 0;          ///< time step
+    bool free_surface = true; ///< at z = 0; otherwise absorbing there too
+    absorbing_settings absorbing{};
+    std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
+    int threads = 1;                       ///< of each rank
+    bool overlap = true;                   ///< inner cells are computed while halos travel; the same bits without
+};
+
+/// What the ground is made of, sampled at the centres of a box of cells that is at least this rank's brick; x fastest, then y, then z.
+/// SI units. qp, qs: 0 or infinity for no loss; may be empty without attenuation. vs = 0 is water.
+struct sampled_media {
+    array::domain cells;
+    std::span<const float> vp, vs, rho, qp, qs;
+};
+
+/// A point source: a moment tensor or a force at a position, both times a rate that is given step by step. Positions in m from the grid's lower corner, z down.
+struct moment_source {
+    std::array<double, 3> at_m{};
+    std::array<double, 6> moment{}; ///< xx, yy, zz, xy, xz, yz in N m; times the rate in 1/s: the moment rate
+};
+struct force_source {
+    std::array<double, 3> at_m{};
+    std::array<double, 3> force{}; ///< x, y, z in N; times the series: the force
+};
+
+/// Rates of some sources, of consecutive steps.
+struct source_series {
+    std::int64_t first_step = 0, steps = 0;
+    std::span<const float> values; ///< [source][step]
+};
+
+/// Anelastic waves on a staggered grid cut into bricks, one per rank (Cui et al. 2013, II; Graves 1996; Day and Bradley 2001).
+///
+/// Velocities lie at times (n + 1/2) dt, stresses at n dt. A step brings v from (n - 1/2) dt to (n + 1/2) dt and then stress from n dt to (n + 1) dt. Force rates of step n are
+/// those at n dt, moment rates those at (n + 1/2) dt.
+class solver {
+  public:
+    /// Collective. Throws user_error on every rank when the media are no elastic solid or fluid (a value is not finite, rho or vp not above 0, vs below 0 or above vp / sqrt(2)), for
+    /// a time step that is not stable, naming the limit, where memory or options are not what their headers allow.
+    solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const sampled_media& media);
+    solver(solver&&) noexcept;
+    ~solver();
+
+    [[nodiscard]] runtime::world& ranks() const noexcept;
+    [[nodiscard]] const array::brick_layout& layout() const noexcept;
+    [[nodiscard]] const solver_options& options() const noexcept;
+    /// This rank's cells, and how its arrays lie.
+    [[nodiscard]] const array::domain& own_cells() const noexcept;
+    [[nodiscard]] const brick_shape& shape() const noexcept;
+    /// Steps taken so far.
+    [[nodiscard]] std::int64_t step() const noexcept;
+    [[nodiscard]] double time_s() const noexcept { return static_cast<double>(step()) * options().dt_s; }
+
+    /// Replaces all sources, the same on every rank (or on each those that touch its brick, see touches()). Throws user_error for one outside the grid or not finite. Their rates are 0
+    /// until given. Not collective.
+    void set_sources(std::span<const moment_source> moments, std::span<const force_source> forces);
+    /// Rates for steps to come, in place of all given before; 0 outside their steps. Not collective.
+    void set_moment_rates(const source_series& rates);
+    void set_force_series(const source_series& series);
+
+    /// Collective; blocking, polls.
+    void advance(std::int64_t steps);
+    /// Called on each rank after each step.
+    void after_each_step(std::function<void()> what);
+
+    /// Fields of this rank, for reading between steps. Memory variables: null pointers without attenuation.
+    [[nodiscard]] vector_field<const float> velocity() const noexcept;
+    [[nodiscard]] tensor_field<const float> stress() const noexcept;
+    [[nodiscard]] tensor_field<const float> memory() const noexcept;
+    [[nodiscard]] elastic_media media() const noexcept;
+    /// To change them: a start from given fields. The halos are filled at the next step.
+    [[nodiscard]] vector_field<float> velocity_to_change() noexcept;
+    [[nodiscard]] tensor_field<float> stress_to_change() noexcept;
+
+    /// Collective. Kinetic and elastic energy in J, weighted as the scheme conserves it: v(n - 1/2) . v(n + 1/2) kinetic. Reads the last two velocities: takes a step back in effect, so it is
+    /// slow; for tests and for watching stability.
+    [[nodiscard]] double energy();
+    /// Collective. Largest |v| in m/s; not a number when a field is not finite any more.
+    [[nodiscard]] double peak_velocity();
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+} // namespace craton::waves

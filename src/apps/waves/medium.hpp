@@ -1,0 +1,33 @@
+#pragma once
+
+#include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/solver.hpp>
+#include <craton/array/brick_grid.hpp>
+
+#include <span>
+#include <vector>
+
+namespace craton::waves {
+
+/// What the kernels need to know of the ground, on this rank's brick.
+class medium {
+  public:
+    /// Collective. Throws user_error as solver's constructor says.
+    medium(array::brick_grid<float>& grid, int first_array, const array::domain& whole, const solver_options& options,
+           const sampled_media& sampled);
+
+    /// How many arrays of a brick grid it takes.
+    [[nodiscard]] static int arrays(const solver_options& options) { return options.attenuation ? 10 : 8; }
+
+    [[nodiscard]] const elastic_media& elastic() const noexcept { return elastic_; }
+    [[nodiscard]] const attenuation_media& attenuation() const noexcept { return attenuation_; }
+    /// Largest speed of P waves of infinite frequency, of all ranks.
+    [[nodiscard]] double fastest_m_s() const noexcept { return fastest_m_s_; }
+
+  private:
+    elastic_media elastic_;
+    attenuation_media attenuation_;
+    double fastest_m_s_ = 0;
+};
+
+} // namespace craton::waves
