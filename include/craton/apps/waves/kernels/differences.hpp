@@ -15,6 +15,9 @@ struct differences {
     static constexpr differences of(double dt_s, double h_m) {
         return {static_cast<float>(9.0 / 8 * dt_s / h_m), static_cast<float>(-1.0 / 24 * dt_s / h_m)};
     }
+
+    /// What a surface_closure's coefficients are multiplied with.
+    [[nodiscard]] constexpr double dt_over_h() const { return double{c1} * 8 / 9; }
 };
 
 /// Differences along z at a free surface z = 0, where the interior ones would reach above it: for the first planes, weighted sums over the planes below
@@ -23,8 +26,8 @@ struct differences {
 ///
 /// Planes k >= planes use the interior formulas. Coefficients without dt / h.
 struct surface_closure {
-    static constexpr int planes = 4; ///< rows of plus and minus in use
-    static constexpr int width = 6;  ///< planes that a row may reach, counted from k = 0
+    static constexpr int planes = 4;                       ///< rows of plus and minus in use
+    static constexpr int width = 6;                        ///< planes that a row may reach, counted from k = 0
     std::array<std::array<double, width>, planes> plus{};  ///< faces 0, 1, ... -> centre k
     std::array<std::array<double, width>, planes> minus{}; ///< centres 0, 1, ... -> face k
     std::array<double, planes> face_norm{}, centre_norm{}; ///< 1 from there on
