@@ -1,0 +1,86 @@
+#pragma once
+
+#include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/point_weights.hpp>
+#include <craton/base/thread_team.hpp>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace craton::waves {
+
+/// What recorders and in-situ modules see of a rank's fields.
+struct brick_view {
+    brick_place place;
+    vector_field<const float> velocity;
+    tensor_field<const float> stress;
+    tensor_field<const float> memory; ///< all null without attenuation
+    elastic_media media;              ///< may be null where no strain is recorded
+};
+
+/// The array of a field, its element (0, 0, 0).
+[[nodiscard]] const float* array_of(const brick_view& view, field which);
+
+/// Sums of weights times field values, one after the other: rows of a sparse matrix.
+struct weighted_rows {
+    std::vector<std::int64_t> first; ///< of each row; one more at the end
+    std::vector<std::int32_t> offset;
+    std::vector<float> weight;
+
+    [[nodiscard]] std::int64_t rows() const { return static_cast<std::int64_t>(first.size()) - 1; }
+};
+
+/// Reads velocities at stations anywhere. The values that a rank reads at a point that others share are parts of a sum (reading_weights): io::series_file adds them up.
+class station_recorder {
+  public:
+    static constexpr int components = 3; ///< vx, vy, vz in m/s
+
+    /// Not collective. `stations` are those of all ranks, alike on each. Throws user_error, the same on every rank, for a station that is not in the grid, and for bricks of 2^31 floats.
+    station_recorder(std::span<const position_m> stations, const grid_extent& grid, const brick_place& brick,
+                     const surface_closure* surface, const interpolation_order& order = {});
+
+    /// Numbers (places in the list) of the stations of which this rank has a part, in the order in which they are recorded.
+    [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
+    /// Floats that record() fills.
+    [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
+    /// into[component][point]. Not collective; reads only.
+    void record(const brick_view& view, std::span<float> into) const;
+
+  private:
+    std::vector<std::int64_t> points_;
+    std::array<weighted_rows, components> rows_;
+};
+
+/// Reads strains for strain Green's tensors: e_xx, e_yy, e_zz, e_xy, e_xz, e_yz (tensor strains: shear is half the engineering strain) at a list of points, millions of them.
+///
+/// From stress, with E = stress + memory variables where there are some, so that E is the unrelaxed moduli times strain: at cell centres
+///     e_xx = sg1 E_xx + sg2 (E_yy + E_zz),   sg1 = (lambda + mu) / (mu (3 lambda + 2 mu)),   sg2 = -lambda / (2 mu (3 lambda + 2 mu)),
+/// and at edges e_xy = E_xy / (2 mu) with the edge's own mu; each strain is then interpolated to the point. At a cell's centre normal strains are read where they lie. Shear strains are
+/// co-located with them, which AWP-SGT does not do (it reads the shear stress of the same index, half a cell away along two axes): there 16 edges of a plane make one value of fourth order.
+///
+/// Where mu = 0 (fluid) stress knows only the volume's change: e_xx = e_yy = e_zz = a third of it, shear strains count as 0.
+/// Stress that a moment source adds in its own cells is no strain: points within the stencil of one are not to be trusted while it acts, and after.
+class strain_recorder {
+  public:
+    static constexpr int components = 6;
+
+    /// Not collective. Reads media (which must hold its halos nowhere) once. Throws user_error as station_recorder does.
+    strain_recorder(std::span<const position_m> points, const grid_extent& grid, const brick_place& brick,
+                    const elastic_media& media, const surface_closure* surface, const interpolation_order& order = {4, 4});
+
+    [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
+    [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
+    /// into[component][point]. Not collective; reads only. With a team its threads share the points.
+    void record(const brick_view& view, std::span<float> into, base::thread_team* team = nullptr) const;
+
+  private:
+    void record_some(const brick_view& view, std::span<float> into, std::int64_t first, std::int64_t last) const;
+
+    std::vector<std::int64_t> points_;
+    weighted_rows normal_;            // weight: times sg1 - sg2, the deviatoric part
+    std::vector<float> normal_trace_; // times sg2: of the trace
+    std::array<weighted_rows, 3> shear_;
+};
+
+} // namespace craton::waves
