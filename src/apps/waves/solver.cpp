@@ -39,7 +39,7 @@ std::vector<array::brick_halo> velocity_halos() {
 }
 
 std::vector<array::brick_halo> stress_halos() {
-    return {of_centres(xx, 0), of_faces(xy, 0), of_faces(xz, 0), of_faces(xy, 1),   of_centres(yy, 1),
+    return {of_centres(xx, 0), of_faces(xy, 0), of_faces(xz, 0), of_faces(xy, 1),  of_centres(yy, 1),
             of_faces(yz, 1),   of_faces(xz, 2), of_faces(yz, 2), of_centres(zz, 2)};
 }
 
@@ -67,9 +67,10 @@ const char* not_allowed(const solver_options& options) {
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const sampled_media& sampled)
-        : options(given), team(given.threads), grid(ranks, layout, elastic_fields + (given.attenuation ? memory_fields : 0), halo, &team),
-          own(grid.cells()), shape(shape_of(grid)), top(given.free_surface && own.low[2] == 0),
-          ground(ranks, grid, options, sampled), pieces(cut(shape, sides_with_neighbours(layout, ranks.rank()), rows_per_piece, given.threads)),
+        : options(given), team(given.threads),
+          grid(ranks, layout, elastic_fields + (given.attenuation ? memory_fields : 0), halo, &team), own(grid.cells()),
+          shape(shape_of(grid)), top(given.free_surface && own.low[2] == 0), ground(ranks, grid, options, sampled),
+          pieces(cut(shape, sides_with_neighbours(layout, ranks.rank()), rows_per_piece, given.threads)),
           velocities(grid, velocity_halos(), &team), stresses(grid, stress_halos(), &team, velocities.rounds()),
           d(differences::of(given.dt_s, given.spacing_m)) {
         if (!options.overlap) {
@@ -79,7 +80,8 @@ struct solver::state {
         if (options.absorbing.kind != absorbing_kind::none) {
             if (options.absorbing.speed_m_s == 0) options.absorbing.speed_m_s = ground.fastest_m_s();
             const auto cells = layout.grid().high;
-            layers.emplace(options.absorbing, grid_part{cells, own.low, shape, options.free_surface}, options.dt_s, options.spacing_m);
+            layers.emplace(options.absorbing, grid_part{cells, own.low, shape, options.free_surface}, options.dt_s,
+                           options.spacing_m);
         }
         v = {grid.view(vx), grid.view(vy), grid.view(vz)};
         stress = {grid.view(xx), grid.view(yy), grid.view(zz), grid.view(xy), grid.view(xz), grid.view(yz)};
@@ -157,9 +159,11 @@ struct solver::state {
     std::vector<std::function<void()>> after;
 };
 
-solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const sampled_media& media) {
+solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options,
+               const sampled_media& media) {
     const char* const wrong = not_allowed(options);
-    agree(ranks, wrong == nullptr ? "" : fmt::format("waves: spacing {} m, time step {} s: {}", options.spacing_m, options.dt_s, wrong));
+    agree(ranks,
+          wrong == nullptr ? "" : fmt::format("waves: spacing {} m, time step {} s: {}", options.spacing_m, options.dt_s, wrong));
     state_ = std::make_unique<state>(ranks, layout, options, media);
 }
 solver::solver(solver&&) noexcept = default;

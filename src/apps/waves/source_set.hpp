@@ -16,8 +16,9 @@ class source_set {
   public:
     source_set() = default;
     /// Throws user_error for a source that is not in the grid or has a component that is not finite.
-    source_set(std::span<const moment_source> moments, std::span<const force_source> forces, const grid_extent& grid, const brick_place& brick,
-               const vector_field<const float>& buoyancy, const surface_closure* surface, double dt_s, const interpolation_order& order);
+    source_set(std::span<const moment_source> moments, std::span<const force_source> forces, const grid_extent& grid,
+               const brick_place& brick, const vector_field<const float>& buoyancy, const surface_closure* surface, double dt_s,
+               const interpolation_order& order);
 
     /// Throws user_error unless there are as many values as sources times steps, all finite.
     void set_moment_rates(const source_series& rates) { moments_.set(rates, "moment rates"); }

@@ -34,7 +34,7 @@ work_plan cut(const brick_shape& shape, const neighbour_sides& neighbours, std::
     work_plan found;
     cell_range rest{0, shape.nx, 0, shape.ny, 0, shape.nz};
     // Slabs along z, then y, then x, each of what those before have left.
-    const auto take = [&](std::int64_t cell_range::*from, std::int64_t cell_range::*to, std::size_t axis) {
+    const auto take = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis) {
         const std::int64_t low = rest.*from, high = rest.*to;
         const std::int64_t first = neighbours.low[axis] ? std::min(low + halo, high) : low;
         const std::int64_t last = neighbours.high[axis] ? std::max(high - halo, first) : high;

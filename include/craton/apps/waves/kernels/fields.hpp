@@ -22,7 +22,9 @@ struct brick_shape {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0;
 
-    [[nodiscard]] constexpr std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t k) const { return i + j * pitch + k * plane; }
+    [[nodiscard]] constexpr std::int64_t at(std::int64_t i, std::int64_t j, std::int64_t k) const {
+        return i + j * pitch + k * plane;
+    }
 };
 
 /// Cells first <= (i, j, k) < last of a brick.
