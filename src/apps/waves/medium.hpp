@@ -1,5 +1,6 @@
 #pragma once
 
+#include <craton/apps/waves/effective_media.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/solver.hpp>
 #include <craton/array/brick_grid.hpp>
@@ -13,8 +14,7 @@ namespace craton::waves {
 class medium {
   public:
     /// Collective. Throws user_error as solver's constructor says.
-    medium(array::brick_grid<float>& grid, int first_array, const array::domain& whole, const solver_options& options,
-           const sampled_media& sampled);
+    medium(array::brick_grid<float>& grid, int first_array, const solver_options& options, const ground_sampler& sampler);
 
     /// How many arrays of a brick grid it takes.
     [[nodiscard]] static int arrays(const solver_options& options) { return options.attenuation ? 10 : 8; }
@@ -25,6 +25,11 @@ class medium {
     [[nodiscard]] double fastest_m_s() const noexcept { return fastest_m_s_; }
 
   private:
+    void fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+                      const effective_media_arrays& into);
+    void fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+                      float* bulk, float* shear);
+
     elastic_media elastic_;
     attenuation_media attenuation_;
     double fastest_m_s_ = 0;

@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -22,7 +24,7 @@ namespace craton::waves {
 namespace {
 
 // Arrays of the brick grid: v, stress, and memory variables where there is attenuation.
-enum field : int { vx, vy, vz, xx, yy, zz, xy, xz, yz, elastic_fields, memory_fields = 6 };
+enum array_number : int { vx, vy, vz, xx, yy, zz, xy, xz, yz, elastic_fields, memory_fields = 6 };
 
 constexpr std::int64_t rows_per_piece = 20;
 
@@ -66,10 +68,10 @@ const char* not_allowed(const solver_options& options) {
 } // namespace
 
 struct solver::state {
-    state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const sampled_media& sampled)
-        : options(given), team(given.threads),
-          grid(ranks, layout, elastic_fields + (given.attenuation ? memory_fields : 0), halo, &team), own(grid.cells()),
-          shape(shape_of(grid)), top(given.free_surface && own.low[2] == 0), ground(ranks, grid, options, sampled),
+    state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
+        : options(given), team(given.threads), fields(elastic_fields + (given.attenuation ? memory_fields : 0)),
+          grid(ranks, layout, fields + medium::arrays(given), halo, &team), own(grid.cells()), shape(shape_of(grid)),
+          top(given.free_surface && own.low[2] == 0), ground(grid, fields, options, sampler),
           pieces(cut(shape, sides_with_neighbours(layout, ranks.rank()), rows_per_piece, given.threads)),
           velocities(grid, velocity_halos(), &team), stresses(grid, stress_halos(), &team, velocities.rounds()),
           d(differences::of(given.dt_s, given.spacing_m)) {
@@ -110,11 +112,11 @@ struct solver::state {
     }
 
     void update_velocity_of(const cell_range& cells) {
-        if (layers) layers->before_velocity(cells, v, stress, ground.elastic());
+        if (layers) layers->before_velocity(cells, v, stress, ground.elastic(), d, closure());
         update_velocity(shape, cells, v, stress, ground.elastic(), d, closure());
     }
     void update_stress_of(const cell_range& cells) {
-        if (layers) layers->before_stress(cells, stress, v, ground.elastic());
+        if (layers) layers->before_stress(cells, stress, v, ground.elastic(), d, closure());
         if (options.attenuation) {
             update_stress(shape, cells, stress, memory, v, ground.elastic(), ground.attenuation(), d, closure());
         } else {
@@ -137,10 +139,53 @@ struct solver::state {
         changed = false;
     }
 
+    using velocity_copy = std::array<std::vector<float>, 3>; // as the grid has them, ghosts included
+    [[nodiscard]] velocity_copy copy_of_velocity() const {
+        velocity_copy copy;
+        for (std::size_t c = 0; c < 3; ++c) {
+            const float* const first = grid.view(vx + static_cast<int>(c));
+            copy[c].assign(first, first + shape.plane * shape.nz);
+        }
+        return copy;
+    }
+    void put_velocity(const velocity_copy& from) {
+        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.view(vx + static_cast<int>(c)));
+    }
+    [[nodiscard]] std::vector<cell_range> whole_brick() const { return {{0, shape.nx, 0, shape.ny, 0, shape.nz}}; }
+
+    // Of the cells of plane k, per volume of a cell; `before` is v half a step before the stress.
+    [[nodiscard]] double plane_energy(std::int64_t k, const velocity_copy& before) const {
+        const auto& m = ground.elastic();
+        const bool near = top && k < surface_closure::planes;
+        const double at_face = near ? at_surface.face_norm[static_cast<std::size_t>(k)] : 1;
+        const double at_centre = near ? at_surface.centre_norm[static_cast<std::size_t>(k)] : 1;
+        double centres = 0, faces = 0;
+        for (std::int64_t j = 0; j < shape.ny; ++j) {
+            for (std::int64_t i = 0; i < shape.nx; ++i) {
+                const std::int64_t n = shape.at(i, j, k);
+                const auto kinetic = [&](std::size_t c, const float* now, const float* buoyancy) {
+                    return double{before[c][static_cast<std::size_t>(n)]} * now[n] / buoyancy[n];
+                };
+                const auto shear = [&](const float* stress_at, const float* mu) {
+                    return mu[n] > 0 ? double{stress_at[n]} * stress_at[n] / mu[n] : 0.0;
+                };
+                const double p = (double{stress.xx[n]} + stress.yy[n] + stress.zz[n]) / 3;
+                const double bulk = m.lambda[n] + 2.0 / 3 * m.mu[n];
+                const double deviator =
+                    std::pow(stress.xx[n] - p, 2) + std::pow(stress.yy[n] - p, 2) + std::pow(stress.zz[n] - p, 2);
+                centres += p * p / bulk + (m.mu[n] > 0 ? deviator / (2 * m.mu[n]) : 0) + shear(stress.xy, m.mu_xy) +
+                           kinetic(0, v.x, m.buoyancy.x) + kinetic(1, v.y, m.buoyancy.y);
+                faces += shear(stress.xz, m.mu_xz) + shear(stress.yz, m.mu_yz) + kinetic(2, v.z, m.buoyancy.z);
+            }
+        }
+        return 0.5 * (centres * at_centre + faces * at_face);
+    }
+
     [[nodiscard]] const surface_closure* closure() const { return top ? &at_surface : nullptr; }
 
     solver_options options;
     base::thread_team team;
+    int fields; // arrays that change
     array::brick_grid<float> grid;
     array::domain own;
     brick_shape shape;
@@ -160,11 +205,11 @@ struct solver::state {
 };
 
 solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options,
-               const sampled_media& media) {
+               const ground_sampler& ground) {
     const char* const wrong = not_allowed(options);
     agree(ranks,
           wrong == nullptr ? "" : fmt::format("waves: spacing {} m, time step {} s: {}", options.spacing_m, options.dt_s, wrong));
-    state_ = std::make_unique<state>(ranks, layout, options, media);
+    state_ = std::make_unique<state>(ranks, layout, options, ground);
 }
 solver::solver(solver&&) noexcept = default;
 solver::~solver() = default;
@@ -177,8 +222,9 @@ const brick_shape& solver::shape() const noexcept { return state_->shape; }
 std::int64_t solver::step() const noexcept { return state_->step; }
 
 void solver::set_sources(std::span<const moment_source> moments, std::span<const force_source> forces) {
-    state_->sources = source_set(moments, forces, {state_->grid.layout().grid().high, state_->own, state_->shape, state_->options},
-                                 state_->ground.elastic(), state_->at_surface);
+    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m};
+    state_->sources = source_set(moments, forces, whole, {state_->shape, state_->own}, state_->ground.elastic().buoyancy,
+                                 state_->closure(), state_->options.dt_s, state_->options.source_order);
 }
 void solver::set_moment_rates(const source_series& rates) { state_->sources.set_moment_rates(rates); }
 void solver::set_force_series(const source_series& series) { state_->sources.set_force_series(series); }
@@ -202,6 +248,22 @@ vector_field<float> solver::velocity_to_change() noexcept {
 tensor_field<float> solver::stress_to_change() noexcept {
     state_->changed = true;
     return state_->stress;
+}
+
+// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed aside.
+double solver::energy() {
+    auto& s = *state_;
+    const auto old = s.copy_of_velocity();
+    s.for_each(s.whole_brick(), [&](const cell_range& cells) {
+        update_velocity(s.shape, cells, s.v, s.stress, s.ground.elastic(), s.d, s.closure());
+    });
+    double sum = 0;
+    for (std::int64_t k = 0; k < s.shape.nz; ++k) sum += s.plane_energy(k, old);
+    s.put_velocity(old);
+    ranks().barrier();
+    std::array<double, 1> total{sum * std::pow(s.options.spacing_m, 3)};
+    ranks().communicator().sum_in_place(std::span<double>(total));
+    return total[0];
 }
 
 double solver::peak_velocity() {

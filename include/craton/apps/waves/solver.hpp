@@ -1,7 +1,9 @@
 #pragma once
 
 #include <craton/apps/waves/absorbing_layers.hpp>
+#include <craton/apps/waves/effective_media.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
+#include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/relaxation.hpp>
 #include <craton/array/brick_layout.hpp>
 #include <craton/runtime/world.hpp>
@@ -24,16 +26,18 @@ struct solver_options {
     bool free_surface = true; ///< at z = 0; otherwise absorbing there too
     absorbing_settings absorbing{};
     std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
+    interpolation_order source_order{};    ///< how a source between grid points is spread
+    int samples_per_side = 2;              ///< of a cell, over which media are averaged (effective_media.hpp)
     int threads = 1;                       ///< of each rank
     bool overlap = true;                   ///< inner cells are computed while halos travel; the same bits without
 };
 
-/// What the ground is made of, sampled at the centres of a box of cells that is at least this rank's brick; x fastest, then y, then z.
-/// SI units. qp, qs: 0 or infinity for no loss; may be empty without attenuation. vs = 0 is water.
-struct sampled_media {
-    array::domain cells;
-    std::span<const float> vp, vs, rho, qp, qs;
+/// What the ground is made of at the points of a plane: vp, vs in m/s, rho in kg/m^3, and Qp, Qs where there is attenuation (else null pointers). vs = 0 is water; Q of 0 or
+/// infinity means no loss. Velocities are those of waves of the attenuation's reference frequency.
+struct ground_values {
+    float *vp = nullptr, *vs = nullptr, *rho = nullptr, *qp = nullptr, *qs = nullptr;
 };
+using ground_sampler = std::function<void(const sample_plane& points, const ground_values& into)>;
 
 /// A point source: a moment tensor or a force at a position, both times a rate that is given step by step. Positions in m from the grid's lower corner, z down.
 struct moment_source {
@@ -57,9 +61,10 @@ struct source_series {
 /// those at n dt, moment rates those at (n + 1/2) dt.
 class solver {
   public:
-    /// Collective. Throws user_error on every rank when the media are no elastic solid or fluid (a value is not finite, rho or vp not above 0, vs below 0 or above vp / sqrt(2)), for
+    /// Collective. `ground` is called on one thread, plane by plane, for this rank's brick and half a cell below it. Throws user_error on every rank when it is no elastic solid or
+    /// fluid (a value is not finite, rho or vp not above 0, vs below 0 or above vp / sqrt(2), Q below 0), for
     /// a time step that is not stable, naming the limit, where memory or options are not what their headers allow.
-    solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const sampled_media& media);
+    solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const ground_sampler& ground);
     solver(solver&&) noexcept;
     ~solver();
 
@@ -94,8 +99,8 @@ class solver {
     [[nodiscard]] vector_field<float> velocity_to_change() noexcept;
     [[nodiscard]] tensor_field<float> stress_to_change() noexcept;
 
-    /// Collective. Kinetic and elastic energy in J, weighted as the scheme conserves it: v(n - 1/2) . v(n + 1/2) kinetic. Reads the last two velocities: takes a step back in effect, so it is
-    /// slow; for tests and for watching stability.
+    /// Collective. Kinetic and elastic energy in J, as the scheme conserves it without attenuation, absorbing layers and sources: sum of 1/2 rho v(n - 1/2) v(n + 1/2) and
+    /// 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a step; the fields are left as they were.
     [[nodiscard]] double energy();
     /// Collective. Largest |v| in m/s; not a number when a field is not finite any more.
     [[nodiscard]] double peak_velocity();
