@@ -162,11 +162,9 @@ void fill_effective_media(const brick_shape& shape, const cell_range& cells, std
         return;
     }
     const int s = samples_per_side;
-    const double spacing = h_m / s;
     const sampled_axis xs(first_i + cells.i0, first_i + cells.i1, s), ys(first_j + cells.j0, first_j + cells.j1, s),
         zs(first_k + cells.k0, first_k + cells.k1, s);
-    const auto position = [spacing](std::int64_t sample) { return (static_cast<double>(sample) + 0.5) * spacing; };
-    sample_plane points{position(xs.first), position(ys.first), 0, spacing, xs.size(), ys.size()};
+    sample_plane points{xs.first, ys.first, zs.first, xs.size(), ys.size(), h_m / s};
     std::vector<float> rho(static_cast<std::size_t>(points.nx * points.ny)), lambda(rho), mu(rho);
 
     const plane_sums none(first_i + cells.i0, first_i + cells.i1, first_j + cells.j0, first_j + cells.j1);
@@ -174,7 +172,7 @@ void fill_effective_media(const brick_shape& shape, const cell_range& cells, std
     std::array<face_sums, 2> faces{face_sums(none), face_sums(none)}; // of even and odd planes
     for (std::int64_t c = 0; c < zs.size(); ++c) {
         const axis_weights& z = zs.weights[static_cast<std::size_t>(c)];
-        points.z_m = position(zs.first + c);
+        points.at_z = zs.first + c;
         sampler(points, rho.data(), lambda.data(), mu.data());
         for (std::int64_t b = 0; b < points.ny; ++b) {
             for (std::int64_t a = 0; a < points.nx; ++a) {
