@@ -1,59 +1,23 @@
+#include "vectors.hpp"
+
 #include <craton/apps/waves/kernels/absorbing.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
-#include <cstring>
-
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 namespace craton::waves {
 
 namespace {
 
-// Vectors of the processor: wider ones could not be passed in registers.
-#if defined(__AVX512F__)
-constexpr std::int64_t lanes_per_vector = 16;
-#elif defined(__AVX__)
-constexpr std::int64_t lanes_per_vector = 8;
-#else
-constexpr std::int64_t lanes_per_vector = 4;
-#endif
-struct lanes_of_float {
-    using type [[gnu::vector_size(lanes_per_vector * sizeof(float)), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
-};
-using lanes = lanes_of_float::type;
+using detail::lanes;
+using detail::lanes_per_vector;
 
-// A vector of cells, or its first few: cells behind them belong to other ranges, and other threads.
-struct whole_vector {
-    [[nodiscard]] static lanes load(const float* from) {
-        return *reinterpret_cast<const lanes*>(from);
-    }                                                                                    // NOLINT: floats as a vector
-    static void store(float* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; } // NOLINT
-};
-struct part_of_vector {
-    std::int64_t count;
-
-#if defined(__AVX512F__)
-    [[nodiscard]] __mmask16 mask() const { return static_cast<__mmask16>((1U << count) - 1U); }
-    [[nodiscard]] lanes load(const float* from) const { return _mm512_maskz_loadu_ps(mask(), from); }
-    void store(float* to, lanes value) const { _mm512_mask_storeu_ps(to, mask(), value); }
-#else
-    [[nodiscard]] lanes load(const float* from) const {
-        lanes value{};
-        std::memcpy(&value, from, static_cast<std::size_t>(count) * sizeof(float));
-        return value;
-    }
-    void store(float* to, lanes value) const { std::memcpy(to, &value, static_cast<std::size_t>(count) * sizeof(float)); }
-#endif
-};
-
-// what(i, vector) along i0 <= i < i1.
+// what(i, vector) along i0 <= i < i1. Vectors begin at i0, not at cache lines: the x layers are hardly longer than one.
 template <class What> [[gnu::always_inline]] inline void by_vectors(std::int64_t i0, std::int64_t i1, const What& what) {
     std::int64_t i = i0;
-    for (; i + lanes_per_vector <= i1; i += lanes_per_vector) what(i, whole_vector{});
-    if (i < i1) what(i, part_of_vector{i1 - i});
+    for (; i + lanes_per_vector <= i1; i += lanes_per_vector) what(i, detail::whole_vector{});
+    if (i < i1) what(i, detail::part_of_vector(i1 - i));
 }
 
 // Differences of interior formulas, `along` the step of the axis.
@@ -115,7 +79,7 @@ class across_rows {
   public:
     across_rows(const layers_view& layers, std::size_t axis, std::int64_t n) {
         for (std::size_t place = 0; place < 2; ++place) {
-            value_[place] = {lanes{} + layers.axis[axis].decay[place][n], lanes{} + layers.axis[axis].gain[place][n]};
+            value_[place] = {detail::all(layers.axis[axis].decay[place][n]), detail::all(layers.axis[axis].gain[place][n])};
         }
     }
     template <int axis, int at_x, int at_y, int at_z, class Vector> [[nodiscard]] coefficients at(std::int64_t, Vector) const {
@@ -140,7 +104,7 @@ class of_all_axes {
             factor(0) * vector.load(x.damping[at_x] + i) + (factor(1) * y.damping[at_y][j_] + factor(2) * z.damping[at_z][k_]);
         const lanes rate =
             factor(0) * vector.load(x.rate[at_x] + i) + (factor(1) * y.rate[at_y][j_] + factor(2) * z.rate[at_z][k_]);
-        const lanes none = lanes{} + 1e-30F; // where nothing damps
+        const lanes none = detail::all(1e-30F); // where nothing damps
         return {b, damping / (rate + none) * (b - 1.0F)};
     }
 
@@ -244,7 +208,7 @@ void correct_row(const brick_shape& shape, const cell_range& cells, std::int64_t
     const bool on_surface = surface != nullptr && k == 0;
     const auto with = [&](const piece& p, const auto& coefficients) {
         if (axis == 2 && surface != nullptr && k < surface_closure::planes) {
-            const surface_differences differences(*surface, d.c1 / (9.0F / 8), k, shape.plane);
+            const surface_differences differences(*surface, static_cast<float>(d.dt_over_h()), k, shape.plane);
             step.template operator()<axis>(row, p, on_surface, differences, coefficients);
         } else {
             step.template operator()<axis>(row, p, on_surface, interior_differences{d.c1, d.c2, along}, coefficients);

@@ -38,20 +38,20 @@ float psi(const layers_view& layers, std::size_t axis, const std::array<std::int
 // d f along z at plane k below the surface, or interior differences.
 double plus(const float* f, std::int64_t step, const differences& d, const surface_closure* surface, bool along_z, std::int64_t k) {
     if (surface == nullptr || !along_z || k >= surface_closure::planes)
-        return d.c1 * (f[step] - f[0]) + d.c2 * (f[2 * step] - f[-step]);
+        return double{d.c1} * (double{f[step]} - f[0]) + double{d.c2} * (double{f[2 * step]} - f[-step]);
     double sum = 0;
     for (std::int64_t m = 0; m < surface_closure::width; ++m)
         sum += surface->plus[static_cast<std::size_t>(k)][static_cast<std::size_t>(m)] * f[(m - k) * step];
-    return sum * d.c1 / (9.0 / 8);
+    return sum * d.dt_over_h();
 }
 double minus(const float* f, std::int64_t step, const differences& d, const surface_closure* surface, bool along_z,
              std::int64_t k) {
     if (surface == nullptr || !along_z || k >= surface_closure::planes)
-        return d.c1 * (f[0] - f[-step]) + d.c2 * (f[step] - f[-2 * step]);
+        return double{d.c1} * (double{f[0]} - f[-step]) + double{d.c2} * (double{f[step]} - f[-2 * step]);
     double sum = 0;
     for (std::int64_t m = 0; m < surface_closure::width; ++m)
         sum += surface->minus[static_cast<std::size_t>(k)][static_cast<std::size_t>(m)] * f[(m - k) * step];
-    return sum * d.c1 / (9.0 / 8);
+    return sum * d.dt_over_h();
 }
 
 template <class What> void for_cells(const cell_range& cells, const What& what) {
