@@ -4,48 +4,64 @@
 
 namespace craton::waves {
 
-float* brick_fields::first(field which) const {
-    const std::array<float*, field_count> all{v.x,       v.y,       v.z,       stress.xx, stress.yy, stress.zz, stress.xy, stress.xz,
-                                              stress.yz, memory.xx, memory.yy, memory.zz, memory.xy, memory.xz, memory.yz};
+float* brick_fields::first(stored_field which) const {
+    const std::array<float*, stored_fields> all{v.x,       v.y,       v.z,       stress.xx, stress.yy, stress.zz, stress.xy, stress.xz,
+                                                stress.yz, memory.xx, memory.yy, memory.zz, memory.xy, memory.xz, memory.yz};
     return all[static_cast<std::size_t>(which)];
 }
 
 namespace {
 
-// One side's planes: ghosts of this brick, or the neighbour's, which are this brick's outermost.
-cell_range planes_beside(const brick_shape& shape, std::size_t axis, bool high, bool ghosts) {
+struct differenced_field {
+    stored_field which;
+    std::size_t axis;
+    bool on_faces; // along the axis
+};
+
+using enum stored_field;
+constexpr std::array<differenced_field, 9> velocities{{{vx, 0, true},
+                                                       {vy, 0, false},
+                                                       {vz, 0, false},
+                                                       {vx, 1, false},
+                                                       {vy, 1, true},
+                                                       {vz, 1, false},
+                                                       {vx, 2, false},
+                                                       {vy, 2, false},
+                                                       {vz, 2, true}}};
+constexpr std::array<differenced_field, 9> stresses{{{xx, 0, false},
+                                                     {xy, 0, true},
+                                                     {xz, 0, true},
+                                                     {xy, 1, true},
+                                                     {yy, 1, false},
+                                                     {yz, 1, true},
+                                                     {xz, 2, true},
+                                                     {yz, 2, true},
+                                                     {zz, 2, false}}};
+
+// Cells of a brick, planes from <= n < to along an axis.
+cell_range planes_of(const brick_shape& shape, std::size_t axis, std::int64_t from, std::int64_t to) {
     cell_range cells{0, shape.nx, 0, shape.ny, 0, shape.nz};
-    const auto set = [&](std::int64_t& from, std::int64_t& to) {
-        const std::int64_t side = high ? to : from;
-        const bool above = high == ghosts;
-        from = above ? side : side - halo;
-        to = from + halo;
-    };
-    if (axis == 0) set(cells.i0, cells.i1);
-    if (axis == 1) set(cells.j0, cells.j1);
-    if (axis == 2) set(cells.k0, cells.k1);
+    if (axis == 0) cells.i0 = from, cells.i1 = to;
+    if (axis == 1) cells.j0 = from, cells.j1 = to;
+    if (axis == 2) cells.k0 = from, cells.k1 = to;
     return cells;
 }
 
 } // namespace
 
 halo_plan halo_plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high) {
-    const std::array<std::array<field, 3>, 3> differenced{{{field::xx, field::xy, field::xz},
-                                                           {field::xy, field::yy, field::yz},
-                                                           {field::xz, field::yz, field::zz}}};
     halo_plan plan;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-        for (const bool upper : {false, true}) {
-            if (!(upper ? high : low)[axis]) continue;
-            const cell_range own = planes_beside(shape, axis, upper, false);
-            const cell_range ghosts = planes_beside(shape, axis, upper, true);
-            for (const field v : {field::vx, field::vy, field::vz}) {
-                plan.give[0].push_back({v, own});
-                plan.take[0].push_back({v, ghosts});
+    const std::array<std::int64_t, 3> count{shape.nx, shape.ny, shape.nz};
+    for (std::size_t half = 0; half < 2; ++half) {
+        for (const auto& [which, axis, on_faces] : half == 0 ? velocities : stresses) {
+            const std::int64_t below = on_faces ? 1 : 2, above = on_faces ? 2 : 1, n = count[axis];
+            if (low[axis]) {
+                plan.take[half].push_back({which, planes_of(shape, axis, -below, 0)});
+                plan.give[half].push_back({which, planes_of(shape, axis, 0, above)});
             }
-            for (const field s : differenced[axis]) {
-                plan.give[1].push_back({s, own});
-                plan.take[1].push_back({s, ghosts});
+            if (high[axis]) {
+                plan.take[half].push_back({which, planes_of(shape, axis, n, n + above)});
+                plan.give[half].push_back({which, planes_of(shape, axis, n - below, n)});
             }
         }
     }

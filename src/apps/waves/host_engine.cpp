@@ -15,23 +15,9 @@ namespace {
 constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
 
 struct point_set {
-    std::vector<point_weights> weights;
+    std::vector<point_term> terms;
     std::size_t count = 0;
 };
-
-// what(element, weight) of the cells round a point.
-template <class What> void for_weights(const brick_fields& fields, const point_weights& w, const What& what) {
-    float* const first = fields.first(w.which);
-    for (std::int32_t z = 0; z < w.count[2]; ++z) {
-        for (std::int32_t y = 0; y < w.count[1]; ++y) {
-            for (std::int32_t x = 0; x < w.count[0]; ++x) {
-                what(first[fields.shape.at(w.first[0] + x, w.first[1] + y, w.first[2] + z)],
-                     w.scale * w.weight[0][static_cast<std::size_t>(x)] * w.weight[1][static_cast<std::size_t>(y)] *
-                         w.weight[2][static_cast<std::size_t>(z)]);
-            }
-        }
-    }
-}
 
 class host_engine final : public step_engine {
   public:
@@ -53,26 +39,19 @@ class host_engine final : public step_engine {
         });
     }
 
-    int add_sources(std::span<const point_weights> weights, std::int64_t count) override { return add(sources_, weights, count); }
-    int add_receivers(std::span<const point_weights> weights, std::int64_t count) override { return add(receivers_, weights, count); }
+    int add_sources(std::span<const point_term> terms, std::int64_t count) override { return add(sources_, terms, count); }
+    int add_receivers(std::span<const point_term> terms, std::int64_t count) override { return add(receivers_, terms, count); }
 
     void inject(int sources, std::span<const float> values) override {
         const point_set& set = sources_.at(static_cast<std::size_t>(sources));
         CRATON_ASSERT(values.size() == set.count);
-        for (const auto& w : set.weights) {
-            const float value = values[static_cast<std::size_t>(w.value)];
-            for_weights(fields_, w, [value](float& element, float weight) { element += weight * value; });
-        }
+        for (const auto& term : set.terms) fields_.first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
     }
     void gather(int receivers, std::span<float> values) override {
         const point_set& set = receivers_.at(static_cast<std::size_t>(receivers));
         CRATON_ASSERT(values.size() == set.count);
         std::fill(values.begin(), values.end(), 0.0F);
-        for (const auto& w : set.weights) {
-            float sum = 0;
-            for_weights(fields_, w, [&sum](float element, float weight) { sum += weight * element; });
-            values[static_cast<std::size_t>(w.value)] += sum;
-        }
+        for (const auto& term : set.terms) values[static_cast<std::size_t>(term.value)] += term.weight * fields_.first(term.which)[term.offset];
     }
     void clear_points() override {
         sources_.clear();
@@ -83,15 +62,15 @@ class host_engine final : public step_engine {
     void start_giving(half_step) override {}
     void finish_giving(half_step) override {}
     void take(half_step) override {}
-    void copy_out(field, const cell_range&) override {}
-    void copy_in(field, const cell_range&) override {}
+    void copy_out(stored_field, const cell_range&) override {}
+    void copy_in(stored_field, const cell_range&) override {}
     void copy_layers_out() override {}
     void copy_layers_in() override {}
     void wait() override {}
 
   private:
-    static int add(std::vector<point_set>& sets, std::span<const point_weights> weights, std::int64_t count) {
-        sets.push_back({{weights.begin(), weights.end()}, static_cast<std::size_t>(count)});
+    static int add(std::vector<point_set>& sets, std::span<const point_term> terms, std::int64_t count) {
+        sets.push_back({{terms.begin(), terms.end()}, static_cast<std::size_t>(count)});
         return static_cast<int>(sets.size()) - 1;
     }
 

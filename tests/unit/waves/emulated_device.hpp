@@ -27,12 +27,11 @@ enum class delivery {
 class emulated_device {
   public:
     using stream = std::size_t;
-    using event = std::size_t;
+    struct event {
+        std::size_t number = 0;
+    };
 
     explicit emulated_device(delivery order, unsigned seed = 1) : order_(order), generator_(seed) {}
-    ~emulated_device() { // what nobody has waited for is done before memory goes: it may not be there any more
-        streams_.clear();
-    }
     emulated_device(const emulated_device&) = delete;
     emulated_device& operator=(const emulated_device&) = delete;
 
@@ -42,7 +41,7 @@ class emulated_device {
     }
     event make_event() {
         events_.emplace_back();
-        return events_.size() - 1;
+        return {events_.size() - 1};
     }
 
     void* allocate(std::size_t bytes) { return fresh(bytes); }
@@ -89,28 +88,28 @@ class emulated_device {
     }
 
     void record(event what, stream in) {
-        const auto times = ++events_[what].recorded;
-        add(in, [this, what, times] { events_[what].done = times; });
+        const auto times = ++events_[what.number].recorded;
+        add(in, [this, what, times] { events_[what.number].done = times; });
     }
     void wait(stream waiting, event what) {
-        const auto times = events_[what].recorded;
+        const auto times = events_[what.number].recorded;
         streams_[waiting].push_back({{}, what, times});
         after_adding();
     }
     void finish(stream which) {
         while (!streams_[which].empty()) step(which);
     }
-    void finish_event(event what) {
-        const auto times = events_[what].recorded;
-        while (events_[what].done < times) {
-            for (std::size_t n = 0; n < streams_.size() && events_[what].done < times; ++n) try_front(n);
+    void finish(event what) { // other streams only as far as it must
+        const auto times = events_[what.number].recorded;
+        while (events_[what.number].done < times) {
+            for (std::size_t n = 0; n < streams_.size() && events_[what.number].done < times; ++n) try_front(n);
         }
     }
 
   private:
-    struct order {
+    struct entry {
         std::function<void()> run; // none: waits
-        event waits_for = 0;
+        event waits_for;
         std::uint64_t times = 0;
     };
     struct event_state {
@@ -125,7 +124,7 @@ class emulated_device {
     }
 
     void add(stream in, std::function<void()> run) {
-        streams_[in].push_back({std::move(run), 0, 0});
+        streams_[in].push_back({std::move(run), {}, 0});
         after_adding();
     }
     void after_adding() {
@@ -143,7 +142,7 @@ class emulated_device {
         if (waiting.empty()) return false;
         const auto& front = waiting.front();
         if (!front.run) {
-            if (events_[front.waits_for].done < front.times) return false;
+            if (events_[front.waits_for.number].done < front.times) return false;
             waiting.pop_front();
             return true;
         }
@@ -162,7 +161,7 @@ class emulated_device {
 
     delivery order_;
     std::mt19937 generator_;
-    std::vector<std::deque<order>> streams_;
+    std::vector<std::deque<entry>> streams_;
     std::vector<event_state> events_;
 };
 

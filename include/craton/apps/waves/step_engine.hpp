@@ -4,6 +4,7 @@
 #include <craton/apps/waves/kernels/fields.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,9 +18,9 @@ namespace craton::waves {
 
 class absorbing_layers;
 
-/// Fields that change from step to step: velocities, stresses, memory variables.
-enum class field { vx, vy, vz, xx, yy, zz, xy, xz, yz, rxx, ryy, rzz, rxy, rxz, ryz };
-inline constexpr int field_count = 15;
+/// What changes from step to step: velocities, stresses, memory variables. The first nine in the order of `field` (point_weights.hpp).
+enum class stored_field { vx, vy, vz, xx, yy, zz, xy, xz, yz, rxx, ryy, rzz, rxy, rxz, ryz };
+inline constexpr std::size_t stored_fields = 15;
 
 /// The two halves of a leapfrog step: velocities from stresses, stresses from velocities.
 enum class half_step { velocity, stress };
@@ -36,12 +37,12 @@ struct brick_fields {
 
     [[nodiscard]] bool anelastic() const { return memory.xx != nullptr; }
     /// Element (0, 0, 0); null for a memory variable of an elastic brick.
-    [[nodiscard]] float* first(field which) const;
+    [[nodiscard]] float* first(stored_field which) const;
 };
 
 /// Cells of one field, ghosts included, that a neighbour gets or gives.
 struct field_planes {
-    field which = field::vx;
+    stored_field which = stored_field::vx;
     cell_range cells;
 };
 
@@ -50,18 +51,16 @@ struct halo_plan {
     std::array<std::vector<field_planes>, 2> give, take;
 };
 
-/// Two planes of every field that is differenced along an axis, for every side that has a neighbour: low and high in x, y, z.
+/// What the differences read of every field, for every side that has a neighbour (low and high in x, y, z): of fields on faces one plane below the brick and two above, of
+/// fields at centres two and one.
 [[nodiscard]] halo_plan halo_plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high);
 
-/// Weights of the cells of one field round a point: the product of a row of weights per axis. Cells lie in the brick, not in its ghosts. A value may have several of these.
-struct point_weights {
-    static constexpr int most = 8;
-    std::int64_t value = 0; ///< index of the source's or receiver's value that it belongs to
-    field which = field::vx;
-    float scale = 1;
-    std::array<std::int32_t, 3> first{}; ///< lowest cell
-    std::array<std::int32_t, 3> count{}; ///< cells along each axis
-    std::array<std::array<float, most>, 3> weight{};
+/// One cell of one field that a source adds to or a receiver reads (reading_weights, injection_weights).
+struct point_term {
+    std::int64_t value = 0; ///< index of the source or of the value read
+    stored_field which = stored_field::vx;
+    std::int64_t offset = 0; ///< from element (0, 0, 0) of the host array, to a cell of the brick, not a ghost
+    float weight = 0;
 };
 
 /// The steps of one brick without saying where its fields lie. On the host they are the arrays of `brick_fields` themselves, and all that moves fields does nothing. On a device the
@@ -87,12 +86,12 @@ class step_engine {
     /// Correction by the absorbing layers, then the update. Each cell once per half step; outer cells first.
     virtual void update(half_step half, const cell_range& cells, part which) = 0;
 
-    /// Sources: values 0 to count - 1, each with its weights. Returns the set's number. All weights of a set are of velocities or all of stresses.
-    virtual int add_sources(std::span<const point_weights> weights, std::int64_t count) = 0;
+    /// `count` sources and what each adds to. Returns the set's number. All fields of a set are velocities or all are stresses.
+    virtual int add_sources(std::span<const point_term> terms, std::int64_t count) = 0;
     /// field += weight * value, before the updates of the half step of those fields. Values may be overwritten when it returns. Bits do not depend on the order of threads.
     virtual void inject(int sources, std::span<const float> values) = 0;
-    /// Receivers: likewise. Memory variables may be read too.
-    virtual int add_receivers(std::span<const point_weights> weights, std::int64_t count) = 0;
+    /// `count` values to be read, and what each is the sum of. Memory variables may be read too.
+    virtual int add_receivers(std::span<const point_term> terms, std::int64_t count) = 0;
     /// values = sums of weight * field. Blocking: they are there when it returns.
     virtual void gather(int receivers, std::span<float> values) = 0;
     /// Forgets all sets of sources and receivers; numbers begin at 0 again. Blocking.
@@ -106,8 +105,8 @@ class step_engine {
     virtual void take(half_step half) = 0;
 
     /// Blocking: cells of a field (ghosts allowed) from the fields to the host arrays, or back. For output, checkpoints and a start from given fields.
-    virtual void copy_out(field which, const cell_range& cells) = 0;
-    virtual void copy_in(field which, const cell_range& cells) = 0;
+    virtual void copy_out(stored_field which, const cell_range& cells) = 0;
+    virtual void copy_in(stored_field which, const cell_range& cells) = 0;
     /// The same for absorbing_layers::memory().
     virtual void copy_layers_out() = 0;
     virtual void copy_layers_in() = 0;

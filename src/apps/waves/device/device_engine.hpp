@@ -33,6 +33,7 @@ template <class Device> class device_engine final : public step_engine {
         : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()), edge_done_(device_->make_event()),
           inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host), layers_(layers), shape_(shape_on_device(host.shape)),
           surface_(closed_differences_of(host.surface, host.d)) {
+        CRATON_ASSERT(host.surface == nullptr || host.shape.nz + halo >= surface_closure::width);
         copy_fields();
         copy_media();
         if (layers_ != nullptr) copy_layers();
@@ -62,20 +63,23 @@ template <class Device> class device_engine final : public step_engine {
         device_->record(which == part::outer ? edge_done_ : inner_done_, stream);
     }
 
-    int add_sources(std::span<const point_weights> weights, std::int64_t count) override {
-        check(weights, count);
-        const auto rows = injection_rows_of(weights, shape_.pitch, shape_.plane, [this](field f) { return on_device(f); });
+    int add_sources(std::span<const point_term> terms, std::int64_t count) override {
+        check(terms, count);
+        const auto rows = rows_by_element(terms, [this](const point_term& term) { return element_of(term); });
         source_set set;
-        set.half = !weights.empty() && weights.front().which > field::vz ? half_step::stress : half_step::velocity;
-        CRATON_ASSERT(std::all_of(weights.begin(), weights.end(), [&](const point_weights& w) {
-            return w.which < field::rxx && (w.which > field::vz) == (set.half == half_step::stress);
+        set.half = !terms.empty() && terms.front().which > stored_field::vz ? half_step::stress : half_step::velocity;
+        CRATON_ASSERT(std::all_of(terms.begin(), terms.end(), [&](const point_term& term) {
+            return term.which < stored_field::rxx && (term.which > stored_field::vz) == (set.half == half_step::stress);
         }));
         set.targets = {*device_, edge_, rows.targets};
         set.begin = {*device_, edge_, rows.begin};
         set.value = {*device_, edge_, rows.value};
         set.weight = {*device_, edge_, rows.weight};
         set.values = {*device_, static_cast<std::size_t>(count)};
-        for (auto& slot : set.slots) slot = {pinned_floats<Device>(*device_, static_cast<std::size_t>(count)), device_->make_event()};
+        for (auto& each : set.slots) {
+            each.values = {*device_, static_cast<std::size_t>(count)};
+            each.read = device_->make_event();
+        }
         sources_.push_back(std::move(set));
         return static_cast<int>(sources_.size()) - 1;
     }
@@ -100,12 +104,13 @@ template <class Device> class device_engine final : public step_engine {
         injected_ = true;
     }
 
-    int add_receivers(std::span<const point_weights> weights, std::int64_t count) override {
-        check(weights, count);
-        const auto rows = gathering_rows_of(weights, count, shape_.pitch, shape_.plane, [this](field f) { return on_device(f); });
+    int add_receivers(std::span<const point_term> terms, std::int64_t count) override {
+        check(terms, count);
+        const auto rows = rows_by_value(terms, count, [this](const point_term& term) { return element_of(term); });
         receiver_set set;
-        set.weights = {*device_, edge_, rows.weights};
         set.begin = {*device_, edge_, rows.begin};
+        set.element = {*device_, edge_, rows.element};
+        set.weight = {*device_, edge_, rows.weight};
         set.values = {*device_, static_cast<std::size_t>(count)};
         set.on_host = {*device_, static_cast<std::size_t>(count)};
         receivers_.push_back(std::move(set));
@@ -117,7 +122,7 @@ template <class Device> class device_engine final : public step_engine {
         CRATON_ASSERT(values.size() == set.values.size());
         if (values.empty()) return;
         device_->wait(edge_, inner_done_);
-        launch(gathering{set.weights.data(), set.begin.data(), static_cast<std::int64_t>(values.size()), shape_.pitch, shape_.plane,
+        launch(gathering{set.begin.data(), set.element.data(), set.weight.data(), static_cast<std::int64_t>(values.size()),
                          set.values.data()},
                edge_);
         device_->to_host(set.on_host.data(), set.values.data(), set.values.bytes(), edge_);
@@ -156,12 +161,12 @@ template <class Device> class device_engine final : public step_engine {
         launch(packing_of(halo.take, false), edge_);
     }
 
-    void copy_out(field which, const cell_range& cells) override {
+    void copy_out(stored_field which, const cell_range& cells) override {
         if (cells.empty()) return;
         device_->wait(edge_, inner_done_);
         copy_rows(host_.first(which), on_device(which), cells, false);
     }
-    void copy_in(field which, const cell_range& cells) override {
+    void copy_in(stored_field which, const cell_range& cells) override {
         if (cells.empty()) return;
         device_->wait(edge_, inner_done_);
         copy_rows(host_.first(which), on_device(which), cells, true);
@@ -202,9 +207,9 @@ template <class Device> class device_engine final : public step_engine {
         std::size_t next = 0;
     };
     struct receiver_set {
-        array_of<gathered_weights> weights;
         array_of<std::int64_t> begin;
-        array_of<float> values;
+        array_of<float*> element;
+        array_of<float> weight, values;
         pinned_floats<Device> on_host;
     };
     // One direction of a half step's halos.
@@ -276,15 +281,20 @@ template <class Device> class device_engine final : public step_engine {
         });
     }
 
-    void check([[maybe_unused]] std::span<const point_weights> weights, [[maybe_unused]] std::int64_t count) const {
-        CRATON_ASSERT(std::all_of(weights.begin(), weights.end(), [&](const point_weights& w) {
-            const std::array<std::int64_t, 3> cells{shape_.nx, shape_.ny, shape_.nz};
-            bool inside = w.value >= 0 && w.value < count && (w.which < field::rxx || host_.anelastic());
-            for (std::size_t axis = 0; axis < 3; ++axis) {
-                inside = inside && w.first[axis] >= 0 && w.count[axis] >= 0 && w.count[axis] <= point_weights::most &&
-                         w.first[axis] + w.count[axis] <= cells[axis];
-            }
-            return inside;
+    // The cell that an offset in the host arrays means.
+    [[nodiscard]] std::array<std::int64_t, 3> cell_at(std::int64_t offset) const {
+        const brick_shape& host = host_.shape;
+        return {offset % host.plane % host.pitch, offset % host.plane / host.pitch, offset / host.plane};
+    }
+    [[nodiscard]] float* element_of(const point_term& term) const {
+        const auto [i, j, k] = cell_at(term.offset);
+        return on_device(term.which) + shape_.at(i, j, k);
+    }
+    void check([[maybe_unused]] std::span<const point_term> terms, [[maybe_unused]] std::int64_t count) const {
+        CRATON_ASSERT(std::all_of(terms.begin(), terms.end(), [&](const point_term& term) {
+            const auto [i, j, k] = cell_at(term.offset);
+            return term.value >= 0 && term.value < count && (term.which < stored_field::rxx || host_.anelastic()) && term.offset >= 0 &&
+                   i < shape_.nx && j < shape_.ny && k < shape_.nz;
         }));
     }
 
@@ -337,7 +347,7 @@ template <class Device> class device_engine final : public step_engine {
         }
     }
 
-    [[nodiscard]] float* on_device(field which) const { return fields_on_device_.first(which); }
+    [[nodiscard]] float* on_device(stored_field which) const { return fields_on_device_.first(which); }
 
     // An array of the brick with ghosts, all zero: element (0, 0, 0).
     float* new_array() {
