@@ -13,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
@@ -265,6 +266,30 @@ TEST_F(running_files, without_all_samples_there_is_no_name) {
     expect_user_error([&] { file.finish(); }, "1 of 5 samples are in; allowed: all");
     EXPECT_FALSE(fs::exists(path));
     EXPECT_TRUE(fs::exists(path + ".partial"));
+}
+
+// So a run may be killed in the middle of writing: zeros, where there were zeros, leave the file as it was but for one number.
+TEST_F(running_files, nothing_but_samples_changes_in_the_file_once_it_is_made) {
+    const std::string path = folder_.file("zeros.h5");
+    const auto bytes_of = [&] {
+        std::ifstream file(path + ".partial", std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    const dealt own(ranks_, 300);
+    io::series_file file(world_, path, description(300, 50), own.points, at_once(10));
+    ranks_.barrier();
+    const std::string made = bytes_of();
+    const std::vector<float> zeros(2 * own.points.size());
+    for (std::int64_t t = 0; t < 50; ++t) {
+        file.put(zeros);
+        if (file.full()) file.flush();
+    }
+    ranks_.barrier();
+    const std::string written = bytes_of();
+    ASSERT_EQ(made.size(), written.size());
+    std::size_t changed = 0;
+    for (std::size_t n = 0; n < made.size(); ++n) changed += made[n] != written[n] ? 1 : 0;
+    EXPECT_EQ(changed, 1U); // 0 became 50
 }
 
 // A limit on the size of files stands for a disk that is full, for one rank.
