@@ -71,9 +71,8 @@ class ground_plane {
             wrong = fmt::format("Qs = {}; allowed: 0 (no loss) or more", qs_[n]);
         if (wrong.empty()) return;
         const auto at = static_cast<std::int64_t>(n);
-        throw user_error(fmt::format("waves: media at x = {:.6g} m, y = {:.6g} m, z = {:.6g} m: {}",
-                                     points.x0_m + static_cast<double>(at % points.nx) * points.spacing_m,
-                                     points.y0_m + static_cast<double>(at / points.nx) * points.spacing_m, points.z_m, wrong));
+        throw user_error(fmt::format("waves: media at x = {:.6g} m, y = {:.6g} m, z = {:.6g} m: {}", points.x_m(at % points.nx),
+                                     points.y_m(at / points.nx), points.z_m(), wrong));
     }
 
     const ground_sampler& sampler_;
@@ -120,14 +119,12 @@ void medium::fill_weights(const array::brick_grid<float>& grid, const solver_opt
                           float* bulk, float* shear) {
     const auto e = grid.extents();
     const auto first = grid.cells().low;
-    const double h = options.spacing_m;
     ground_plane plane(sampler, options);
     const std::int64_t below_x = first[0] > 0 ? 1 : 0, below_y = first[1] > 0 ? 1 : 0, below_z = first[2] > 0 ? 1 : 0;
-    const auto centre = [&](std::int64_t cell) { return (static_cast<double>(cell) + 0.5) * h; };
     const std::int64_t nx = e.nx + below_x;
     for (std::int64_t k = -1; k < e.nz; ++k) {
-        plane.read({centre(first[0] - below_x), centre(first[1] - below_y), centre(first[2] + std::max(k, -below_z)), h, nx,
-                    e.ny + below_y});
+        plane.read(
+            {first[0] - below_x, first[1] - below_y, first[2] + std::max(k, -below_z), nx, e.ny + below_y, options.spacing_m});
         for (std::int64_t j = -1; j < e.ny; ++j) {
             for (std::int64_t i = -1; i < e.nx; ++i) {
                 const auto n = static_cast<std::size_t>(std::max(i, -below_x) + below_x + nx * (std::max(j, -below_y) + below_y));

@@ -25,10 +25,10 @@ constexpr index3 cells{30, 26, 33};
 void heterogeneous(const sample_plane& points, const ground_values& into) {
     for (std::int64_t b = 0; b < points.ny; ++b) {
         for (std::int64_t a = 0; a < points.nx; ++a) {
-            const double x = points.x0_m + static_cast<double>(a) * points.spacing_m;
-            const double y = points.y0_m + static_cast<double>(b) * points.spacing_m;
-            const double bump = std::sin(x / 300) * std::cos(y / 400) * std::sin(points.z_m / 350);
-            const double vs = 2000 + 500 * bump + (points.z_m > 1230 ? 900 : 0);
+            const double x = points.x_m(a);
+            const double y = points.y_m(b);
+            const double bump = std::sin(x / 300) * std::cos(y / 400) * std::sin(points.z_m() / 350);
+            const double vs = 2000 + 500 * bump + (points.z_m() > 1230 ? 900 : 0);
             const auto n = static_cast<std::size_t>(a + b * points.nx);
             into.vs[n] = static_cast<float>(vs);
             into.vp[n] = static_cast<float>(1.75 * vs + 200);
