@@ -66,9 +66,11 @@ class series_file {
     void put(std::span<const float> values);
     /// Samples put in and not yet written.
     [[nodiscard]] std::int64_t pending() const noexcept;
+    /// After every samples_at_once-th sample of the run, until it is written.
     [[nodiscard]] bool full() const noexcept;
     /// Samples put in since the run's beginning, those kept when it was resumed included.
     [[nodiscard]] std::int64_t samples() const noexcept;
+    [[nodiscard]] std::int64_t samples_at_once() const noexcept;
 
     /// Writes what is pending, the same number of samples on every rank. Collective, blocking; from the thread that makes the collective calls of this program (HDF5 is not thread safe).
     /// Throws user_error on every rank when a rank's write failed; the .partial file then has the samples before.

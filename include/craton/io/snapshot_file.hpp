@@ -15,10 +15,10 @@ namespace craton::io {
 /// What a snapshot file holds. The same on every rank.
 struct snapshot_description {
     std::string what = "snapshots";
-    std::vector<std::string> fields; ///< one dataset each
-    array::index3 extent{};          ///< x, y, z of a snapshot
-    std::int64_t samples = 0;        ///< snapshots in the whole run
-    file_attributes attributes = {}; ///< of every dataset
+    std::vector<std::string> fields;              ///< one dataset each
+    array::index3 extent{};                       ///< x, y, z of a snapshot
+    std::int64_t samples = 0;                     ///< snapshots in the whole run
+    std::vector<file_attributes> attributes = {}; ///< of each dataset; empty: none
 };
 
 /// Pictures of a grid, or of a part of it, that all ranks append to one HDF5 file: datasets [time][z][y][x], float32. In all else as series_file.
@@ -40,6 +40,8 @@ class snapshot_file {
     [[nodiscard]] std::int64_t pending() const noexcept;
     [[nodiscard]] bool full() const noexcept;
     [[nodiscard]] std::int64_t samples() const noexcept;
+    /// What running_options ask for, or fewer, so that what is kept fits transfer.buffer_bytes; the same on every rank.
+    [[nodiscard]] std::int64_t samples_at_once() const noexcept;
     void flush();
     void sync();
     void finish();
