@@ -718,8 +718,8 @@ def _agreed(comm: MPI.Comm, read: Callable[[], Result]) -> Result:
 
 def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:
     """The prior that the Hessian's run used, changed by each --prior in turn."""
+    from craton.run_folder import read_hdf5
     from craton.tomography.config import load_prior, prior_from_dict
-    from craton.tomography.run_folder import read_hdf5
 
     stored = read_hdf5(hessian, leave_out=("hessian",))
     try:
