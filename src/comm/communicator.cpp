@@ -5,6 +5,9 @@
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -76,6 +79,26 @@ communicator communicator::split_shared_memory() const {
     MPI_Comm part = MPI_COMM_NULL;
     MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part);
     return communicator(part);
+}
+
+std::vector<int> communicator::numbers_in_grid(std::span<const int> extents) const {
+    std::int64_t product = 1;
+    for (const int extent : extents) product = extent < 1 || product > size_ ? 0 : product * extent;
+    if (product != size_) {
+        throw user_error(
+            fmt::format("Cartesian grid of {} ranks; allowed: positive numbers whose product is the {} ranks that there are",
+                        fmt::join(extents, " x "), size_));
+    }
+    const std::vector<int> slowest_first(extents.rbegin(), extents.rend()); // MPI numbers along the last dimension first
+    const std::vector<int> open_ends(extents.size(), 0);
+    MPI_Comm grid = MPI_COMM_NULL;
+    MPI_Cart_create(comm_, static_cast<int>(extents.size()), slowest_first.data(), open_ends.data(), 1, &grid);
+    int own = 0;
+    MPI_Comm_rank(grid, &own);
+    MPI_Comm_free(&grid);
+    std::vector<int> numbers(static_cast<std::size_t>(size_));
+    MPI_Allgather(&own, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm_);
+    return numbers;
 }
 
 void communicator::barrier() const { MPI_Barrier(comm_); }

@@ -49,6 +49,10 @@ class communicator {
     /// Ranks that can share memory form a communicator.
     [[nodiscard]] communicator split_shared_memory() const;
 
+    /// The number that each rank gets in a Cartesian grid of so many ranks along each dimension (numbered along the first dimension first, not periodic), where MPI may choose
+    /// (MPI_Cart_create with reorder). Many libraries choose the rank itself. Throws user_error on every rank unless the extents are positive and make up all ranks.
+    [[nodiscard]] std::vector<int> numbers_in_grid(std::span<const int> extents) const;
+
     void barrier() const;
     [[nodiscard]] std::int64_t sum(std::int64_t value) const;
     [[nodiscard]] std::int64_t maximum(std::int64_t value) const;

@@ -1,8 +1,11 @@
+#include "../../expect_user_error.hpp"
+
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -89,6 +92,22 @@ TEST(communicator, splits_in_rank_order) {
     EXPECT_EQ(half.rank(), world.rank() / 2);
     EXPECT_EQ(half.sum(1), half.size());
     EXPECT_GE(world.split_shared_memory().size(), 1);
+}
+
+TEST(communicator, numbers_in_a_grid_are_each_rank_once_and_places_in_it_mpis) {
+    const auto world = communicator::world();
+    const int n = world.size();
+    const std::array<std::array<int, 3>, 3> grids{{{n, 1, 1}, {1, n % 2 == 0 ? n / 2 : n, n % 2 == 0 ? 2 : 1}, {1, 1, n}}};
+    for (const auto& extents : grids) {
+        const auto numbers = world.numbers_in_grid(extents);
+        auto sorted = numbers;
+        std::ranges::sort(sorted);
+        for (int rank = 0; rank < n; ++rank) EXPECT_EQ(sorted[static_cast<std::size_t>(rank)], rank);
+        EXPECT_EQ(world.numbers_in_grid(extents), numbers);
+    }
+    craton::tests::expect_user_error([&] { static_cast<void>(world.numbers_in_grid(std::array{n, 2})); },
+                                     {std::to_string(n) + " x 2 ranks"});
+    craton::tests::expect_user_error([&] { static_cast<void>(world.numbers_in_grid(std::array{-n, -1})); }, "positive numbers");
 }
 
 TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {
