@@ -4,6 +4,7 @@
 
 #include <craton/apps/waves/run.hpp>
 #include <craton/array/brick_layout.hpp>
+#include <craton/array/placement.hpp>
 
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
@@ -332,6 +333,29 @@ void bind_run(nb::module_& m) {
              "brick_of_rank"_a = std::vector<int>{}, nb::keep_alive<1, 2>(), "Collective.");
 }
 
+nb::dict to_dict(const array::placement_cost& cost) {
+    nb::dict found;
+    found["bytes"] = cost.bytes;
+    found["bytes_in_nodes"] = cost.bytes_in_nodes;
+    found["hop_bytes"] = cost.hop_bytes;
+    return found;
+}
+
+nb::dict placed(const index3& cells, const index3& processes, const std::string& network, const std::string& origin,
+                const std::array<double, 3>& bytes_per_face_cell, std::int64_t evaluations) {
+    const auto found = without_gil([&] {
+        return array::place_bricks(array::brick_layout(cells, processes), bytes_per_face_cell,
+                                   array::network_from_text(network, origin), evaluations);
+    });
+    nb::dict result;
+    result["brick_of_rank"] = found.brick_of_rank;
+    result["before"] = to_dict(found.before);
+    result["after"] = to_dict(found.after);
+    result["tile"] = found.tile;
+    result["in_words"] = array::in_words(found);
+    return result;
+}
+
 } // namespace
 
 void bind_waves(nb::module_& m) {
@@ -345,6 +369,8 @@ void bind_waves(nb::module_& m) {
             return std::make_pair(own.low, own.high);
         },
         "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{});
+    m.def("place_bricks", &placed, "cells"_a, "processes"_a, "network"_a, "origin"_a, "bytes_per_face_cell"_a,
+          "evaluations"_a = 20'000'000);
 }
 
 } // namespace craton::bindings
