@@ -13,7 +13,7 @@ namespace craton::waves {
 
 /// An engine whose fields, media and layers lie on a CUDA device from here on; copies all of them there. The host arrays and `layers` (may be null) must outlive it.
 /// Ranks of a node normally take device rank % cuda_devices(). Throws user_error when there is no such device or not enough memory on it.
-[[nodiscard]] std::unique_ptr<step_engine> make_cuda_engine(const brick_fields& fields, const halo_plan& halos, absorbing_layers* layers,
-                                                            int device);
+[[nodiscard]] std::unique_ptr<step_engine> make_cuda_engine(const brick_fields& fields, const halo_plan& halos,
+                                                            absorbing_layers* layers, int device);
 
 } // namespace craton::waves
