@@ -65,10 +65,12 @@ void expect_near(const test_brick& found, const test_brick& wanted, float most, 
 }
 
 void expect_same_bits(const test_brick& found, const test_brick& wanted, const std::string& what) {
-    for (std::size_t n = 0; n < test_brick::arrays; ++n) EXPECT_TRUE(found.values(n) == wanted.values(n)) << what << ", array " << n;
+    for (std::size_t n = 0; n < test_brick::arrays; ++n)
+        EXPECT_TRUE(found.values(n) == wanted.values(n)) << what << ", array " << n;
 }
 
-void expect_untouched_outside(const test_brick& changed, const test_brick& before, const cell_range& cells, const std::string& what) {
+void expect_untouched_outside(const test_brick& changed, const test_brick& before, const cell_range& cells,
+                              const std::string& what) {
     test_brick found = changed;
     test_brick wanted = before;
     for (std::size_t n = 0; n < stored_fields; ++n) {
@@ -97,8 +99,9 @@ void expect_as_plain(const test_brick& before, const cell_range& cells, half_ste
     engine.update(half, cells, part::inner);
     copy_all_out(engine, on_device);
     plain_update(plain, half, cells, nullptr);
-    const auto what = std::string(half == half_step::velocity ? "velocity" : "stress") + " of " + std::to_string(before.shape().nx) +
-                      " cells, i " + std::to_string(cells.i0) + " to " + std::to_string(cells.i1) + ", k " + std::to_string(cells.k0);
+    const auto what = std::string(half == half_step::velocity ? "velocity" : "stress") + " of " +
+                      std::to_string(before.shape().nx) + " cells, i " + std::to_string(cells.i0) + " to " +
+                      std::to_string(cells.i1) + ", k " + std::to_string(cells.k0);
     expect_near(on_device, plain, 1e-6F, what);
     expect_untouched_outside(on_device, before, cells, what);
 }
@@ -112,8 +115,13 @@ TEST_P(device_updates, equal_plain_loops_on_bricks_of_any_size) {
 
 TEST_P(device_updates, equal_plain_loops_on_parts_and_leave_the_rest) {
     const test_brick before(67, 11, 39, GetParam().surface, GetParam().anelastic);
-    for (const auto& cells : {cell_range{31, 33, 0, 11, 0, 39}, {0, 2, 3, 4, 0, 3}, {5, 66, 2, 9, 1, 38}, {64, 67, 10, 11, 17, 18},
-                              {32, 64, 0, 8, 3, 35}, {4, 4, 0, 11, 0, 39}, {40, 41, 5, 6, 38, 39}}) {
+    for (const auto& cells : {cell_range{31, 33, 0, 11, 0, 39},
+                              {0, 2, 3, 4, 0, 3},
+                              {5, 66, 2, 9, 1, 38},
+                              {64, 67, 10, 11, 17, 18},
+                              {32, 64, 0, 8, 3, 35},
+                              {4, 4, 0, 11, 0, 39},
+                              {40, 41, 5, 6, 38, 39}}) {
         for (const auto half : {half_step::velocity, half_step::stress}) expect_as_plain(before, cells, half);
     }
 }
@@ -125,7 +133,8 @@ struct kind_of_layers {
 };
 class device_layers : public testing::TestWithParam<kind_of_layers> {};
 INSTANTIATE_TEST_SUITE_P(kinds, device_layers,
-                         testing::Values(kind_of_layers{absorbing_kind::pml, 0, true}, kind_of_layers{absorbing_kind::pml, 0, false},
+                         testing::Values(kind_of_layers{absorbing_kind::pml, 0, true},
+                                         kind_of_layers{absorbing_kind::pml, 0, false},
                                          kind_of_layers{absorbing_kind::pml, 0.1, true},
                                          kind_of_layers{absorbing_kind::pml, 0.1, false},
                                          kind_of_layers{absorbing_kind::sponge, 0, true}));
@@ -176,7 +185,8 @@ TEST(device_layers, leave_alone_what_no_layer_touches) {
 
 TEST(device_layers, slabs_are_what_is_left_each_cell_once) {
     const cell_range cells{1, 9, 0, 7, 2, 8};
-    for (const auto& inside : {cell_range{3, 5, 2, 4, 3, 7}, {0, 20, 0, 20, 0, 20}, {9, 12, 0, 7, 2, 8}, {0, 5, 0, 7, 0, 4}, {4, 4, 0, 7, 2, 8}}) {
+    for (const auto& inside :
+         {cell_range{3, 5, 2, 4, 3, 7}, {0, 20, 0, 20, 0, 20}, {9, 12, 0, 7, 2, 8}, {0, 5, 0, 7, 0, 4}, {4, 4, 0, 7, 2, 8}}) {
         std::vector<int> times(10 * 10 * 10);
         for (const auto& slab : device::without(cells, inside)) {
             for (std::int64_t k = slab.k0; k < slab.k1; ++k) {
@@ -187,21 +197,25 @@ TEST(device_layers, slabs_are_what_is_left_each_cell_once) {
         }
         for (std::int64_t n = 0; n < 1000; ++n) {
             const std::int64_t i = n % 10, j = n / 10 % 10, k = n / 100;
-            const auto in = [&](const cell_range& c) { return i >= c.i0 && i < c.i1 && j >= c.j0 && j < c.j1 && k >= c.k0 && k < c.k1; };
+            const auto in = [&](const cell_range& c) {
+                return i >= c.i0 && i < c.i1 && j >= c.j0 && j < c.j1 && k >= c.k0 && k < c.k1;
+            };
             EXPECT_EQ(times[static_cast<std::size_t>(n)], in(cells) && !in(inside) ? 1 : 0);
         }
     }
 }
 
 // Terms of random cells, some of them the same.
-std::vector<point_term> random_terms(const test_brick& brick, stored_field first, stored_field last, std::int64_t values, int count) {
+std::vector<point_term> random_terms(const test_brick& brick, stored_field first, stored_field last, std::int64_t values,
+                                     int count) {
     std::mt19937 generator(9);
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n)); };
     std::vector<point_term> terms;
     for (int n = 0; n < count; ++n) {
         point_term term;
         term.value = below(values);
-        term.which = static_cast<stored_field>(static_cast<int>(first) + below(static_cast<int>(last) - static_cast<int>(first) + 1));
+        term.which =
+            static_cast<stored_field>(static_cast<int>(first) + below(static_cast<int>(last) - static_cast<int>(first) + 1));
         term.offset = brick.shape().at(below(4), below(brick.shape().ny), below(brick.shape().nz));
         term.weight = static_cast<float>(below(1000)) / 1000 - 0.5F;
         terms.push_back(term);
@@ -245,8 +259,8 @@ struct shell {
     std::vector<cell_range> outer, inner;
 };
 shell shell_of(const brick_shape& s, const std::array<bool, 3>& low, const std::array<bool, 3>& high) {
-    const cell_range inside{low[0] ? halo : 0, s.nx - (high[0] ? halo : 0), low[1] ? halo : 0,
-                            s.ny - (high[1] ? halo : 0), low[2] ? halo : 0, s.nz - (high[2] ? halo : 0)};
+    const cell_range inside{low[0] ? halo : 0,           s.nx - (high[0] ? halo : 0), low[1] ? halo : 0,
+                            s.ny - (high[1] ? halo : 0), low[2] ? halo : 0,           s.nz - (high[2] ? halo : 0)};
     return {device::without({0, s.nx, 0, s.ny, 0, s.nz}, inside), {inside}};
 }
 
@@ -365,7 +379,8 @@ class two_bricks {
             }
         }
     }
-    [[nodiscard]] std::int64_t at_whole(const test_brick& whole, std::size_t side, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] std::int64_t at_whole(const test_brick& whole, std::size_t side, std::int64_t i, std::int64_t j,
+                                        std::int64_t k) const {
         std::array<std::int64_t, 3> at{i, j, k};
         if (side == 1) at[axis_] += cut_;
         return whole.shape().at(at[0], at[1], at[2]);
@@ -373,8 +388,9 @@ class two_bricks {
     void fill(test_brick& brick, test_brick whole, std::size_t side) const {
         const auto& s = brick.shape();
         for (std::size_t n = 0; n < test_brick::arrays; ++n) {
-            for_cells({-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo},
-                      [&](auto i, auto j, auto k) { brick.first(n)[s.at(i, j, k)] = whole.first(n)[at_whole(whole, side, i, j, k)]; });
+            for_cells({-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo}, [&](auto i, auto j, auto k) {
+                brick.first(n)[s.at(i, j, k)] = whole.first(n)[at_whole(whole, side, i, j, k)];
+            });
         }
     }
     brick_fields fields(std::size_t side) {
@@ -394,8 +410,8 @@ class two_bricks {
                 ASSERT_TRUE(from.which == to.which && from.cells.cells() == to.cells.cells());
                 for_cells(from.cells, [&](auto i, auto j, auto k) {
                     const auto f = static_cast<std::size_t>(from.which);
-                    bricks_[1 - side].first(f)[bricks_[1 - side].shape().at(i - from.cells.i0 + to.cells.i0, j - from.cells.j0 + to.cells.j0,
-                                                                            k - from.cells.k0 + to.cells.k0)] =
+                    bricks_[1 - side].first(f)[bricks_[1 - side].shape().at(
+                        i - from.cells.i0 + to.cells.i0, j - from.cells.j0 + to.cells.j0, k - from.cells.k0 + to.cells.k0)] =
                         bricks_[side].first(f)[bricks_[side].shape().at(i, j, k)];
                 });
             }
