@@ -55,6 +55,7 @@ struct series_file::state {
                        static_cast<std::int64_t>(options.transfer.buffer_bytes) / unit_bytes);
         buffer.resize(sorted.size() * static_cast<std::size_t>(components * at_once));
         samples = file.samples_written();
+        kept = samples;
     }
 
     [[nodiscard]] planned_dataset planned() const {
@@ -91,6 +92,7 @@ struct series_file::state {
     // [point, sorted][component][sample % at_once]: samples of one chunk of the file, whose beginning may be written already.
     std::vector<float> buffer;
     std::int64_t samples = 0;
+    std::int64_t kept = 0; // of another run's, which are not in the buffer
 };
 
 void series_file::state::flush() {
@@ -99,20 +101,23 @@ void series_file::state::flush() {
     const auto& all = ranks->communicator();
     CRATON_ASSERT(all.maximum(samples) == samples && all.minimum(samples) == samples);
     if (samples == first) return;
+    // Whole chunks of the file, which are one piece on disk: what of the window was written before once more, and what is not there yet, which does not count.
+    const std::int64_t window = first / at_once * at_once;
+    const std::int64_t begin = std::max(window, kept);
+    const std::int64_t end = std::min(window + at_once, description.samples);
     file.append(samples, [&](const running_file::write_part& write) {
         std::string failure;
         for (std::int64_t round = 0; round < gather->rounds(); ++round) {
             const auto mine = gather->received_in(round);
             const auto whole = gather->gather(all, round, buffer, components * at_once);
             if (mine.count() == 0 || !failure.empty()) continue;
-            const auto column = static_cast<hsize_t>(first % at_once);
-            failure = write(
-                {0,
-                 {static_cast<hsize_t>(mine.first), 0, static_cast<hsize_t>(first)},
-                 {static_cast<hsize_t>(mine.count()), static_cast<hsize_t>(components), static_cast<hsize_t>(samples - first)},
-                 whole.data(),
-                 static_cast<hsize_t>(at_once),
-                 column});
+            failure =
+                write({0,
+                       {static_cast<hsize_t>(mine.first), 0, static_cast<hsize_t>(begin)},
+                       {static_cast<hsize_t>(mine.count()), static_cast<hsize_t>(components), static_cast<hsize_t>(end - begin)},
+                       whole.data(),
+                       static_cast<hsize_t>(at_once),
+                       static_cast<hsize_t>(begin - window)});
         }
         return failure;
     });

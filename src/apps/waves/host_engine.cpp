@@ -1,3 +1,5 @@
+#include "work_plan.hpp"
+
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/apps/waves/step_engine.hpp>
@@ -6,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace craton::waves {
@@ -28,14 +31,18 @@ class host_engine final : public step_engine {
     [[nodiscard]] std::int64_t outer_width_x() const noexcept override { return halo; }
 
     void update(half_step half, const cell_range& cells, part) override {
-        if (cells.empty()) return;
-        const std::int64_t pieces = (cells.j1 - cells.j0 + rows_of_a_piece - 1) / rows_of_a_piece;
-        team_->for_each(pieces, [&](std::int64_t n) {
-            cell_range piece = cells;
-            piece.j0 = cells.j0 + n * rows_of_a_piece;
-            piece.j1 = std::min(cells.j1, piece.j0 + rows_of_a_piece);
-            if (half == half_step::velocity) return update_velocities(piece);
-            update_stresses(piece);
+        const auto pieces = pieces_of(cells, rows_of_a_piece, team_->size());
+        team_->for_each(std::ssize(pieces), [&](std::int64_t n) {
+            // Plane by plane, so that the update finds in the cache what the corrections have read.
+            auto plane = pieces[static_cast<std::size_t>(n)];
+            for (const auto last = plane.k1; plane.k0 < last; ++plane.k0) {
+                plane.k1 = plane.k0 + 1;
+                if (half == half_step::velocity) {
+                    update_velocities(plane);
+                } else {
+                    update_stresses(plane);
+                }
+            }
         });
     }
 

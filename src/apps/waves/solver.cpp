@@ -16,6 +16,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,28 +26,32 @@ namespace craton::waves {
 
 namespace {
 
-// Arrays of the brick grid: v, stress, and memory variables where there is attenuation.
-enum array_number : int { vx, vy, vz, xx, yy, zz, xy, xz, yz, elastic_fields, memory_fields = 6 };
+// Arrays of the brick grid: the stored fields in their order, without memory variables where there is no attenuation, then the media.
+constexpr int elastic_fields = 9;
+int changing_fields(const solver_options& options) { return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields; }
 
-constexpr std::int64_t rows_per_piece = 20;
-
-// Of D+ (faces to centres) and D- (centres to faces): what a centre reads of faces beyond the brick, and a face of centres.
-constexpr array::brick_halo of_faces(int array, int axis) { return {array, axis, 1, 2}; }
-constexpr array::brick_halo of_centres(int array, int axis) { return {array, axis, 2, 1}; }
-
-std::vector<array::brick_halo> velocity_halos() {
-    std::vector<array::brick_halo> wanted;
-    for (int c = 0; c < 3; ++c) {
-        for (int axis = 0; axis < 3; ++axis) wanted.push_back(axis == c ? of_faces(vx + c, axis) : of_centres(vx + c, axis));
+// What the differences read beyond the brick, alike on all ranks: as halo_plan_of, but also at sides without a neighbour.
+std::vector<array::brick_halo> halos_of(half_step half) {
+    const brick_shape cube{4, 4, 4, 16, 64};
+    const auto plan = halo_plan_of(cube, {true, true, true}, {true, true, true});
+    std::map<std::pair<int, int>, array::brick_halo> wanted; // by array and axis
+    for (const auto& planes : plan.take[static_cast<std::size_t>(half)]) {
+        const auto& c = planes.cells;
+        const int axis = c.i0 < 0 || c.i0 == 4 ? 0 : c.j0 < 0 || c.j0 == 4 ? 1 : 2;
+        const auto array = static_cast<int>(planes.which);
+        const std::array<std::int64_t, 3> first{c.i0, c.j0, c.k0}, last{c.i1, c.j1, c.k1};
+        const auto d = static_cast<std::size_t>(axis);
+        auto& halo_of = wanted.try_emplace({array, axis}, array::brick_halo{array, axis, 0, 0}).first->second;
+        (first[d] < 0 ? halo_of.low : halo_of.high) = static_cast<int>(last[d] - first[d]);
     }
-    return wanted;
+    std::vector<array::brick_halo> found;
+    for (const auto& each : wanted) found.push_back(each.second);
+    return found;
 }
 
-std::vector<array::brick_halo> stress_halos() {
-    return {of_centres(xx, 0), of_faces(xy, 0), of_faces(xz, 0), of_faces(xy, 1),  of_centres(yy, 1),
-            of_faces(yz, 1),   of_faces(xz, 2), of_faces(yz, 2), of_centres(zz, 2)};
-}
-
+struct neighbour_sides {
+    std::array<bool, 3> low{}, high{};
+};
 neighbour_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
     neighbour_sides found;
     for (int axis = 0; axis < 3; ++axis) {
@@ -69,96 +76,90 @@ const char* not_allowed(const solver_options& options) {
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
-        : options(given), team(given.threads), fields(elastic_fields + (given.attenuation ? memory_fields : 0)),
-          grid(ranks, layout, fields + medium::arrays(given), halo, &team), own(grid.cells()), shape(shape_of(grid)),
-          top(given.free_surface && own.low[2] == 0), ground(grid, fields, options, sampler),
-          pieces(cut(shape, sides_with_neighbours(layout, ranks.rank()), rows_per_piece, given.threads)),
-          velocities(grid, velocity_halos(), &team), stresses(grid, stress_halos(), &team, velocities.rounds()),
-          d(differences::of(given.dt_s, given.spacing_m)) {
-        if (!options.overlap) {
-            pieces.outer.insert(pieces.outer.end(), pieces.inner.begin(), pieces.inner.end());
-            pieces.inner.clear();
-        }
-        if (options.absorbing.kind != absorbing_kind::none) {
-            if (options.absorbing.speed_m_s == 0) options.absorbing.speed_m_s = ground.fastest_m_s();
-            const auto cells = layout.grid().high;
-            layers.emplace(options.absorbing, grid_part{cells, own.low, shape, options.free_surface}, options.dt_s,
-                           options.spacing_m);
-        }
-        v = {grid.view(vx), grid.view(vy), grid.view(vz)};
-        stress = {grid.view(xx), grid.view(yy), grid.view(zz), grid.view(xy), grid.view(xz), grid.view(yz)};
-        if (options.attenuation) {
-            const auto of = [&](int n) { return grid.view(elastic_fields + n); };
-            memory = {of(0), of(1), of(2), of(3), of(4), of(5)};
-        }
+        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given) + medium::arrays(given), halo, &team),
+          own(grid.cells()), ground(grid, changing_fields(given), options, sampler),
+          velocities(grid, halos_of(half_step::velocity), &team), stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
+        fields.shape = shape_of(grid);
+        fields.media = ground.elastic();
+        fields.attenuation = ground.attenuation();
+        fields.d = differences::of(given.dt_s, given.spacing_m);
+        if (given.free_surface && own.low[2] == 0) fields.surface = &at_surface;
+        const auto view = [&](stored_field which) { return grid.view(static_cast<int>(which)); };
+        using enum stored_field;
+        fields.v = {view(vx), view(vy), view(vz)};
+        fields.stress = {view(xx), view(yy), view(zz), view(xy), view(xz), view(yz)};
+        if (given.attenuation) fields.memory = {view(rxx), view(ryy), view(rzz), view(rxy), view(rxz), view(ryz)};
+        make_layers();
+        make_engine();
     }
 
-    void for_each(const std::vector<cell_range>& of, const std::function<void(const cell_range&)>& what) {
-        team.for_each(std::ssize(of), [&](std::int64_t n) {
-            // Plane by plane, so that the corrections find in the cache what the update needs.
-            auto plane = of[static_cast<std::size_t>(n)];
-            for (const auto last = plane.k1; plane.k0 < last; ++plane.k0) {
-                plane.k1 = plane.k0 + 1;
-                what(plane);
-            }
-        });
+    void make_layers() {
+        auto& settings = options.absorbing;
+        if (settings.kind == absorbing_kind::none) return;
+        if (settings.speed_m_s == 0) settings.speed_m_s = ground.fastest_m_s();
+        layers.emplace(settings, grid_part{grid.layout().grid().high, own.low, fields.shape, options.free_surface}, options.dt_s,
+                       options.spacing_m);
     }
 
-    void pass(array::brick_exchange<float>& exchange, const std::function<void(const cell_range&)>& what) {
-        for_each(pieces.outer, what);
-        exchange.begin();
-        for_each(pieces.inner, what);
-        exchange.finish();
+    void make_engine() {
+        const auto sides = sides_with_neighbours(grid.layout(), grid.ranks().rank());
+        auto* const absorbing = layers ? &*layers : nullptr;
+        engine = options.make_engine ? options.make_engine(fields, halo_plan_of(fields.shape, sides.low, sides.high), absorbing)
+                                     : make_host_engine(fields, absorbing, team);
+        plan = plan_of(fields.shape, sides.low, sides.high, engine->outer_width_x());
+        if (options.overlap) return;
+        plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
+        plan.inner.clear();
     }
 
-    void update_velocity_of(const cell_range& cells) {
-        if (layers) layers->before_velocity(cells, v, stress, ground.elastic(), d, closure());
-        update_velocity(shape, cells, v, stress, ground.elastic(), d, closure());
-    }
-    void update_stress_of(const cell_range& cells) {
-        if (layers) layers->before_stress(cells, stress, v, ground.elastic(), d, closure());
-        if (options.attenuation) {
-            update_stress(shape, cells, stress, memory, v, ground.elastic(), ground.attenuation(), d, closure());
-        } else {
-            update_stress(shape, cells, stress, v, ground.elastic(), d, closure());
-        }
+    void half(half_step which, array::brick_exchange<float>& exchange) {
+        sources.inject(*engine, which, step);
+        take_half_step(*engine, which, plan.outer, plan.inner, [&] { exchange.begin(); }, [&] { exchange.finish(); });
     }
 
     void advance() {
         if (changed) fill_halos();
-        sources.add_forces(step, v);
-        pass(velocities, [this](const cell_range& cells) { update_velocity_of(cells); });
-        sources.add_moments(step, stress);
-        pass(stresses, [this](const cell_range& cells) { update_stress_of(cells); });
+        half(half_step::velocity, velocities);
+        half(half_step::stress, stresses);
         ++step;
     }
 
     void fill_halos() {
         velocities.fill();
         stresses.fill();
+        const auto& s = fields.shape;
+        for (int n = 0; n < changing_fields(options); ++n) {
+            engine->copy_in(static_cast<stored_field>(n), {-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo});
+        }
+        if (layers) engine->copy_layers_in();
         changed = false;
+    }
+    void bring_fields() {
+        const auto& s = fields.shape;
+        for (int n = 0; n < changing_fields(options); ++n) {
+            engine->copy_out(static_cast<stored_field>(n), {-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo});
+        }
+        if (layers) engine->copy_layers_out();
     }
 
     using velocity_copy = std::array<std::vector<float>, 3>; // as the grid has them, ghosts included
     [[nodiscard]] velocity_copy copy_of_velocity() const {
         velocity_copy copy;
         for (std::size_t c = 0; c < 3; ++c) {
-            const float* const first = grid.view(vx + static_cast<int>(c));
-            copy[c].assign(first, first + shape.plane * shape.nz);
+            const float* const first = grid.view(static_cast<int>(c));
+            copy[c].assign(first, first + fields.shape.plane * fields.shape.nz);
         }
         return copy;
     }
     void put_velocity(const velocity_copy& from) {
-        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.view(vx + static_cast<int>(c)));
+        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.view(static_cast<int>(c)));
     }
-    [[nodiscard]] std::vector<cell_range> whole_brick() const { return {{0, shape.nx, 0, shape.ny, 0, shape.nz}}; }
-
     // Of the cells of plane k, per volume of a cell; `before` is v half a step before the stress.
     [[nodiscard]] double plane_energy(std::int64_t k, const velocity_copy& before) const {
-        const auto& m = ground.elastic();
-        const bool near = top && k < surface_closure::planes;
-        const double at_face = near ? at_surface.face_norm[static_cast<std::size_t>(k)] : 1;
-        const double at_centre = near ? at_surface.centre_norm[static_cast<std::size_t>(k)] : 1;
+        const auto& [shape, v, stress, memory, m, attenuation, d, surface] = fields;
+        const bool near = surface != nullptr && k < surface_closure::planes;
+        const double at_face = near ? surface->face_norm[static_cast<std::size_t>(k)] : 1;
+        const double at_centre = near ? surface->centre_norm[static_cast<std::size_t>(k)] : 1;
         double centres = 0, faces = 0;
         for (std::int64_t j = 0; j < shape.ny; ++j) {
             for (std::int64_t i = 0; i < shape.nx; ++i) {
@@ -181,23 +182,17 @@ struct solver::state {
         return 0.5 * (centres * at_centre + faces * at_face);
     }
 
-    [[nodiscard]] const surface_closure* closure() const { return top ? &at_surface : nullptr; }
-
     solver_options options;
     base::thread_team team;
-    int fields; // arrays that change
     array::brick_grid<float> grid;
     array::domain own;
-    brick_shape shape;
-    bool top; // this brick has the free surface
     medium ground;
-    work_plan pieces;
     array::brick_exchange<float> velocities, stresses;
-    std::optional<absorbing_layers> layers;
-    differences d;
     surface_closure at_surface = fourth_order_closure();
-    vector_field<float> v;
-    tensor_field<float> stress, memory;
+    brick_fields fields;
+    std::optional<absorbing_layers> layers;
+    std::unique_ptr<step_engine> engine;
+    work_plan plan;
     source_set sources;
     std::int64_t step = 0;
     bool changed = false;
@@ -218,13 +213,15 @@ runtime::world& solver::ranks() const noexcept { return state_->grid.ranks(); }
 const array::brick_layout& solver::layout() const noexcept { return state_->grid.layout(); }
 const solver_options& solver::options() const noexcept { return state_->options; }
 const array::domain& solver::own_cells() const noexcept { return state_->own; }
-const brick_shape& solver::shape() const noexcept { return state_->shape; }
+const brick_shape& solver::shape() const noexcept { return state_->fields.shape; }
 std::int64_t solver::step() const noexcept { return state_->step; }
 
 void solver::set_sources(std::span<const moment_source> moments, std::span<const force_source> forces) {
     const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m};
-    state_->sources = source_set(moments, forces, whole, {state_->shape, state_->own}, state_->ground.elastic().buoyancy,
-                                 state_->closure(), state_->options.dt_s, state_->options.source_order);
+    state_->sources = source_set(moments, forces, whole, {state_->fields.shape, state_->own}, state_->fields.media.buoyancy,
+                                 state_->fields.surface, state_->options.dt_s, state_->options.source_order);
+    state_->engine->clear_points();
+    state_->sources.put_into(*state_->engine);
 }
 void solver::set_moment_rates(const source_series& rates) { state_->sources.set_moment_rates(rates); }
 void solver::set_force_series(const source_series& series) { state_->sources.set_force_series(series); }
@@ -237,28 +234,29 @@ void solver::advance(std::int64_t steps) {
 }
 void solver::after_each_step(std::function<void()> what) { state_->after.push_back(std::move(what)); }
 
-vector_field<const float> solver::velocity() const noexcept { return state_->v; }
-tensor_field<const float> solver::stress() const noexcept { return state_->stress; }
-tensor_field<const float> solver::memory() const noexcept { return state_->memory; }
-elastic_media solver::media() const noexcept { return state_->ground.elastic(); }
+void solver::bring_fields() { state_->bring_fields(); }
+vector_field<const float> solver::velocity() const noexcept { return state_->fields.v; }
+tensor_field<const float> solver::stress() const noexcept { return state_->fields.stress; }
+tensor_field<const float> solver::memory() const noexcept { return state_->fields.memory; }
+elastic_media solver::media() const noexcept { return state_->fields.media; }
 vector_field<float> solver::velocity_to_change() noexcept {
     state_->changed = true;
-    return state_->v;
+    return state_->fields.v;
 }
 tensor_field<float> solver::stress_to_change() noexcept {
     state_->changed = true;
-    return state_->stress;
+    return state_->fields.stress;
 }
 
 // Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed aside.
 double solver::energy() {
     auto& s = *state_;
+    bring_fields();
     const auto old = s.copy_of_velocity();
-    s.for_each(s.whole_brick(), [&](const cell_range& cells) {
-        update_velocity(s.shape, cells, s.v, s.stress, s.ground.elastic(), s.d, s.closure());
-    });
+    const auto& f = s.fields;
+    update_velocity(f.shape, {0, f.shape.nx, 0, f.shape.ny, 0, f.shape.nz}, f.v, f.stress, f.media, f.d, f.surface);
     double sum = 0;
-    for (std::int64_t k = 0; k < s.shape.nz; ++k) sum += s.plane_energy(k, old);
+    for (std::int64_t k = 0; k < f.shape.nz; ++k) sum += s.plane_energy(k, old);
     s.put_velocity(old);
     ranks().barrier();
     std::array<double, 1> total{sum * std::pow(s.options.spacing_m, 3)};
@@ -268,11 +266,12 @@ double solver::energy() {
 
 double solver::peak_velocity() {
     double peak = 0;
-    for (const float* each : {state_->v.x, state_->v.y, state_->v.z}) {
-        for (std::int64_t k = 0; k < state_->shape.nz; ++k) {
-            for (std::int64_t j = 0; j < state_->shape.ny; ++j) {
-                for (std::int64_t i = 0; i < state_->shape.nx; ++i) {
-                    const double value = std::abs(each[state_->shape.at(i, j, k)]);
+    bring_fields();
+    for (const float* each : {state_->fields.v.x, state_->fields.v.y, state_->fields.v.z}) {
+        for (std::int64_t k = 0; k < state_->fields.shape.nz; ++k) {
+            for (std::int64_t j = 0; j < state_->fields.shape.ny; ++j) {
+                for (std::int64_t i = 0; i < state_->fields.shape.nx; ++i) {
+                    const double value = std::abs(each[state_->fields.shape.at(i, j, k)]);
                     if (!(value <= peak)) peak = std::isnan(value) ? INFINITY : value;
                 }
             }

@@ -14,6 +14,11 @@ namespace {
 constexpr std::array force_fields{field::vx, field::vy, field::vz};
 constexpr std::array moment_fields{field::xx, field::yy, field::zz, field::xy, field::xz, field::yz};
 
+// The first stored fields are those that are recorded.
+point_term term(std::size_t source, field which, std::int64_t offset, double amount) {
+    return {static_cast<std::int64_t>(source), static_cast<stored_field>(which), offset, static_cast<float>(amount)};
+}
+
 void check(std::span<const double> components, const position_m& at, const grid_extent& grid, const char* what,
            std::size_t number) {
     const std::string outside = why_not_inside(at, grid);
@@ -38,7 +43,7 @@ source_set::source_set(std::span<const moment_source> moments, std::span<const f
             for (const auto& each :
                  injection_weights(staggering_of(moment_fields[c]), moments[n].at_m, grid, brick, surface, order)) {
                 const double amount = -dt_s * moments[n].moment[c] * each.weight;
-                moment_shares_[c].push_back({each.offset, static_cast<std::int32_t>(n), static_cast<float>(amount)});
+                moments_.terms.push_back(term(n, moment_fields[c], each.offset, amount));
             }
         }
     }
@@ -50,7 +55,7 @@ source_set::source_set(std::span<const moment_source> moments, std::span<const f
             for (const auto& each :
                  injection_weights(staggering_of(force_fields[c]), forces[n].at_m, grid, brick, surface, order)) {
                 const double amount = dt_s * of[c][each.offset] * forces[n].force[c] * each.weight;
-                force_shares_[c].push_back({each.offset, static_cast<std::int32_t>(n), static_cast<float>(amount)});
+                forces_.terms.push_back(term(n, force_fields[c], each.offset, amount));
             }
         }
     }
@@ -69,20 +74,23 @@ void source_set::kind::set(const source_series& series, const char* what) {
     values.assign(series.values.begin(), series.values.end());
 }
 
-void source_set::kind::add(std::span<const share> shares, std::int64_t step, float* to) const {
-    const std::int64_t now = step - first_step;
-    if (now < 0 || now >= steps) return;
-    for (const auto& each : shares) to[each.offset] += each.amount * values[static_cast<std::size_t>(each.source * steps + now)];
+void source_set::kind::inject(step_engine& engine, std::int64_t step) {
+    const std::int64_t at = step - first_step;
+    if (terms.empty() || at < 0 || at >= steps) return;
+    for (std::int64_t n = 0; n < sources; ++n) now[static_cast<std::size_t>(n)] = values[static_cast<std::size_t>(n * steps + at)];
+    engine.inject(number, now);
 }
 
-void source_set::add_forces(std::int64_t step, const vector_field<float>& v) const {
-    const std::array<float*, 3> to{v.x, v.y, v.z};
-    for (std::size_t c = 0; c < to.size(); ++c) forces_.add(force_shares_[c], step, to[c]);
+void source_set::put_into(step_engine& engine) {
+    for (auto* each : {&forces_, &moments_}) {
+        if (each->terms.empty()) continue;
+        each->number = engine.add_sources(each->terms, each->sources);
+        each->now.resize(static_cast<std::size_t>(each->sources));
+    }
 }
 
-void source_set::add_moments(std::int64_t step, const tensor_field<float>& stress) const {
-    const std::array<float*, 6> to{stress.xx, stress.yy, stress.zz, stress.xy, stress.xz, stress.yz};
-    for (std::size_t c = 0; c < to.size(); ++c) moments_.add(moment_shares_[c], step, to[c]);
+void source_set::inject(step_engine& engine, half_step half, std::int64_t step) {
+    (half == half_step::velocity ? forces_ : moments_).inject(engine, step);
 }
 
 } // namespace craton::waves

@@ -2,11 +2,10 @@
 
 #include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/solver.hpp>
+#include <craton/apps/waves/step_engine.hpp>
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace craton::waves {
@@ -24,28 +23,25 @@ class source_set {
     void set_moment_rates(const source_series& rates) { moments_.set(rates, "moment rates"); }
     void set_force_series(const source_series& series) { forces_.set(series, "force series"); }
 
-    void add_forces(std::int64_t step, const vector_field<float>& v) const;
-    void add_moments(std::int64_t step, const tensor_field<float>& stress) const;
+    /// Registers them with the engine, as its only sources.
+    void put_into(step_engine& engine);
+    /// Into velocities or stresses, before the updates of that half of the step.
+    void inject(step_engine& engine, half_step half, std::int64_t step);
 
   private:
-    // A cell of one field that a source adds to: amount times the source's rate.
-    struct share {
-        std::int64_t offset = 0;
-        std::int32_t source = 0;
-        float amount = 0;
-    };
     struct kind {
         std::int64_t sources = 0;
-        std::vector<float> values; // [source][step]
+        std::vector<point_term> terms; // amounts at a rate of 1
+        int number = -1;               // the engine's
+        std::vector<float> values;     // [source][step]
         std::int64_t first_step = 0, steps = 0;
+        std::vector<float> now; // of all sources at one step
 
         void set(const source_series& series, const char* what);
-        void add(std::span<const share> shares, std::int64_t step, float* to) const;
+        void inject(step_engine& engine, std::int64_t step);
     };
 
     kind moments_, forces_;
-    std::array<std::vector<share>, 3> force_shares_;
-    std::array<std::vector<share>, 6> moment_shares_;
 };
 
 } // namespace craton::waves

@@ -4,14 +4,34 @@
 
 namespace craton::waves {
 
-namespace {
+work_plan plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high, std::int64_t width_x) {
+    work_plan found;
+    cell_range rest{0, shape.nx, 0, shape.ny, 0, shape.nz};
+    // Slabs along z, then y, then x, each of what those before have left.
+    const auto take = [&](std::int64_t cell_range::*from, std::int64_t cell_range::*to, std::size_t axis, std::int64_t width) {
+        const std::int64_t first = low[axis] ? std::min(rest.*from + width, rest.*to) : rest.*from;
+        const std::int64_t last = high[axis] ? std::max(rest.*to - width, first) : rest.*to;
+        auto slab = rest;
+        slab.*to = first;
+        if (!slab.empty()) found.outer.push_back(slab);
+        slab = rest;
+        slab.*from = last;
+        if (!slab.empty()) found.outer.push_back(slab);
+        rest.*from = first;
+        rest.*to = last;
+    };
+    take(&cell_range::k0, &cell_range::k1, 2, halo);
+    take(&cell_range::j0, &cell_range::j1, 1, halo);
+    take(&cell_range::i0, &cell_range::i1, 0, width_x);
+    if (!rest.empty()) found.inner.push_back(rest);
+    return found;
+}
 
-constexpr std::int64_t fewest_planes = 16; // of a piece, lest the two planes before and after it be read again too often
-constexpr int pieces_per_thread = 8;
-
-// In columns of `rows` rows, cut along z as long as there are too few of them.
-void cut_into(std::vector<cell_range>& pieces, const cell_range& cells, std::int64_t rows, int threads) {
-    if (cells.empty()) return;
+std::vector<cell_range> pieces_of(const cell_range& cells, std::int64_t rows, int threads) {
+    constexpr std::int64_t fewest_planes = 16; // of a piece, lest the planes beside it be read again too often
+    constexpr int pieces_per_thread = 8;
+    std::vector<cell_range> pieces;
+    if (cells.empty()) return pieces;
     const std::int64_t columns = (cells.j1 - cells.j0 + rows - 1) / rows;
     const std::int64_t planes = cells.k1 - cells.k0;
     const std::int64_t wanted = (static_cast<std::int64_t>(threads) * pieces_per_thread + columns - 1) / columns;
@@ -26,32 +46,7 @@ void cut_into(std::vector<cell_range>& pieces, const cell_range& cells, std::int
             pieces.push_back(piece);
         }
     }
-}
-
-} // namespace
-
-work_plan cut(const brick_shape& shape, const neighbour_sides& neighbours, std::int64_t rows, int threads) {
-    work_plan found;
-    cell_range rest{0, shape.nx, 0, shape.ny, 0, shape.nz};
-    // Slabs along z, then y, then x, each of what those before have left.
-    const auto take = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis) {
-        const std::int64_t low = rest.*from, high = rest.*to;
-        const std::int64_t first = neighbours.low[axis] ? std::min(low + halo, high) : low;
-        const std::int64_t last = neighbours.high[axis] ? std::max(high - halo, first) : high;
-        auto slab = rest;
-        slab.*to = first;
-        cut_into(found.outer, slab, rows, threads);
-        slab = rest;
-        slab.*from = last;
-        cut_into(found.outer, slab, rows, threads);
-        rest.*from = first;
-        rest.*to = last;
-    };
-    take(&cell_range::k0, &cell_range::k1, 2);
-    take(&cell_range::j0, &cell_range::j1, 1);
-    take(&cell_range::i0, &cell_range::i1, 0);
-    cut_into(found.inner, rest, rows, threads);
-    return found;
+    return pieces;
 }
 
 } // namespace craton::waves

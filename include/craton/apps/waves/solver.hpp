@@ -5,6 +5,7 @@
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/relaxation.hpp>
+#include <craton/apps/waves/step_engine.hpp>
 #include <craton/array/brick_layout.hpp>
 #include <craton/runtime/world.hpp>
 
@@ -28,6 +29,8 @@ struct solver_options {
     std::optional<relaxation> attenuation; ///< none: elastic, and qp and qs are not read
     interpolation_order source_order{};    ///< how a source between grid points is spread
     int samples_per_side = 2;              ///< of a cell, over which media are averaged (effective_media.hpp)
+    /// Where the steps are taken; empty: on this rank's cores (make_host_engine). For a GPU: a function that calls make_cuda_engine (cuda_engine.hpp).
+    std::function<std::unique_ptr<step_engine>(const brick_fields&, const halo_plan&, absorbing_layers*)> make_engine;
     int threads = 1;                       ///< of each rank
     bool overlap = true;                   ///< inner cells are computed while halos travel; the same bits without
 };
@@ -90,12 +93,14 @@ class solver {
     /// Called on each rank after each step.
     void after_each_step(std::function<void()> what);
 
-    /// Fields of this rank, for reading between steps. Memory variables: null pointers without attenuation.
+    /// Brings the fields of this rank where they can be read: nothing on the host; from a device all of them, blocking.
+    void bring_fields();
+    /// Fields of this rank, for reading between steps (see bring_fields). Memory variables: null pointers without attenuation.
     [[nodiscard]] vector_field<const float> velocity() const noexcept;
     [[nodiscard]] tensor_field<const float> stress() const noexcept;
     [[nodiscard]] tensor_field<const float> memory() const noexcept;
     [[nodiscard]] elastic_media media() const noexcept;
-    /// To change them: a start from given fields. The halos are filled at the next step.
+    /// To change them, after bring_fields(): a start from given fields. The halos are filled at the next step, on all ranks if on one.
     [[nodiscard]] vector_field<float> velocity_to_change() noexcept;
     [[nodiscard]] tensor_field<float> stress_to_change() noexcept;
 
