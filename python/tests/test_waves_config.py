@@ -90,7 +90,7 @@ POINT, MOMENT, BELL = "position_m = [1, 2, 3];", "moment_Nm = [1, 0, 0, 0, 0, 0]
         (GRID + "origin_lon_lat = [34, -118]\n" + TIME, r"origin_lon_lat = .*; allowed: a latitude in \[-89, 89\] degrees"),
         (GRID + TIME + "[run]\ndecomposition = [2, 2]", r"decomposition = \[2, 2\]; allowed: a list of 3 whole numbers"),
         (GRID + TIME + "[run]\ndecomposition = [2, 2, 1]\nranks = 3", r"of 4 bricks; allowed: ranks = 3 of them"),
-        (GRID + TIME + "[run]\ndecomposition = [2, 61, 1]", r"allowed: at most \[80, 60, 50\]"),
+        (GRID + TIME + "[run]\ndecomposition = [2, 61, 1]", r"allowed: at most \[20, 15, 12\], for bricks of 4 cells a side"),
         (GRID + TIME + "[media]\nkind = 'layers'", r"\[media\] no layers; allowed: layers, or a file of them"),
         (GRID + TIME + "[media]\nkind = 'layers'\nlayers = [[1, 2]]", r"layers = \[\[1, 2\]\]; allowed: a list of layers"),
         (GRID + TIME + "[media]\nkind = 'file'", r"\[media\] file is missing"),

@@ -260,14 +260,15 @@ def test_media_written_for_each_brick(tmp_path):
     medium = open_partitions(manifest)
     for box in bricks(grid.cells, parts):
         for part in (box, box.grown(2)):
-            found, wanted = medium.sample(grid, part), LOH1.sample(grid, part, (1, 1, 4))
+            found, wanted = medium.sample(grid, part, (1, 1, 4)), LOH1.sample(grid, part, (1, 1, 4))
             np.testing.assert_array_equal(found.vs, wanted.vs)
             assert found.vs.flags.f_contiguous
     assert medium.range(grid) == LOH1.range(grid)
     with pytest.raises(UserError, match=r"written for 2 x 1 x 2 bricks and 2 cells round each, none of which holds cells"):
         medium.sample(grid, grid.box)
-    with pytest.raises(UserError, match=r"written for cells in \(1, 1, 4\) parts"):
-        medium.sample(grid, Box((0, 0, 0), (1, 1, 1)), (2, 2, 2))
+    # one value stands for all that is nearer to it than to others
+    coarse = medium.sample(grid, Box((0, 0, 8), (1, 1, 11)), (1, 1, 8))
+    np.testing.assert_array_equal(coarse.vs[0, 0], LOH1.sample(grid, Box((0, 0, 8), (1, 1, 11)), (1, 1, 4)).vs[0, 0].repeat(2))
     with pytest.raises(UserError, match="written for another grid"):
         medium.sample(GRID, Box((0, 0, 0), (1, 1, 1)))
     (tmp_path / "media" / "media-1-0-0.h5").unlink()
@@ -366,14 +367,14 @@ def test_quality_rules():
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8, 12, 30])
 def test_bricks_fill_the_grid_once(ranks):
-    cells = (13, 11, 7)
+    cells = (26, 22, 17)
     parts = decompose(cells, ranks)
     count = np.zeros(cells, int)
     boxes = list(bricks(cells, parts))
     assert len(boxes) == ranks
     for box in boxes:
         count[tuple(slice(a, b) for a, b in zip(box.first, box.last, strict=True))] += 1
-        assert max(n // p for n, p in zip(cells, parts, strict=True)) <= max(box.shape)
+        assert all(n // p <= side <= n // p + 1 for n, p, side in zip(cells, parts, box.shape, strict=True))
     assert np.all(count == 1)
-    with pytest.raises(UserError, match="ranks for 2 x 2 x 2 cells"):
-        decompose((2, 2, 2), 9)
+    with pytest.raises(UserError, match="9 ranks for 8 x 8 x 8 cells; allowed: .* bricks of 4 cells a side"):
+        decompose((8, 8, 8), 9)
