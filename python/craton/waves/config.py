@@ -30,6 +30,7 @@ from craton.settings import (
     text,
     toml_value,
 )
+from craton.waves.grid import THINNEST
 from craton.waves.media import Layers, quality_rule
 from craton.waves.projection import PROJECTIONS
 from craton.waves.source_time import KINDS, source_time
@@ -477,10 +478,9 @@ def _check_grid(config: Config) -> None:
         raise config.wrong(
             f"[run] decomposition = {shown(parts)} of {math.prod(parts)} bricks; allowed: ranks = {ranks} of them"
         )
-    if any(p > n for p, n in zip(parts, config.cells, strict=False)):
-        raise config.wrong(
-            f"[run] decomposition = {shown(parts)}; allowed: at most {shown(config.cells)}, a cell for each brick"
-        )
+    if any(n // p < THINNEST for p, n in zip(parts, config.cells, strict=False)):
+        most = [n // THINNEST for n in config.cells]
+        raise config.wrong(f"[run] decomposition = {shown(parts)}; allowed: at most {shown(most)}, for bricks of {THINNEST} cells a side")
 
 
 def _check_media(config: Config) -> None:

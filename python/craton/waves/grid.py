@@ -23,6 +23,9 @@ __all__ = ["Box", "Grid", "bricks", "decompose"]
 
 Array = NDArray[np.float64]
 
+THINNEST = 4
+"""Cells that a brick has along each side at least (array::thinnest_brick)."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -127,30 +130,31 @@ class Grid:
 
 
 def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
-    """px, py, pz of `ranks` bricks with the least area between them. Among equals the fewest cuts along x, whose rows are whole
-    in memory."""
+    """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells; among equals the fewest cuts
+    along x, whose rows are whole in memory. The same as array::best_process_grid."""
     best, least = (1, 1, ranks), math.inf
     for px, py in itertools.product(range(1, ranks + 1), repeat=2):
         if ranks % (px * py):
             continue
         parts = (px, py, ranks // (px * py))
-        if any(p > n for p, n in zip(parts, cells, strict=True)):
+        if any(n // p < THINNEST for p, n in zip(parts, cells, strict=True)):
             continue
         area = sum((p - 1) * math.prod(cells) / n for p, n in zip(parts, cells, strict=True))
         if area < least * (1 - 1e-12):
             best, least = parts, area
     if least == math.inf:
         raise UserError(
-            f"{ranks} ranks for {' x '.join(map(str, cells))} cells; allowed: as many as can have a cell each"
+            f"{ranks} ranks for {' x '.join(map(str, cells))} cells; allowed: a number that bricks of {THINNEST} cells a side or "
+            "more can be made for"
         )
     return best
 
 
 def bricks(cells: tuple[int, int, int], parts: tuple[int, int, int]) -> Iterator[Box]:
-    """The brick of each rank, x fastest; sizes along a dimension differ by one cell at most, larger ones first."""
+    """Bricks in their order, x fastest, cut as array::brick_layout cuts: sizes along a dimension differ by one cell at most."""
 
     def cut(n: int, p: int, r: int) -> int:
-        return r * (n // p) + min(r, n % p)
+        return n * r // p
 
     for c, b, a in itertools.product(*(range(p) for p in reversed(parts))):
         at = (a, b, c)

@@ -310,8 +310,8 @@ class StreamedSource:
             )
         out = np.zeros((len(self._position), steps), np.float32)
         begin, end = first_step * dt_s - self._longest, (first_step + steps) * dt_s + self._longest
-        w0 = max(0, int(np.floor(begin / self._window_s)) - 1)
-        w1 = min(self._windows, int(np.floor(end / self._window_s)) + 2)
+        w0 = max(0, int(np.floor((begin - self._longest) / self._window_s)))
+        w1 = min(self._windows, int(np.floor((end + self._longest) / self._window_s)) + 1)
         for tile in self._own_tiles if w0 < w1 else ():
             self._add_tile(out, int(tile), w0, w1, first_step, dt_s)
         return out
@@ -384,7 +384,7 @@ class StreamedSource:
         pieces_to, offset_of = self._groups, self._offsets()
 
         def needed(steps: int) -> float:
-            windows = int(np.ceil((steps * self.dt_s + 2 * self._longest) / self._window_s)) + 3
+            windows = int(np.ceil((steps * self.dt_s + 4 * self._longest) / self._window_s)) + 2
             most = 0
             for tile in self._own_tiles:
                 first = np.arange(self._windows) + tile * self._windows
@@ -448,19 +448,23 @@ def _add_means(
 ) -> None:
     """Means of the series of some points, into their rows; those of one interval together, a group at a time."""
     steps = out.shape[1]
-    starts, ends = (begin_s[points] + at * sample_s[points] for at in (first - 1, first + counts))
-    moving = (counts > 0) & (starts < (first_step + steps) * dt_s) & (ends > first_step * dt_s)
-    for interval in np.unique(sample_s[points[moving]]):
-        rows = np.flatnonzero(moving & (sample_s[points] == interval))
+    begin, interval_of = begin_s[points], sample_s[points]
+    # of each series what lies about these steps, an interval to spare on both sides: its ends must not count as the series' own
+    low = np.floor((first_step * dt_s - begin) / interval_of).astype(np.int64) - 1
+    high = np.ceil(((first_step + steps) * dt_s - begin) / interval_of).astype(np.int64) + 2
+    low, high = np.clip(low, first, first + counts), np.clip(high, first, first + counts)
+    offsets, counts, first = offsets + (low - first), high - low, low
+    for interval in np.unique(interval_of[counts > 0]):
+        rows = np.flatnonzero((counts > 0) & (interval_of == interval))
         longest = int(counts[rows].max())
-        group = max(1, SCRATCH_BYTES // (8 * longest + 100 * steps))
+        group = max(1, SCRATCH_BYTES // (16 * longest + 100 * steps))
         for at in range(0, len(rows), group):
             some = rows[at : at + group]
-            block = np.zeros((len(some), int(counts[some].max())), np.float32)
-            for line, row in zip(block, some, strict=True):
-                line[: counts[row]] = samples[offsets[row] : offsets[row] + counts[row]]
+            wide = np.arange(int(counts[some].max()))
+            # beyond a row's end: anything, it is not looked at
+            block = samples[np.minimum(offsets[some][:, None] + wide, len(samples) - 1)]
             out[points[some]] = means_over_steps(
-                block, first[some], counts[some], begin_s[points[some]], float(interval), first_step, steps, dt_s
+                block, first[some], counts[some], begin[some], float(interval), first_step, steps, dt_s
             )
 
 

@@ -159,7 +159,9 @@ class GriddedMedium(Medium):
 def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:
     """UserError for a file that is missing, damaged, or whose axes do not say which is which."""
     path = _present(path, "a NetCDF file")
-    variables = _netcdf4(path) if path.open("rb").read(4)[:3] != b"CDF" else _netcdf_classic(path)
+    with path.open("rb") as stream:
+        classic = stream.read(3) == b"CDF"
+    variables = _netcdf_classic(path) if classic else _netcdf4(path)
     return _gridded(path, variables, DEFAULT_EMC, outside, common)
 
 
@@ -204,13 +206,20 @@ def _netcdf4(path: Path) -> dict[str, Variable]:
 def _netcdf_classic(path: Path) -> dict[str, Variable]:
     from scipy.io import netcdf_file
 
+    class Mapped(netcdf_file):  # type: ignore[misc]
+        """Its variables are views of the mapped file, which goes with the last of them; closing earlier would complain."""
+
+        def close(self) -> None:
+            pass
+
+        __del__ = close
+
     try:
-        file = netcdf_file(path, "r", mmap=True, maskandscale=False)
+        file = Mapped(path, "r", mmap=True, maskandscale=False)
     except Exception as error:  # whatever its parser stumbles over
         raise UserError(f"{path}: not a complete NetCDF file: {_one_line(error)}; allowed: one") from None
 
     def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
-        # a copy: the file's memory may not be referred to when it is closed
         return lambda part: np.array(variable[part])
 
     return {

@@ -15,12 +15,15 @@ from typing import Any
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.waves.grid import Box, Grid, bricks
 from craton.waves.media import Material, Medium, Range, Subsamples
 
 __all__ = ["PartitionedMedium", "open_partitions", "write_partitions"]
+
+Array = NDArray[np.float64]
 
 MANIFEST = "media.json"
 
@@ -61,7 +64,7 @@ def write_partitions(
 
 @dataclass(frozen=True)
 class PartitionedMedium(Medium):
-    """Answers for boxes inside one of its bricks with their margins, cut as they were written."""
+    """Answers for points inside one of its bricks with their margins, by the sample nearest to them."""
 
     folder: Path = Path()
     facts: dict[str, Any] = None  # type: ignore[assignment]
@@ -78,37 +81,42 @@ class PartitionedMedium(Medium):
     def range(self, grid: Grid) -> Range:
         return Range(**self.facts["range"])
 
-    def sample(self, grid: Grid, box: Box, subsamples: Subsamples | None = None) -> Material:
-        cut = self.subsamples(grid)
-        if subsamples not in (None, cut):
-            raise UserError(f"{self.folder}: written for cells in {cut} parts, asked for {subsamples}; allowed: {cut}")
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
         if grid.facts() != self.facts["grid"]:
             raise UserError(f"{self.folder}: written for another grid; allowed: that one, or write the media again")
-        margin = self.facts["margin"]
+        cut = self.subsamples(grid)
+        index = [
+            np.clip((at * (s / grid.spacing_m)).astype(np.int64), 0, n * s - 1)
+            for at, n, s in zip((x, y, z), grid.cells, cut, strict=True)
+        ]
+        low, high = [int(at.min()) for at in index], [int(at.max()) + 1 for at in index]
+        path, first = self._holding(grid, low, high)
+        block = self._read(path, tuple(slice(a - f, b - f) for a, b, f in zip(low, high, first, strict=True)))
+        own = tuple(at - a for at, a in zip(index, low, strict=True))
+        return Material(**{name: values[own] for name, values in block.items()})
+
+    def _holding(self, grid: Grid, low: list[int], high: list[int]) -> tuple[Path, list[int]]:
+        """The file that has samples low .. high - 1, and its first one."""
+        cut, margin = self.subsamples(grid), self.facts["margin"]
         for at, brick in zip(_places(self.parts), bricks(grid.cells, self.parts), strict=True):
             stored = brick.grown(margin)
-            if all(a <= b for a, b in zip(stored.first, box.first, strict=True)) and all(
-                a >= b for a, b in zip(stored.last, box.last, strict=True)
-            ):
-                return self._read(self.folder / _name(at), stored, box, cut)
+            first = [f * s for f, s in zip(stored.first, cut, strict=True)]
+            last = [f * s for f, s in zip(stored.last, cut, strict=True)]
+            if all(f <= a for f, a in zip(first, low, strict=True)) and all(b <= f for b, f in zip(high, last, strict=True)):
+                return self.folder / _name(at), first
+        cells = " x ".join(f"[{a // s}, {-(-b // s)})" for a, b, s in zip(low, high, cut, strict=True))
         raise UserError(
             f"{self.folder}: written for {' x '.join(map(str, self.parts))} bricks and {margin} cells round each, none of which "
-            f"holds cells {box}; allowed: that decomposition, or write the media again"
+            f"holds cells {cells}; allowed: that decomposition, or write the media again"
         )
 
-    def _read(self, path: Path, stored: Box, box: Box, cut: Subsamples) -> Material:
-        part = tuple(
-            slice((low - first) * s, (high - first) * s)
-            for low, high, first, s in zip(box.first, box.last, stored.first, cut, strict=True)
-        )
+    def _read(self, path: Path, part: tuple[slice, ...]) -> dict[str, NDArray[np.float32]]:
         try:
             with h5py.File(path, "r") as file:
                 # [k, j, i] in the file is [i, j, k] with i fastest here
-                return Material(**{name: np.asarray(file[name][part[::-1]]).T for name in file})
+                return {name: np.asarray(file[name][part[::-1]]).T for name in file}
         except (OSError, KeyError) as error:
-            raise UserError(
-                f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again"
-            ) from None
+            raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again") from None
 
 
 def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:

@@ -70,7 +70,7 @@ class Setup:
         for number, source in enumerate(self.config.sources, 1):
             if not source.fault_file:
                 one = _point(source, self.grid)
-                check_inside([one], self.grid, where=f"{self.config.path}: [[source]] {number}: point")
+                check_inside(one, self.grid, f"{self.config.path}: [[source]] {number}")
                 made.append(one)
         return tuple(made)
 

@@ -172,16 +172,15 @@ def point_source(
     return PointSource(mode, (x, y, z), tuple(tensor.tolist()), time_function, start_s)
 
 
-def check_inside(points: Sequence[PointSource], grid: Grid, *, where: str = "source") -> None:
+def check_inside(point: PointSource, grid: Grid, where: str = "source") -> None:
     """UserError for a source outside the grid."""
-    for number, point in enumerate(points, 1):
-        if not grid.contains(*point.position_m):
-            x, y, z = point.position_m
-            a, b, c = grid.size_m
-            raise UserError(
-                f"{where} {number}: at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], "
-                f"y in [0, {b:g}], z in [0, {c:g}] m"
-            )
+    if not grid.contains(*point.position_m):
+        x, y, z = point.position_m
+        a, b, c = grid.size_m
+        raise UserError(
+            f"{where}: at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], "
+            f"y in [0, {b:g}], z in [0, {c:g}] m"
+        )
 
 
 def fault_vectors(strike_deg: ArrayLike, dip_deg: ArrayLike, rake_deg: ArrayLike) -> tuple[Array, Array]:

@@ -262,14 +262,14 @@ def _subfault(lines: _Lines, version: float) -> Subfault:
     lon, lat, depth, strike, dip, area, start, sample, *rock = lines.numbers(
         lines.next(), 10 if version == 2 else 8, what
     )
+    if not (area > 0 and sample > 0):
+        raise lines.wrong(f"area = {area:g} cm^2, dt = {sample:g} s", "above 0")
+    if not (abs(lat) <= 90 and abs(lon) <= 360):
+        raise lines.wrong(f"lon = {lon:g}, lat = {lat:g}", "degrees")
     rake, *slips = lines.numbers(lines.next(), 7, "rake slip1 nt1 slip2 nt2 slip3 nt3")
     counts = slips[1::2]
     if any(n < 0 or n != int(n) for n in counts):
         raise lines.wrong(f"nt = {counts}", "whole numbers of samples")
-    if not area > 0 or not sample > 0 and any(counts):
-        raise lines.wrong(f"area = {area:g} cm^2, dt = {sample:g} s", "above 0")
-    if not (abs(lat) <= 90 and abs(lon) <= 360):
-        raise lines.wrong(f"lon = {lon:g}, lat = {lat:g}", "degrees")
     rates = _rates(lines, int(sum(counts)))
     ends = np.cumsum([0, *counts]).astype(int)
     vs, density = rock or (-1.0, -1.0)

@@ -117,8 +117,8 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
 void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& part) {
     const auto [l0, l1] = cells_in_layer(0, false, s, part);
     const auto [u0, u1] = cells_in_layer(0, true, s, part);
-    const std::int64_t lower = whole_lines(l1 - l0);
-    const std::int64_t upper = whole_lines(u1 - u0);
+    const std::int64_t lower = l1 - l0;
+    const std::int64_t upper = u1 - u0;
     layers_.ends = {layer_part{l0, l1, 0, lower}, layer_part{u0, u1, 3 * lower, upper}};
     layers_.whole = {0, shape_.nx, 0, whole_lines(shape_.nx)};
     std::array<std::int64_t, 3> sizes{};

@@ -5,8 +5,9 @@
 namespace craton::waves {
 
 float* brick_fields::first(stored_field which) const {
-    const std::array<float*, stored_fields> all{v.x,       v.y,       v.z,       stress.xx, stress.yy, stress.zz, stress.xy, stress.xz,
-                                                stress.yz, memory.xx, memory.yy, memory.zz, memory.xy, memory.xz, memory.yz};
+    const std::array<float*, stored_fields> all{v.x,       v.y,       v.z,       stress.xx, stress.yy,
+                                                stress.zz, stress.xy, stress.xz, stress.yz, memory.xx,
+                                                memory.yy, memory.zz, memory.xy, memory.xz, memory.yz};
     return all[static_cast<std::size_t>(which)];
 }
 

@@ -52,13 +52,15 @@ class host_engine final : public step_engine {
     void inject(int sources, std::span<const float> values) override {
         const point_set& set = sources_.at(static_cast<std::size_t>(sources));
         CRATON_ASSERT(values.size() == set.count);
-        for (const auto& term : set.terms) fields_.first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
+        for (const auto& term : set.terms)
+            fields_.first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
     }
     void gather(int receivers, std::span<float> values) override {
         const point_set& set = receivers_.at(static_cast<std::size_t>(receivers));
         CRATON_ASSERT(values.size() == set.count);
         std::fill(values.begin(), values.end(), 0.0F);
-        for (const auto& term : set.terms) values[static_cast<std::size_t>(term.value)] += term.weight * fields_.first(term.which)[term.offset];
+        for (const auto& term : set.terms)
+            values[static_cast<std::size_t>(term.value)] += term.weight * fields_.first(term.which)[term.offset];
     }
     void clear_points() override {
         sources_.clear();

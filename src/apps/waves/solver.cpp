@@ -2,6 +2,7 @@
 
 #include "agree.hpp"
 #include "medium.hpp"
+#include "saved_state.hpp"
 #include "source_set.hpp"
 #include "work_plan.hpp"
 
@@ -9,7 +10,9 @@
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/array/brick_exchange.hpp>
 #include <craton/array/brick_grid.hpp>
+#include <craton/base/error.hpp>
 #include <craton/base/thread_team.hpp>
+#include <craton/io/brick_file.hpp>
 
 #include <fmt/format.h>
 
@@ -28,7 +31,9 @@ namespace {
 
 // Arrays of the brick grid: the stored fields in their order, without memory variables where there is no attenuation, then the media.
 constexpr int elastic_fields = 9;
-int changing_fields(const solver_options& options) { return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields; }
+int changing_fields(const solver_options& options) {
+    return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields;
+}
 
 // What the differences read beyond the brick, alike on all ranks: as halo_plan_of, but also at sides without a neighbour.
 std::vector<array::brick_halo> halos_of(half_step half) {
@@ -78,7 +83,8 @@ struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
         : options(given), team(given.threads), grid(ranks, layout, changing_fields(given) + medium::arrays(given), halo, &team),
           own(grid.cells()), ground(grid, changing_fields(given), options, sampler),
-          velocities(grid, halos_of(half_step::velocity), &team), stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
+          velocities(grid, halos_of(half_step::velocity), &team),
+          stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
         fields.shape = shape_of(grid);
         fields.media = ground.elastic();
         fields.attenuation = ground.attenuation();
@@ -89,8 +95,19 @@ struct solver::state {
         fields.v = {view(vx), view(vy), view(vz)};
         fields.stress = {view(xx), view(yy), view(zz), view(xy), view(xz), view(yz)};
         if (given.attenuation) fields.memory = {view(rxx), view(ryy), view(rzz), view(rxy), view(rxz), view(ryz)};
+        agree(ranks, why_not_stable());
         make_layers();
         make_engine();
+    }
+
+    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest eigenvalue.
+    [[nodiscard]] std::string why_not_stable() const {
+        const double limit = 6 / (7 * std::sqrt(3.0)) * options.spacing_m / ground.fastest_m_s();
+        if (options.dt_s < limit) return "";
+        return fmt::format("waves: time step {} s, cells of {} m, vp up to {:.6g} m/s: vp dt / h = {:.4g}; allowed: below 0.495, "
+                           "so less than {:.6g} s",
+                           options.dt_s, options.spacing_m, ground.fastest_m_s(),
+                           ground.fastest_m_s() * options.dt_s / options.spacing_m, limit);
     }
 
     void make_layers() {
@@ -122,6 +139,21 @@ struct solver::state {
         half(half_step::velocity, velocities);
         half(half_step::stress, stresses);
         ++step;
+    }
+
+    [[nodiscard]] std::vector<io::brick_dataset> datasets() const;
+    // What a saved state must be of to go on here.
+    [[nodiscard]] std::string what_it_is() const {
+        const auto& layout = grid.layout();
+        std::string text =
+            fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
+                        layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
+                        options.free_surface ? "free surface" : "no free surface");
+        if (layers && !layers->memory().empty()) {
+            text += fmt::format(", absorbing layers of {} cells on {} x {} x {} processes", options.absorbing.width,
+                                layout.processes()[0], layout.processes()[1], layout.processes()[2]);
+        }
+        return text;
     }
 
     void fill_halos() {
@@ -262,6 +294,38 @@ double solver::energy() {
     std::array<double, 1> total{sum * std::pow(s.options.spacing_m, 3)};
     ranks().communicator().sum_in_place(std::span<double>(total));
     return total[0];
+}
+
+std::vector<io::brick_dataset> solver::state::datasets() const {
+    constexpr std::array names{"vx", "vy", "vz", "xx", "yy", "zz", "xy", "xz", "yz", "rxx", "ryy", "rzz", "rxy", "rxz", "ryz"};
+    std::vector<io::brick_dataset> found;
+    for (int n = 0; n < changing_fields(options); ++n) found.push_back({names[static_cast<std::size_t>(n)], n});
+    return found;
+}
+
+void solver::save(const std::string& path, const std::string& note, const io::transfer_options& options) {
+    state_->bring_fields();
+    const saved_state now{state_->step, state_->what_it_is(), note};
+    if (state_->layers) save_layers(state_->grid, state_->layers->memory(), now.step, path + ".layers", options);
+    io::save_bricks(state_->grid, state_->datasets(), now.as_text(), path, {options, false});
+}
+
+std::string solver::restore(const std::string& path, const io::transfer_options& options) {
+    auto& s = *state_;
+    std::string failure, text;
+    try {
+        text = io::read_brick_header(path);
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    agree(ranks(), failure);
+    const auto before = saved_state::of_text(text, path);
+    agree(ranks(), before.why_not_for(s.what_it_is(), path));
+    if (s.layers) load_layers(s.grid, s.layers->memory(), before.step, path + ".layers", options);
+    io::load_bricks(s.grid, s.datasets(), path, options);
+    s.step = before.step;
+    s.changed = true;
+    return before.note;
 }
 
 double solver::peak_velocity() {

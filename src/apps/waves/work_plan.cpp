@@ -8,7 +8,7 @@ work_plan plan_of(const brick_shape& shape, const std::array<bool, 3>& low, cons
     work_plan found;
     cell_range rest{0, shape.nx, 0, shape.ny, 0, shape.nz};
     // Slabs along z, then y, then x, each of what those before have left.
-    const auto take = [&](std::int64_t cell_range::*from, std::int64_t cell_range::*to, std::size_t axis, std::int64_t width) {
+    const auto take = [&](std::int64_t cell_range::* from, std::int64_t cell_range::* to, std::size_t axis, std::int64_t width) {
         const std::int64_t first = low[axis] ? std::min(rest.*from + width, rest.*to) : rest.*from;
         const std::int64_t last = high[axis] ? std::max(rest.*to - width, first) : rest.*to;
         auto slab = rest;

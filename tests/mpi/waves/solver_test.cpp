@@ -9,7 +9,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace {
@@ -44,7 +47,7 @@ void heterogeneous(const sample_plane& points, const ground_values& into) {
 solver_options options_of_tests() {
     solver_options options;
     options.spacing_m = h;
-    options.dt_s = 0.008;
+    options.dt_s = 0.0075;
     options.absorbing.kind = absorbing_kind::none;
     return options;
 }
@@ -127,24 +130,100 @@ struct alone {
 };
 
 TEST_P(waves_solver_test, all_decompositions_agree) {
-    for (const bool anelastic : {false, true}) {
-        for (const auto kind : {absorbing_kind::none, absorbing_kind::pml, absorbing_kind::sponge}) {
-            auto options = options_of_tests();
-            options.absorbing.kind = kind;
-            options.absorbing.width = 5;
-            if (anelastic) options.attenuation = relaxation(0.1, 10, 1);
-            alone expected(options);
-            put_sources(expected.run);
-            expected.run.advance(80);
-            for (const auto& processes : process_grids(world().size())) {
-                options.threads = 1 + world().size() % 2;
-                solver run(world(), array::brick_layout(cells, processes), options, heterogeneous);
-                put_sources(run);
-                run.advance(80);
-                EXPECT_LT(difference(run, expected.run), 1e-6) << processes[0] << " x " << processes[1] << " x " << processes[2];
+    for (const auto kind : {absorbing_kind::none, absorbing_kind::pml, absorbing_kind::sponge}) {
+        auto options = options_of_tests();
+        options.absorbing.kind = kind;
+        options.absorbing.width = 5;
+        if (kind == absorbing_kind::pml) options.attenuation = relaxation(0.1, 10, 1);
+        alone expected(options);
+        put_sources(expected.run);
+        expected.run.advance(50);
+        for (const auto& processes : process_grids(world().size())) {
+            options.threads = 1 + world().size() % 2;
+            options.overlap = processes[0] == 1;
+            solver run(world(), array::brick_layout(cells, processes), options, heterogeneous);
+            put_sources(run);
+            run.advance(50);
+            EXPECT_LT(difference(run, expected.run), 1e-6) << processes[0] << " x " << processes[1] << " x " << processes[2];
+        }
+    }
+}
+
+// The path is the same on every rank.
+std::string scratch(const char* name) {
+    return std::filesystem::temp_directory_path() / (std::string("waves_solver_test_") + name);
+}
+
+TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
+    auto options = options_of_tests();
+    options.absorbing.width = 5;
+    options.attenuation = relaxation(0.1, 10, 1);
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    const std::string path = scratch("state.h5");
+    solver undisturbed(world(), layout, options, heterogeneous);
+    put_sources(undisturbed);
+    undisturbed.advance(20);
+    undisturbed.save(path, "a note");
+    undisturbed.advance(20);
+    solver resumed(world(), layout, options, heterogeneous);
+    put_sources(resumed);
+    resumed.advance(3);
+    EXPECT_EQ(resumed.restore(path), "a note");
+    EXPECT_EQ(resumed.step(), 20);
+    resumed.advance(20);
+    const nine_fields a(undisturbed), b(resumed);
+    for (std::size_t f = 0; f < a.first.size(); ++f) {
+        for (std::int64_t k = 0; k < undisturbed.shape().nz; ++k) {
+            for (std::int64_t j = 0; j < undisturbed.shape().ny; ++j) {
+                const auto row = undisturbed.shape().at(0, j, k);
+                ASSERT_EQ(std::memcmp(a.first[f] + row, b.first[f] + row,
+                                      sizeof(float) * static_cast<std::size_t>(undisturbed.shape().nx)),
+                          0);
             }
         }
     }
+}
+
+TEST_P(waves_solver_test, refuses_a_state_of_another_run) {
+    auto options = options_of_tests();
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    const std::string path = scratch("other.h5");
+    solver run(world(), layout, options, heterogeneous);
+    run.save(path);
+    options.dt_s = 0.007;
+    solver other(world(), layout, options, heterogeneous);
+    tests::expect_user_error([&] { other.restore(path); }, "dt = 0.0075 s");
+    tests::expect_user_error([&] { other.restore(scratch("nowhere.h5")); }, "nowhere.h5");
+}
+
+TEST_P(waves_solver_test, refuses_ground_and_steps_that_cannot_be) {
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    auto options = options_of_tests();
+    const auto with = [](float vp, float vs, float rho) {
+        return [=](const sample_plane& points, const ground_values& into) {
+            heterogeneous(points, into);
+            const bool here = points.at_z == 20; // in one plane, so that not every rank sees it
+            if (here) into.vp[1] = vp, into.vs[1] = vs, into.rho[1] = rho;
+        };
+    };
+    const auto make = [&](const ground_sampler& ground) { const solver run(world(), layout, options, ground); };
+    tests::expect_user_error([&] { make(with(4000, 2000, -1)); }, "rho = -1 kg/m^3");
+    tests::expect_user_error([&] { make(with(4000, 3900, 2000)); }, "vs = 3900 m/s beside vp = 4000 m/s");
+    tests::expect_user_error([&] { make(with(NAN, 2000, 2000)); }, "vp = nan m/s");
+    options.dt_s = 0.02;
+    tests::expect_user_error([&] { make(heterogeneous); }, "time step 0.02 s");
+    options.dt_s = 0.0075;
+    options.absorbing.width = 40;
+    options.absorbing.kind = absorbing_kind::pml;
+    tests::expect_user_error([&] { make(heterogeneous); }, "40");
+}
+
+TEST_P(waves_solver_test, refuses_sources_outside_the_grid) {
+    solver run(world(), array::brick_layout(cells, process_grids(world().size()).front()), options_of_tests(), heterogeneous);
+    const std::vector<force_source> outside{{{-1, 700, 0}, {1, 0, 0}}};
+    tests::expect_user_error([&] { run.set_sources({}, outside); }, "force 0");
+    const std::vector<moment_source> not_finite{{{100, 700, 0}, {NAN, 0, 0, 0, 0, 0}}};
+    tests::expect_user_error([&] { run.set_sources(not_finite, {}); }, "moment source 0: component nan");
 }
 
 TEST_P(waves_solver_test, conserves_energy_in_a_closed_box) {

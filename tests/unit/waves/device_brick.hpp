@@ -69,10 +69,10 @@ class test_brick {
     }
 
     /// To be counted as the whole grid.
-    [[nodiscard]] absorbing_layers layers(absorbing_kind kind, double multiaxial_ratio) const {
+    [[nodiscard]] absorbing_layers layers(absorbing_kind kind, double multiaxial_ratio, std::int64_t width = 3) const {
         absorbing_settings settings;
         settings.kind = kind;
-        settings.width = 3;
+        settings.width = width;
         settings.speed_m_s = 1.5;
         settings.alpha_per_s = 0.1;
         settings.multiaxial_ratio = multiaxial_ratio;

@@ -18,8 +18,8 @@ struct absorbing_settings {
     std::int64_t width = 10; ///< cells; customary for a sponge: 20
 
     // Perfectly matched layers: d = d0 u^power, d0 = -(power + 1) speed ln(reflection) / (2 width h), alpha = alpha_per_s (1 - u), u the depth in the layer from 0 to 1.
-    double reflection = 1e-4; ///< what theory leaves of a wave of `speed` at normal incidence
-    double power = 2;
+    double reflection = 1e-10; ///< what theory leaves of a wave of `speed` at normal incidence
+    double power = 3.5;
     double speed_m_s = 0;        ///< normally the largest vp of the whole grid
     double alpha_per_s = 0;      ///< normally pi times a low frequency of the source
     double multiaxial_ratio = 0; ///< damping of the differences along the other axes; customary: 0.1

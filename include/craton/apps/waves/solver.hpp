@@ -7,6 +7,7 @@
 #include <craton/apps/waves/relaxation.hpp>
 #include <craton/apps/waves/step_engine.hpp>
 #include <craton/array/brick_layout.hpp>
+#include <craton/io/matrix_file.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <array>
@@ -31,8 +32,8 @@ struct solver_options {
     int samples_per_side = 2;              ///< of a cell, over which media are averaged (effective_media.hpp)
     /// Where the steps are taken; empty: on this rank's cores (make_host_engine). For a GPU: a function that calls make_cuda_engine (cuda_engine.hpp).
     std::function<std::unique_ptr<step_engine>(const brick_fields&, const halo_plan&, absorbing_layers*)> make_engine;
-    int threads = 1;                       ///< of each rank
-    bool overlap = true;                   ///< inner cells are computed while halos travel; the same bits without
+    int threads = 1;     ///< of each rank
+    bool overlap = true; ///< inner cells are computed while halos travel; the same bits without
 };
 
 /// What the ground is made of at the points of a plane: vp, vs in m/s, rho in kg/m^3, and Qp, Qs where there is attenuation (else null pointers). vs = 0 is water; Q of 0 or
@@ -103,6 +104,14 @@ class solver {
     /// To change them, after bring_fields(): a start from given fields. The halos are filled at the next step, on all ranks if on one.
     [[nodiscard]] vector_field<float> velocity_to_change() noexcept;
     [[nodiscard]] tensor_field<float> stress_to_change() noexcept;
+
+    /// Collective, blocking. Writes all that is needed to go on, bit for bit: the fields to `path` (io::save_bricks), the memory of the absorbing layers to `<path>.layers`, of which
+    /// the one before is kept so that a job killed in between leaves a pair that belongs together. `note` is the caller's. Throws user_error on every rank as save_bricks() does;
+    /// what was there is then still there.
+    void save(const std::string& path, const std::string& note = "", const io::transfer_options& options = {});
+    /// Collective, blocking. Goes on from there; sources and their rates are to be set by the caller. Returns the note. Throws user_error on every rank as io::load_bricks() does, and
+    /// when the file is of another grid, spacing, time step or kind of ground, or of another process grid while there are absorbing layers with memory (which is stored brick by brick).
+    std::string restore(const std::string& path, const io::transfer_options& options = {});
 
     /// Collective. Kinetic and elastic energy in J, as the scheme conserves it without attenuation, absorbing layers and sources: sum of 1/2 rho v(n - 1/2) v(n + 1/2) and
     /// 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a step; the fields are left as they were.

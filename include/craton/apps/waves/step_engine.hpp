@@ -115,7 +115,8 @@ class step_engine {
 };
 
 /// On the host; `team` shares the cells. `layers` may be null. All must outlive it.
-[[nodiscard]] std::unique_ptr<step_engine> make_host_engine(const brick_fields& fields, absorbing_layers* layers, base::thread_team& team);
+[[nodiscard]] std::unique_ptr<step_engine> make_host_engine(const brick_fields& fields, absorbing_layers* layers,
+                                                            base::thread_team& team);
 
 /// One half step in the order that lets halos travel while inner cells are computed. `start` begins the exchange of the host arrays' halos, `finish` returns when the
 /// neighbours' planes are in their ghosts (array::brick_exchange). Sources are injected before.

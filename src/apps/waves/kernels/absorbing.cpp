@@ -13,99 +13,98 @@ namespace {
 using detail::lanes;
 using detail::lanes_per_vector;
 
-// what(i, vector) along i0 <= i < i1. Vectors begin at i0, not at cache lines: the x layers are hardly longer than one.
+// what(vector, i) along i0 <= i < i1. Vectors begin at i0, not at cache lines: the x layers are hardly longer than one.
 template <class What> [[gnu::always_inline]] inline void by_vectors(std::int64_t i0, std::int64_t i1, const What& what) {
     std::int64_t i = i0;
-    for (; i + lanes_per_vector <= i1; i += lanes_per_vector) what(i, detail::whole_vector{});
-    if (i < i1) what(i, detail::part_of_vector(i1 - i));
+    for (; i + lanes_per_vector <= i1; i += lanes_per_vector) what(detail::whole_vector{}, i);
+    if (i < i1) what(detail::part_of_vector(i1 - i), i);
 }
 
 // Differences of interior formulas, `along` the step of the axis.
-struct interior_differences {
-    float c1, c2;
-    std::int64_t along;
+class interior_differences {
+  public:
+    interior_differences(const differences& d, std::int64_t along)
+        : c1_(detail::all(d.c1)), c2_(detail::all(d.c2)), along_(along) {}
 
-    template <class Vector> [[nodiscard]] lanes plus(const float* f, Vector vector) const {
-        return c1 * (vector.load(f + along) - vector.load(f)) + c2 * (vector.load(f + 2 * along) - vector.load(f - along));
+    template <class Vector> [[gnu::always_inline]] lanes plus(Vector vector, const float* f) const {
+        return c1_ * (vector.load(f + along_) - vector.load(f)) + c2_ * (vector.load(f + 2 * along_) - vector.load(f - along_));
     }
-    template <class Vector> [[nodiscard]] lanes minus(const float* f, Vector vector) const {
-        return c1 * (vector.load(f) - vector.load(f - along)) + c2 * (vector.load(f + along) - vector.load(f - 2 * along));
+    template <class Vector> [[gnu::always_inline]] lanes minus(Vector vector, const float* f) const {
+        return c1_ * (vector.load(f) - vector.load(f - along_)) + c2_ * (vector.load(f + along_) - vector.load(f - 2 * along_));
     }
+
+  private:
+    lanes c1_, c2_;
+    std::int64_t along_;
 };
 
 // Those of the first planes under a free surface.
-struct surface_differences {
-    std::array<float, surface_closure::width> plus_weights{}, minus_weights{}; // times dt / h
-    std::int64_t to_surface, along;
-
-    surface_differences(const surface_closure& surface, float dt_by_h, std::int64_t k, std::int64_t plane)
-        : to_surface(-k * plane), along(plane) {
+class surface_differences {
+  public:
+    surface_differences(const surface_closure& surface, const differences& d, std::int64_t k, std::int64_t plane)
+        : to_surface_(-k * plane), plane_(plane) {
         for (std::size_t m = 0; m < surface_closure::width; ++m) {
-            plus_weights[m] = dt_by_h * static_cast<float>(surface.plus[static_cast<std::size_t>(k)][m]);
-            minus_weights[m] = dt_by_h * static_cast<float>(surface.minus[static_cast<std::size_t>(k)][m]);
+            plus_[m] = static_cast<float>(d.dt_over_h() * surface.plus[static_cast<std::size_t>(k)][m]);
+            minus_[m] = static_cast<float>(d.dt_over_h() * surface.minus[static_cast<std::size_t>(k)][m]);
         }
     }
+    template <class Vector> [[nodiscard]] lanes plus(Vector vector, const float* f) const { return sum(vector, plus_, f); }
+    template <class Vector> [[nodiscard]] lanes minus(Vector vector, const float* f) const { return sum(vector, minus_, f); }
+
+  private:
     template <class Vector>
-    [[nodiscard]] lanes sum(const std::array<float, surface_closure::width>& weights, const float* f, Vector vector) const {
+    [[nodiscard]] lanes sum(Vector vector, const std::array<float, surface_closure::width>& weights, const float* f) const {
         lanes value{};
         for (std::size_t m = 0; m < surface_closure::width; ++m)
-            value += weights[m] * vector.load(f + to_surface + static_cast<std::int64_t>(m) * along);
+            value += weights[m] * vector.load(f + to_surface_ + static_cast<std::int64_t>(m) * plane_);
         return value;
     }
-    template <class Vector> [[nodiscard]] lanes plus(const float* f, Vector vector) const { return sum(plus_weights, f, vector); }
-    template <class Vector> [[nodiscard]] lanes minus(const float* f, Vector vector) const { return sum(minus_weights, f, vector); }
+
+    std::array<float, surface_closure::width> plus_{}, minus_{}; // times dt / h
+    std::int64_t to_surface_, plane_;
 };
 
-// b and a of a difference at a field that lies, along x, y, z, at faces (0) or centres (1).
+// b and a of a difference.
 struct coefficients {
     lanes decay, gain;
 };
 
-// Across x.
-class along_row {
+// Along `axis`, for fields that lie, along x, y, z, at faces (0) or centres (1). Here those of the axis alone, `n` a cell along it.
+class of_one_axis {
   public:
-    explicit along_row(const layers_view& layers) : x_(layers.axis[0]) {}
-    template <int axis, int at_x, int at_y, int at_z, class Vector>
-    [[nodiscard]] coefficients at(std::int64_t i, Vector vector) const {
-        return {vector.load(x_.decay[at_x] + i), vector.load(x_.gain[at_x] + i)};
+    of_one_axis(const layer_axis& axis, std::int64_t n) {
+        for (std::size_t at = 0; at < 2; ++at) value_[at] = {detail::all(axis.decay[at][n]), detail::all(axis.gain[at][n])};
     }
-
-  private:
-    const layer_axis& x_;
-};
-
-// Across y or z: the same for all cells of a row.
-class across_rows {
-  public:
-    across_rows(const layers_view& layers, std::size_t axis, std::int64_t n) {
-        for (std::size_t place = 0; place < 2; ++place) {
-            value_[place] = {detail::all(layers.axis[axis].decay[place][n]), detail::all(layers.axis[axis].gain[place][n])};
-        }
+    // From n on.
+    template <class Vector> of_one_axis(const layer_axis& axis, std::int64_t n, Vector vector) {
+        for (std::size_t at = 0; at < 2; ++at) value_[at] = {vector.load(axis.decay[at] + n), vector.load(axis.gain[at] + n)};
     }
-    template <int axis, int at_x, int at_y, int at_z, class Vector> [[nodiscard]] coefficients at(std::int64_t, Vector) const {
-        return value_[axis == 1 ? at_y : at_z];
+    template <int axis, int x, int y, int z, class Vector> [[gnu::always_inline]] coefficients at(Vector, std::int64_t) const {
+        return value_[axis == 0 ? x : axis == 1 ? y : z];
     }
 
   private:
     std::array<coefficients, 2> value_;
 };
 
-// Of multi-axial layers.
+// Of multi-axial layers, in the row (j, k).
 class of_all_axes {
   public:
     of_all_axes(const layers_view& layers, std::int64_t j, std::int64_t k) : layers_(layers), j_(j), k_(k) {}
-    template <int axis, int at_x, int at_y, int at_z, class Vector>
-    [[nodiscard]] coefficients at(std::int64_t i, Vector vector) const {
-        const auto factor = [&](int of) { return of == axis ? 1.0F : layers_.cross; };
-        const auto decay = [&](int of, int place) { return (of == axis ? layers_.axis[of].decay : layers_.axis[of].cross)[place]; };
-        const auto& [x, y, z] = layers_.axis;
-        const lanes b = vector.load(decay(0, at_x) + i) * (decay(1, at_y)[j_] * decay(2, at_z)[k_]);
-        const lanes damping =
-            factor(0) * vector.load(x.damping[at_x] + i) + (factor(1) * y.damping[at_y][j_] + factor(2) * z.damping[at_z][k_]);
-        const lanes rate =
-            factor(0) * vector.load(x.rate[at_x] + i) + (factor(1) * y.rate[at_y][j_] + factor(2) * z.rate[at_z][k_]);
+    template <int axis, int x, int y, int z, class Vector>
+    [[gnu::always_inline]] coefficients at(Vector vector, std::int64_t i) const {
+        const auto share = [&](int of) { return of == axis ? 1.0F : layers_.cross; };
+        const auto factor = [&](std::size_t of, int at) {
+            return (of == axis ? layers_.axis[of].decay : layers_.axis[of].cross)[at];
+        };
+        const auto sum = [&](std::array<const float*, 2> layer_axis::* profile) {
+            const auto& [along_x, along_y, along_z] = layers_.axis;
+            return share(0) * vector.load((along_x.*profile)[x] + i) +
+                   (share(1) * (along_y.*profile)[y][j_] + share(2) * (along_z.*profile)[z][k_]);
+        };
+        const lanes b = vector.load(factor(0, x) + i) * (factor(1, y)[j_] * factor(2, z)[k_]);
         const lanes none = detail::all(1e-30F); // where nothing damps
-        return {b, damping / (rate + none) * (b - 1.0F)};
+        return {b, sum(&layer_axis::damping) / (sum(&layer_axis::rate) + none) * (b - 1.0F)};
     }
 
   private:
@@ -113,142 +112,218 @@ class of_all_axes {
     std::int64_t j_, k_;
 };
 
-// q one step on; psi doubled, that of the step's middle.
-template <class Vector> [[nodiscard]] lanes advance(float* memory, const coefficients& c, lanes difference, Vector vector) {
-    const lanes before = vector.load(memory);
-    const lanes now = c.decay * before + c.gain * difference;
-    vector.store(memory, now);
-    return now + before;
+// The memory of three components, all loaded before any is stored: short rows lie close together, and a load that finds a part of a vector on its way
+// to memory in its range waits.
+template <class Vector> class memory_of_axis {
+  public:
+    [[gnu::always_inline]] memory_of_axis(Vector vector, float* memory, std::int64_t pitch)
+        : vector_(vector), at_{memory, memory + pitch, memory + 2 * pitch},
+          q_{vector.load(at_[0]), vector.load(at_[1]), vector.load(at_[2])} {}
+
+    // q one step on; psi doubled, that of the step's middle.
+    [[gnu::always_inline]] lanes advance(std::size_t component, const coefficients& c, lanes difference) const {
+        const lanes now = c.decay * q_[component] + c.gain * difference;
+        vector_.store(at_[component], now);
+        return now + q_[component];
+    }
+
+  private:
+    Vector vector_;
+    std::array<float*, 3> at_;
+    lanes q_[3];
+};
+
+template <class Vector> [[gnu::always_inline]] inline void add(Vector vector, float* sum, lanes increment) {
+    vector.store(sum, vector.load(sum) + increment);
 }
 
-// A piece of row with memory: cells first <= i < last, memory and fields at cell 0 of the row.
-struct piece {
-    std::int64_t first, last;
-    float* memory;
-    std::int64_t pitch;
+// What is done for the differences along `axis` with a vector of cells: n their index in the fields, i along x, memory that of component 0.
+class velocity_step {
+  public:
+    velocity_step(const vector_field<float>& v, const tensor_field<const float>& stress, const elastic_media& media)
+        : v_(v), stress_(stress), buoyancy_(media.buoyancy) {}
+
+    template <int axis, class Vector, class Differences, class Coefficients>
+    [[gnu::always_inline]] void of_axis(Vector vector, std::int64_t n, std::int64_t i, float* memory, std::int64_t pitch,
+                                        const Differences& d, const Coefficients& c) const {
+        const memory_of_axis<Vector> q(vector, memory, pitch);
+        of_component<axis, 0>(vector, n, i, q, d, c, v_.x, buoyancy_.x,
+                              axis == 0   ? stress_.xx
+                              : axis == 1 ? stress_.xy
+                                          : stress_.xz);
+        of_component<axis, 1>(vector, n, i, q, d, c, v_.y, buoyancy_.y,
+                              axis == 0   ? stress_.xy
+                              : axis == 1 ? stress_.yy
+                                          : stress_.yz);
+        of_component<axis, 2>(vector, n, i, q, d, c, v_.z, buoyancy_.z,
+                              axis == 0   ? stress_.xz
+                              : axis == 1 ? stress_.yz
+                                          : stress_.zz);
+    }
+
+  private:
+    template <int axis, int component, class Vector, class Differences, class Coefficients>
+    [[gnu::always_inline]] static void of_component(Vector vector, std::int64_t n, std::int64_t i, const memory_of_axis<Vector>& q,
+                                                    const Differences& d, const Coefficients& c, float* v, const float* buoyancy,
+                                                    const float* traction) {
+        const lanes difference = component == axis ? d.minus(vector, traction + n) : d.plus(vector, traction + n);
+        const coefficients here = c.template at < axis, component != 0, component != 1, component != 2 > (vector, i);
+        add(vector, v + n, 0.5F * vector.load(buoyancy + n) * q.advance(component, here, difference));
+    }
+
+    vector_field<float> v_;
+    tensor_field<const float> stress_;
+    vector_field<const float> buoyancy_;
 };
 
-struct velocity_step {
-    const vector_field<float>& v;
-    const tensor_field<const float>& stress;
-    const vector_field<const float>& buoyancy;
+class stress_step {
+  public:
+    stress_step(const tensor_field<float>& stress, const vector_field<const float>& v, const elastic_media& media, bool on_surface)
+        : stress_(stress), v_(v), media_(media), on_surface_(on_surface) {}
+
+    template <int axis, class Vector, class Differences, class Coefficients>
+    [[gnu::always_inline]] void of_axis(Vector vector, std::int64_t n, std::int64_t i, float* memory, std::int64_t pitch,
+                                        const Differences& d, const Coefficients& c) const {
+        const std::array<const float*, 3> v{v_.x, v_.y, v_.z};
+        const memory_of_axis<Vector> q(vector, memory, pitch);
+        normal<axis>(vector, n, q, d.plus(vector, v[axis] + n), c.template at<axis, 1, 1, 1>(vector, i));
+        if constexpr (axis != 2) {
+            constexpr int other = 1 - axis;
+            edge(vector, n, q, other, d.minus(vector, v[other] + n), c.template at<axis, 0, 0, 1>(vector, i), stress_.xy,
+                 media_.mu_xy);
+        }
+        if (on_surface_) return;
+        if constexpr (axis != 1) {
+            constexpr int other = 2 - axis;
+            edge(vector, n, q, other, d.minus(vector, v[other] + n), c.template at<axis, 0, 1, 0>(vector, i), stress_.xz,
+                 media_.mu_xz);
+        }
+        if constexpr (axis != 0) {
+            constexpr int other = 3 - axis;
+            edge(vector, n, q, other, d.minus(vector, v[other] + n), c.template at<axis, 1, 0, 0>(vector, i), stress_.yz,
+                 media_.mu_yz);
+        }
+    }
+
+  private:
+    template <int axis, class Vector>
+    [[gnu::always_inline]] void normal(Vector vector, std::int64_t n, const memory_of_axis<Vector>& q, lanes difference,
+                                       const coefficients& c) const {
+        const lanes psi = 0.5F * q.advance(axis, c, difference);
+        const lanes isotropic = vector.load(media_.lambda + n) * psi;
+        const lanes own = isotropic + 2.0F * vector.load(media_.mu + n) * psi;
+        add(vector, stress_.xx + n, axis == 0 ? own : isotropic);
+        add(vector, stress_.yy + n, axis == 1 ? own : isotropic);
+        add(vector, stress_.zz + n, axis == 2 ? own : isotropic);
+    }
+    template <class Vector>
+    [[gnu::always_inline]] static void edge(Vector vector, std::int64_t n, const memory_of_axis<Vector>& q, std::size_t component,
+                                            lanes difference, const coefficients& c, float* stress, const float* mu) {
+        add(vector, stress + n, 0.5F * vector.load(mu + n) * q.advance(component, c, difference));
+    }
+
+    tensor_field<float> stress_;
+    vector_field<const float> v_;
+    elastic_media media_;
+    bool on_surface_;
+};
+
+// One plane k of a range: how each of its rows is done.
+template <class Step> class plane_of_layers {
+  public:
+    plane_of_layers(const brick_shape& shape, const cell_range& cells, std::int64_t k, const differences& d,
+                    const surface_closure* surface, const layers_view& layers, float* layer_axis::* memory, const Step& step)
+        : shape_(shape), cells_(cells), k_(k), d_(d), surface_(surface), layers_(layers), memory_(memory), step_(step) {}
+
+    // The x layers: vector by vector, and for each down the rows, which share its coefficients.
+    void across_x() const {
+        const layer_axis& x = layers_.axis[0];
+        const layer_row* const rows = x.rows + k_ * shape_.ny;
+        const interior_differences d(d_, 1);
+        for (const layer_part& end : layers_.ends) {
+            float* const memory = x.*memory_ + end.first - end.i0;
+            by_vectors(std::max(cells_.i0, end.i0), std::min(cells_.i1, end.i1),
+                       [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                           const of_one_axis coefficients(x, i, vector);
+                           const Step step = step_;
+                           for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
+                               step.template of_axis<0>(vector, shape_.at(i, j, k_), i, memory + rows[j].at + i, end.pitch, d,
+                                                        coefficients);
+                       });
+        }
+    }
+    void across_y() const {
+        for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
+            if (has_memory(1, j)) row<1>(j, layers_.whole, interior_differences(d_, shape_.pitch), of_one_axis(layers_.axis[1], j));
+    }
+    void across_z() const {
+        const of_one_axis coefficients(layers_.axis[2], k_);
+        for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
+            if (has_memory(2, j)) row<2>(j, layers_.whole, interior_differences(d_, shape_.plane), coefficients);
+    }
+    // All axes of multi-axial layers.
+    void across_all() const {
+        for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
+            if (!has_memory(0, j)) continue;
+            if (layers_.axis[0].rows[j + k_ * shape_.ny].whole != 0) {
+                part_across_all(j, layers_.whole);
+            } else {
+                for (const layer_part& end : layers_.ends) part_across_all(j, end);
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] bool has_memory(std::size_t axis, std::int64_t j) const {
+        return layers_.axis[axis].rows[j + k_ * shape_.ny].at >= 0;
+    }
 
     template <int axis, class Differences, class Coefficients>
-    void operator()(std::int64_t row, const piece& p, bool, const Differences& differences,
-                    const Coefficients& coefficients) const {
-        const float* const from[3][3] = {
-            {stress.xx, stress.xy, stress.xz}, {stress.xy, stress.yy, stress.yz}, {stress.xz, stress.yz, stress.zz}};
-        float* const to[3] = {v.x, v.y, v.z};
-        const float* const lightness[3] = {buoyancy.x, buoyancy.y, buoyancy.z};
-        by_vectors(p.first, p.last, [&](std::int64_t i, auto vector) {
-            const auto component = [&]<int c>() {
-                const float* const f = from[axis][c] + row + i;
-                const lanes difference = c == axis ? differences.minus(f, vector) : differences.plus(f, vector);
-                const lanes psi = advance(p.memory + c * p.pitch + i, coefficients.template at < axis, c != 0, c != 1,
-                                          c != 2 > (i, vector), difference, vector);
-                vector.store(to[c] + row + i, vector.load(to[c] + row + i) + 0.5F * vector.load(lightness[c] + row + i) * psi);
-            };
-            component.template operator()<0>();
-            component.template operator()<1>();
-            component.template operator()<2>();
-        });
+    void row(std::int64_t j, const layer_part& part, const Differences& d, const Coefficients& coefficients) const {
+        const layer_axis& along = layers_.axis[axis];
+        float* const memory = along.*memory_ + along.rows[j + k_ * shape_.ny].at + part.first - part.i0;
+        const std::int64_t n = shape_.at(0, j, k_);
+        const Step step = step_;
+        by_vectors(std::max(cells_.i0, part.i0), std::min(cells_.i1, part.i1),
+                   [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                       step.template of_axis<axis>(vector, n + i, i, memory + i, part.pitch, d, coefficients);
+                   });
     }
-};
-
-struct stress_step {
-    const tensor_field<float>& stress;
-    const vector_field<const float>& v;
-    const elastic_media& media;
-
-    template <int axis, class Differences, class Coefficients>
-    void operator()(std::int64_t row, const piece& p, bool on_surface, const Differences& differences,
-                    const Coefficients& coefficients) const {
-        const float* const from[3] = {v.x, v.y, v.z};
-        float* const diagonal[3] = {stress.xx, stress.yy, stress.zz};
-        float* const shear[3][3] = {
-            {nullptr, stress.xy, stress.xz}, {stress.xy, nullptr, stress.yz}, {stress.xz, stress.yz, nullptr}};
-        const float* const mu[3][3] = {
-            {nullptr, media.mu_xy, media.mu_xz}, {media.mu_xy, nullptr, media.mu_yz}, {media.mu_xz, media.mu_yz, nullptr}};
-        by_vectors(p.first, p.last, [&](std::int64_t i, auto vector) {
-            const auto component = [&]<int c>() {
-                if (c != axis && (c == 2 || axis == 2) && on_surface) return;
-                const float* const f = from[c] + row + i;
-                float* const memory = p.memory + c * p.pitch + i;
-                const auto add = [&](float* to, lanes what) { vector.store(to + row + i, vector.load(to + row + i) + what); };
-                if constexpr (c == axis) {
-                    const lanes psi = 0.5F * advance(memory, coefficients.template at<axis, 1, 1, 1>(i, vector),
-                                                     differences.plus(f, vector), vector);
-                    const lanes isotropic = vector.load(media.lambda + row + i) * psi;
-                    const lanes own = isotropic + 2.0F * vector.load(media.mu + row + i) * psi;
-                    for (int d = 0; d < 3; ++d) add(diagonal[d], d == axis ? own : isotropic);
-                } else {
-                    constexpr bool x = axis != 0 && c != 0;
-                    constexpr bool y = axis != 1 && c != 1;
-                    constexpr bool z = axis != 2 && c != 2;
-                    const lanes psi =
-                        advance(memory, coefficients.template at<axis, x, y, z>(i, vector), differences.minus(f, vector), vector);
-                    add(shear[axis][c], 0.5F * vector.load(mu[axis][c] + row + i) * psi);
-                }
-            };
-            component.template operator()<0>();
-            component.template operator()<1>();
-            component.template operator()<2>();
-        });
-    }
-};
-
-// One axis of the row (j, k).
-template <int axis, class Step>
-void correct_row(const brick_shape& shape, const cell_range& cells, std::int64_t j, std::int64_t k, const differences& d,
-                 const surface_closure* surface, const layers_view& layers, float* memory, const Step& step) {
-    const layer_row& place = layers.axis[axis].rows[j + k * shape.ny];
-    if (place.at < 0) return;
-    const std::int64_t row = shape.at(0, j, k);
-    const std::int64_t along = axis == 0 ? 1 : axis == 1 ? shape.pitch : shape.plane;
-    const bool on_surface = surface != nullptr && k == 0;
-    const auto with = [&](const piece& p, const auto& coefficients) {
-        if (axis == 2 && surface != nullptr && k < surface_closure::planes) {
-            const surface_differences differences(*surface, static_cast<float>(d.dt_over_h()), k, shape.plane);
-            step.template operator()<axis>(row, p, on_surface, differences, coefficients);
+    void part_across_all(std::int64_t j, const layer_part& part) const {
+        const of_all_axes coefficients(layers_, j, k_);
+        row<0>(j, part, interior_differences(d_, 1), coefficients);
+        row<1>(j, part, interior_differences(d_, shape_.pitch), coefficients);
+        if (surface_ != nullptr && k_ < surface_closure::planes) {
+            row<2>(j, part, surface_differences(*surface_, d_, k_, shape_.plane), coefficients);
         } else {
-            step.template operator()<axis>(row, p, on_surface, interior_differences{d.c1, d.c2, along}, coefficients);
+            row<2>(j, part, interior_differences(d_, shape_.plane), coefficients);
         }
-    };
-    const auto do_part = [&](const layer_part& part) {
-        const piece p{std::max(cells.i0, part.i0), std::min(cells.i1, part.i1), memory + place.at + part.first - part.i0,
-                      part.pitch};
-        if (p.first >= p.last) return;
-        if (layers.cross != 0) {
-            with(p, of_all_axes(layers, j, k));
-        } else if constexpr (axis == 0) {
-            with(p, along_row(layers));
-        } else {
-            with(p, across_rows(layers, axis, axis == 1 ? j : k));
-        }
-    };
-    if (place.whole != 0) {
-        do_part(layers.whole);
-    } else {
-        for (const auto& end : layers.ends) do_part(end);
     }
-}
+
+    const brick_shape& shape_;
+    const cell_range& cells_;
+    std::int64_t k_;
+    const differences& d_;
+    const surface_closure* surface_;
+    const layers_view& layers_;
+    float* layer_axis::* memory_;
+    const Step& step_;
+};
 
 template <class Step>
-void correct(const brick_shape& shape, const cell_range& cells, const differences& d, const surface_closure* surface,
-             const layers_view& layers, float* layer_axis::* memory, const Step& step) {
-    for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
-        for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
-            correct_row<0>(shape, cells, j, k, d, surface, layers, layers.axis[0].*memory, step);
-            correct_row<1>(shape, cells, j, k, d, surface, layers, layers.axis[1].*memory, step);
-            correct_row<2>(shape, cells, j, k, d, surface, layers, layers.axis[2].*memory, step);
-        }
-    }
+void correct(const brick_shape& shape, const cell_range& cells, std::int64_t k, const differences& d,
+             const surface_closure* surface, const layers_view& layers, float* layer_axis::* memory, const Step& step) {
+    const plane_of_layers<Step> plane(shape, cells, k, d, surface, layers, memory, step);
+    if (layers.cross != 0) return plane.across_all();
+    plane.across_x();
+    plane.across_y();
+    plane.across_z();
 }
 
 // field *= fx[i] fy fz along a row.
 void damp_row(float* field, const float* fx, float fyz, const cell_range& cells, const sponge_view& sponge) {
     const auto damp = [&](std::int64_t i0, std::int64_t i1) {
-        by_vectors(i0, i1, [&](std::int64_t i, auto vector) {
+        by_vectors(i0, i1, [&](auto vector, std::int64_t i) {
             vector.store(field + i, vector.load(field + i) * (vector.load(fx + i) * fyz));
         });
     };
@@ -280,13 +355,18 @@ void damp(const brick_shape& shape, const cell_range& cells, const std::array<pl
 void correct_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                       const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
                       const surface_closure* surface, const layers_view& layers) {
-    correct(shape, cells, d, surface, layers, &layer_axis::velocity_memory, velocity_step{v, stress, media.buoyancy});
+    const velocity_step step(v, stress, media);
+    for (std::int64_t k = cells.k0; k < cells.k1; ++k)
+        correct(shape, cells, k, d, surface, layers, &layer_axis::velocity_memory, step);
 }
 
 void correct_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                     const vector_field<const float>& v, const elastic_media& media, const differences& d,
                     const surface_closure* surface, const layers_view& layers) {
-    correct(shape, cells, d, surface, layers, &layer_axis::stress_memory, stress_step{stress, v, media});
+    for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
+        const stress_step step(stress, v, media, surface != nullptr && k == 0);
+        correct(shape, cells, k, d, surface, layers, &layer_axis::stress_memory, step);
+    }
 }
 
 void damp_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v, const sponge_view& sponge) {
