@@ -291,7 +291,7 @@ class _Job:
 
         def write() -> None:
             self.folder.write_text(self.folder.record, record.to_json() + "\n")
-            self.folder.checkpoint.unlink(missing_ok=True)
+            self.folder.discard()
 
         on_root(self.comm, write)
         self.say(
