@@ -125,7 +125,8 @@ waves::source_series series_of(std::int64_t first_step, const input_2d<float>& v
     return {first_step, static_cast<std::int64_t>(values.shape(1)), {values.data(), values.shape(0) * values.shape(1)}};
 }
 
-nb::ndarray<nb::numpy, float> field_of(const run& r, const std::string& name) {
+nb::ndarray<nb::numpy, float> field_of(run& r, const std::string& name) {
+    r.waves().bring_fields();
     const auto view = r.view();
     const float* const from = waves::array_of(view, field_named(name));
     const auto& s = view.place.shape;
@@ -144,6 +145,7 @@ void set_field(run& r, const std::string& name, const brick_array& given) {
     if (!is(0, s.nz) || !is(1, s.ny) || !is(2, s.nx))
         throw user_error("field " + name + ": not of this rank's shape; allowed: (nz, ny, nx) = (" + std::to_string(s.nz) + ", " +
                          std::to_string(s.ny) + ", " + std::to_string(s.nx) + ")");
+    r.waves().bring_fields();
     const auto v = r.waves().velocity_to_change();
     const auto t = r.waves().stress_to_change();
     const std::array<float*, 9> of{v.x, v.y, v.z, t.xx, t.yy, t.zz, t.xy, t.xz, t.yz};
@@ -296,7 +298,10 @@ void bind_modules(nb::class_<run>& c) {
             "samples_at_once"_a = 10, "resume_at_step"_a = 0, "hints"_a = hint_map{}, "Collective.")
         .def("call", &call, "function"_a, "when"_a, "fields"_a, "low"_a, "high"_a, "stride"_a = index3{1, 1, 1},
              "The same on every rank.")
-        .def("save_modules", &run::save_modules, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+        .def("save", &run::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+        .def(
+            "restore", [](run& r, const std::string& path) { without_gil([&] { return r.waves().restore(path); }); }, "path"_a,
+            "Collective.")
         .def("finish", &run::finish, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
         .def_prop_ro("module_seconds", [](const run& r) {
             const auto spent = r.module_times();

@@ -216,7 +216,7 @@ def test_a_resumed_run_equals_the_undisturbed_one(tmp_path, ranks):
     )
     assert ended.returncode != 0 and "ended" in ended.stderr
     names = {file.name for file in (tmp_path / "ended").iterdir()} - {".lock"}
-    assert names == {*(f"{name}.partial" for name in FILES), "config.toml", "stations.csv", "checkpoint.h5"}
+    assert names == {*(f"{name}.partial" for name in FILES), "config.toml", "stations.csv", "checkpoint.h5", "checkpoint.h5.layers"}
 
     refused = craton("run", path, "--directory", "ended", "--ranks", ranks, cwd=tmp_path)
     assert refused.returncode == 2 and "--resume" in refused.stderr and refused.stderr.count("\n") == 1

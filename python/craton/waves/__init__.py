@@ -7,6 +7,7 @@
     setup = waves.Setup(config)            # grid, medium, sources, receivers
     setup.medium.sample(setup.grid, box)   # vp, vs, rho, qp, qs of any box of cells
     setup.sources(box, dt_s)               # what reaches into it
+    waves.Simulation(config, world, comm)  # steps it (collective); `craton waves run` does that with files
 
 Names are loaded when they are first used.
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from craton.waves.media_partition import open_partitions, write_partitions
     from craton.waves.receivers import Receivers, read_points, read_stations
     from craton.waves.setup import Setup
+    from craton.waves.simulation import Simulation
     from craton.waves.source_time import SourceTime, source_time
     from craton.waves.sources import PointSource, Source, point_source
     from craton.waves.srf import Subfault, iterate_srf, write_srf
@@ -42,6 +44,7 @@ __all__ = [
     "PointSource",
     "Receivers",
     "Setup",
+    "Simulation",
     "Source",
     "SourceTime",
     "StreamedSource",
@@ -79,6 +82,7 @@ HOMES = {
     "PointSource": "sources",
     "Receivers": "receivers",
     "Setup": "setup",
+    "Simulation": "simulation",
     "Source": "sources",
     "SourceTime": "source_time",
     "StreamedSource": "kinematic",

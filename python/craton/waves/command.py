@@ -215,9 +215,16 @@ class _Job:
         s = self.simulation
         when = s.schedule(every, f"[{'movie' if name == 'surface' else name}]")
         values = len(fields) * math.prod(math.ceil(n / by) for n, by in zip(high, stride, strict=True))
-        facts = self._facts() | {"stride": [float(by) for by in stride]}
         s.run.write_snapshots(
-            self._file(name), when, list(fields), (0, 0, 0), high, stride, facts, self._at_once(values, when), s.step
+            self._file(name),
+            when,
+            list(fields),
+            (0, 0, 0),
+            high,
+            stride,
+            self._facts(),
+            self._at_once(values, when),
+            s.step,
         )
 
     def _file(self, name: str) -> str:
@@ -226,7 +233,7 @@ class _Job:
         return str(path)
 
     def _facts(self) -> dict[str, Any]:
-        return {"azimuth_deg": float(self.config.grid.azimuth_deg), "dt_of_steps_s": self.simulation.dt_s}
+        return {"azimuth_deg": float(self.config.grid.azimuth_deg)}
 
     def _at_once(self, values: int, when: Any) -> int:
         """Samples that ranks keep before they write, of so many values in all."""
@@ -284,7 +291,7 @@ class _Job:
 
         def write() -> None:
             self.folder.write_text(self.folder.record, record.to_json() + "\n")
-            self.folder.checkpoint.unlink(missing_ok=True)
+            self.folder.discard()
 
         on_root(self.comm, write)
         self.say(

@@ -52,7 +52,7 @@ def draw_record_section(path: Path, found: Seismograms, record: RunRecord) -> Pa
     distance = _distances_km(found, record)
     order = np.argsort(distance, kind="stable")
     order = order[np.unique(np.linspace(0, len(order) - 1, min(len(order), MOST_TRACES)).astype(int))]
-    places, label = _places(distance[order])
+    places, labels = _places(distance[order])
     gap = (places[-1] - places[0]) / max(len(places) - 1, 1) or 1.0
     figure = Figure(figsize=(14, 7), layout="constrained")
     for number, (letter, values) in enumerate(found.components().items(), 1):
@@ -64,7 +64,8 @@ def draw_record_section(path: Path, found: Seismograms, record: RunRecord) -> Pa
         axes.set_xlabel("time (s)")
         axes.set_xlim(0, found.time_s[-1])
         if number == 1:
-            axes.set_ylabel(label)
+            axes.set_ylabel("distance from the source (km)")
+        axes.set_yticks(places, labels)
     ends = axes.secondary_yaxis("right")
     ends.set_yticks(places, [found.names[n] for n in order], fontsize=8)
     figure.suptitle(f"{record.title}: velocity")
@@ -126,12 +127,18 @@ def draw_movie(path: Path, shots: Snapshots, record: RunRecord, stations: Seismo
     ticks = np.array([0, 0.01, 0.05, 0.2, 0.5, 1])
     bar.set_ticks(np.sqrt(ticks), labels=[f"{limit * part:.2g}" for part in ticks])
     _map(axes, record, stations, light=True)
+
+    def painted(values: NDArray[np.float32]) -> Image.Image:
+        image.set_data(values)
+        canvas.draw()
+        return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+
+    ramp = np.broadcast_to(np.linspace(0, 1, 256, dtype=np.float32), (64, 256))
+    colours = painted(ramp).quantize(256)  # of all frames
     pictures = []
     for n in frames:
-        image.set_data(np.sqrt(speed[n].T / limit))
         axes.set_title(f"{record.title}: t = {shots.time_s[n]:.2f} s", fontsize=11)
-        canvas.draw()
-        pictures.append(Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy()).quantize(128))
+        pictures.append(painted(np.sqrt(speed[n].T / limit)).quantize(palette=colours, dither=Image.Dither.NONE))
     try:
         pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=FRAME_MS, loop=0)
     except OSError as problem:
@@ -177,12 +184,12 @@ def _distances_km(found: Seismograms, record: RunRecord) -> NDArray[np.float64]:
     return 1e-3 * np.hypot(*(found.position_m[:, d] - source[d] for d in (0, 1)))
 
 
-def _places(distance_km: NDArray[np.float64]) -> tuple[NDArray[np.float64], str]:
-    """Where traces are drawn: at their distances, or in turn where some of these are nearly the same."""
+def _places(distance_km: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+    """Where traces are drawn, at their distances, or in turn where some of these are nearly the same; and the axis's words."""
     gaps = np.diff(distance_km)
-    if len(gaps) and gaps.min() > 0.2 * gaps.mean():
-        return distance_km, "distance from the source (km)"
-    return np.arange(len(distance_km), dtype=float), "stations, nearest to the source first"
+    evenly = not len(gaps) or gaps.min() <= 0.2 * gaps.mean()
+    places = np.arange(len(distance_km), dtype=float) if evenly else distance_km
+    return places, [f"{km:.3g}" for km in distance_km]
 
 
 def _limit(values: NDArray[np.float32]) -> float:

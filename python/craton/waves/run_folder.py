@@ -8,7 +8,7 @@
     record.json        what was run, and how fast; written last: a folder with it holds a whole run
     pictures/          record section, snapshots, movie
 
-While a run goes on, its files end in .partial, and checkpoint.h5 is what it can be resumed from.
+While a run goes on, its files end in .partial, and checkpoint.h5 and checkpoint.h5.layers are what it can be resumed from.
 """
 
 from __future__ import annotations
@@ -85,10 +85,15 @@ class WavesFolder(Folder):
         return [file for file in super().results if file not in (self.config, self.stations)]
 
     @property
+    def checkpoints(self) -> list[pathlib.Path]:
+        """The checkpoint, and what belongs to it."""
+        return sorted(file for file in self.path.glob(f"{self.checkpoint.name}*") if file.is_file())
+
+    @property
     def unfinished(self) -> list[pathlib.Path]:
         """What a run has left that did not come to its end."""
         left = [file for file in self.path.glob("*.h5.partial") if file.is_file()]
-        return left + [file for file in (self.checkpoint,) if file.is_file()]
+        return left + self.checkpoints
 
     def check_new(self, overwrite: bool, inputs: dict[str, str]) -> None:
         """UserError for the results of another run, finished or not, unless they may be replaced."""

@@ -37,11 +37,16 @@ void run::call(const schedule& when, std::vector<wanted_box> boxes, std::functio
 void run::advance(std::int64_t steps) {
     for (std::int64_t n = 0; n < steps; ++n) {
         waves_.advance(1);
-        if (!modules_.empty()) modules_.after_step(waves_.step() - 1, waves_.time_s(), view());
+        const std::int64_t step = waves_.step() - 1;
+        if (modules_.wants(step)) waves_.bring_fields();
+        modules_.after_step(step, waves_.time_s(), view());
     }
 }
 
-void run::save_modules() { modules_.save(); }
+void run::save(const std::string& path) {
+    modules_.save();
+    waves_.save(path);
+}
 
 void run::finish() { modules_.finish(); }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace craton::waves {
@@ -45,8 +46,8 @@ class run {
     /// Throws what a module has thrown, on its rank alone.
     void advance(std::int64_t steps);
 
-    /// Collective: all that modules have been given is on disk when it returns; for a checkpoint.
-    void save_modules();
+    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a run needs that goes on from here.
+    void save(const std::string& path);
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();
     [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
