@@ -23,6 +23,14 @@ item_gather::item_gather(const comm::communicator& ranks, std::span<const std::i
     theirs_ = std::move(received.values);
     theirs_first_.push_back(0);
     for (const std::int64_t count : received.counts) theirs_first_.push_back(theirs_first_.back() + count);
+    CRATON_ASSERT(has_all());
+}
+
+bool item_gather::has_all() const {
+    const std::int64_t first = std::min(total_, rank_ * per_writer_);
+    std::vector<bool> has(static_cast<std::size_t>(std::min(total_, first + per_writer_) - first));
+    for (const std::int64_t item : theirs_) has[static_cast<std::size_t>(item - first)] = true;
+    return std::find(has.begin(), has.end(), false) == has.end();
 }
 
 item_gather::range item_gather::slice_of(std::int64_t writer, std::int64_t round) const {

@@ -12,7 +12,7 @@ namespace craton::io {
 /// order of the ranks.
 class item_gather {
   public:
-    /// Collective. `own`: numbers of this rank's items, ascending, of 0 ... total - 1. Ranges are multiples of `unit` items, and slices of `units_at_once` of them.
+    /// Collective. `own`: numbers of this rank's items, ascending, of 0 ... total - 1, each of which some rank has. Ranges are multiples of `unit` items, and slices of `units_at_once` of them.
     item_gather(const comm::communicator& ranks, std::span<const std::int64_t> own, std::int64_t total, std::int64_t unit,
                 std::int64_t units_at_once);
 
@@ -29,6 +29,7 @@ class item_gather {
                                                 std::span<const float> own_items, std::int64_t floats_per_item);
 
   private:
+    [[nodiscard]] bool has_all() const; ///< some rank has each item of this rank's range
     [[nodiscard]] range slice_of(std::int64_t writer, std::int64_t round) const;
 
     std::int64_t rank_ = 0, size_ = 1, total_ = 0;

@@ -178,6 +178,11 @@ void copy_box(const brick_view& view, const wanted_box& box, std::span<float> in
     if (part.empty()) return;
     const auto& low = view.place.cells.low;
     const auto own = [&](std::size_t d, std::int64_t n) { return box.cells.low[d] + n * box.stride[d] - low[d]; };
+    if (view.engine != nullptr) { // the cells between the first and the last; field and stored_field count alike
+        const auto last = [&](std::size_t d) { return own(d, part.high[d] - 1) + 1; };
+        view.engine->copy_out(static_cast<stored_field>(box.which),
+                              {own(0, part.low[0]), last(0), own(1, part.low[1]), last(1), own(2, part.low[2]), last(2)});
+    }
     const float* const from = array_of(view, box.which);
     float* to = into.data();
     for (std::int64_t k = part.low[2]; k < part.high[2]; ++k) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -50,6 +51,18 @@ void append(weighted_rows& rows, const std::vector<weighted_cell>& cells) {
         rows.weight.push_back(static_cast<float>(cell.weight));
     }
     rows.first.push_back(static_cast<std::int64_t>(rows.offset.size()));
+}
+
+// Rows as a device has them: rows n make values `component` * rows + n, each the sum over some fields.
+void append(std::vector<point_term>& terms, const weighted_rows& rows, std::int64_t component,
+            std::initializer_list<stored_field> fields) {
+    for (std::int64_t row = 0; row < rows.rows(); ++row) {
+        for (std::int64_t n = rows.first[static_cast<std::size_t>(row)]; n < rows.first[static_cast<std::size_t>(row) + 1]; ++n) {
+            const auto at = static_cast<std::size_t>(n);
+            for (const stored_field which : fields)
+                terms.push_back({component * rows.rows() + row, which, rows.offset[at], rows.weight[at]});
+        }
+    }
 }
 
 // Points that have cells here, in the order in which these lie in memory. weights(point, lists) fills one list per component.
@@ -138,8 +151,19 @@ station_recorder::station_recorder(std::span<const position_m> stations, const g
     }
 }
 
+std::vector<point_term> station_recorder::terms() const {
+    std::vector<point_term> found;
+    for (std::size_t c = 0; c < components; ++c)
+        append(found, rows_[c], static_cast<std::int64_t>(c), {static_cast<stored_field>(c)});
+    return found;
+}
+
 void station_recorder::record(const brick_view& view, std::span<float> into) const {
     CRATON_ASSERT(into.size() == values());
+    if (view.engine != nullptr) {
+        on_device_.gather(view, [this] { return terms(); }, into);
+        return;
+    }
     const auto count = static_cast<std::int64_t>(points_.size());
     for (std::size_t c = 0; c < components; ++c) {
         const float* const f = array_of(view, velocities[c]);
@@ -194,8 +218,31 @@ void strain_recorder::record_some(const brick_view& view, std::span<float> into,
     }
 }
 
+std::vector<point_term> strain_recorder::terms(bool with_memory) const {
+    using enum stored_field;
+    constexpr std::array stress{xx, yy, zz, xy, xz, yz};
+    constexpr std::array memory{rxx, ryy, rzz, rxy, rxz, ryz};
+    weighted_rows trace = normal_;
+    trace.weight = normal_trace_;
+    std::vector<point_term> found;
+    for (std::size_t c = 0; c < 6; ++c) {
+        const auto& rows = c < 3 ? normal_ : shear_[c - 3];
+        const auto component = static_cast<std::int64_t>(c);
+        append(found, rows, component, {stress[c]});
+        if (with_memory) append(found, rows, component, {memory[c]});
+        if (c >= 3) continue;
+        append(found, trace, component, {xx, yy, zz});
+        if (with_memory) append(found, trace, component, {rxx, ryy, rzz});
+    }
+    return found;
+}
+
 void strain_recorder::record(const brick_view& view, std::span<float> into, base::thread_team* team) const {
     CRATON_ASSERT(into.size() == values());
+    if (view.engine != nullptr) {
+        on_device_.gather(view, [&] { return terms(view.memory.xx != nullptr); }, into);
+        return;
+    }
     const auto count = static_cast<std::int64_t>(points_.size());
     constexpr std::int64_t piece = 512; // points: some tens of microseconds
     if (team == nullptr || count <= piece) {

@@ -12,7 +12,13 @@ run::~run() = default;
 grid_extent run::grid() const { return {waves_.layout().grid().high, waves_.options().spacing_m}; }
 
 brick_view run::view() const {
-    return {{waves_.shape(), waves_.own_cells()}, waves_.velocity(), waves_.stress(), waves_.memory(), waves_.media()};
+    return {{waves_.shape(), waves_.own_cells()},
+            waves_.velocity(),
+            waves_.stress(),
+            waves_.memory(),
+            waves_.media(),
+            waves_.device(),
+            waves_.points_cleared()};
 }
 
 void run::watch(std::unique_ptr<observer> module) { modules_.add(std::move(module)); }

@@ -227,6 +227,7 @@ struct solver::state {
     work_plan plan;
     source_set sources;
     std::int64_t step = 0;
+    std::int64_t points_cleared = 0;
     bool changed = false;
     std::vector<std::function<void()>> after;
 };
@@ -253,6 +254,7 @@ void solver::set_sources(std::span<const moment_source> moments, std::span<const
     state_->sources = source_set(moments, forces, whole, {state_->fields.shape, state_->own}, state_->fields.media.buoyancy,
                                  state_->fields.surface, state_->options.dt_s, state_->options.source_order);
     state_->engine->clear_points();
+    ++state_->points_cleared;
     state_->sources.put_into(*state_->engine);
 }
 void solver::set_moment_rates(const source_series& rates) { state_->sources.set_moment_rates(rates); }
@@ -267,6 +269,8 @@ void solver::advance(std::int64_t steps) {
 void solver::after_each_step(std::function<void()> what) { state_->after.push_back(std::move(what)); }
 
 void solver::bring_fields() { state_->bring_fields(); }
+step_engine* solver::device() const noexcept { return state_->engine->overlaps() ? state_->engine.get() : nullptr; }
+std::int64_t solver::points_cleared() const noexcept { return state_->points_cleared; }
 vector_field<const float> solver::velocity() const noexcept { return state_->fields.v; }
 tensor_field<const float> solver::stress() const noexcept { return state_->fields.stress; }
 tensor_field<const float> solver::memory() const noexcept { return state_->fields.memory; }

@@ -125,8 +125,9 @@ TEST(point_weights, bricks_share_a_point_and_their_parts_make_the_whole) {
 // In the norm h^3 * thickness: <injected, f> = f at the point, which is what reciprocity needs.
 TEST(point_weights, injecting_is_the_adjoint_of_reading) {
     surface_closure surface;
-    surface.face_norm = {0.35, 1.2, 0.9, 1.02};
-    surface.centre_norm = {0.8, 1.15, 0.95, 1.01};
+    static_assert(surface_closure::planes == 5);
+    surface.face_norm = {0.35, 1.2, 0.9, 1.02, 0.99};
+    surface.centre_norm = {0.8, 1.15, 0.95, 1.01, 1.003};
     plain_brick whole({{0, 0, 0}, grid.cells});
     for (const field which : all_fields) {
         const auto where = staggering_of(which);
@@ -138,7 +139,7 @@ TEST(point_weights, injecting_is_the_adjoint_of_reading) {
             for (const auto& cell : injected) {
                 const std::int64_t k = cell.offset / whole.place().shape.plane;
                 const double norm =
-                    k >= 4 ? 1.0 : (where[2] ? surface.face_norm : surface.centre_norm)[static_cast<std::size_t>(k)];
+                    k >= 5 ? 1.0 : (where[2] ? surface.face_norm : surface.centre_norm)[static_cast<std::size_t>(k)];
                 product += cell.weight * 50.0 * 50.0 * 50.0 * norm * static_cast<double>(whole.array(0)[cell.offset]);
             }
             EXPECT_NEAR(product, read(reading_weights(where, point, grid, whole.place(), &surface), whole.array(0)), 1e-12);

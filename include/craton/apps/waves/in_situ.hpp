@@ -106,7 +106,7 @@ struct wanted_box {
     [[nodiscard]] array::domain part_of(const array::domain& brick) const;
 };
 
-/// A rank's part of a box: values [z][y][x], x fastest. Not collective.
+/// A rank's part of a box: values [z][y][x], x fastest. From a device its cells are brought first. Not collective.
 void copy_box(const brick_view& view, const wanted_box& box, std::span<float> into);
 
 } // namespace craton::waves

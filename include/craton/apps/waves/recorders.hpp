@@ -2,6 +2,7 @@
 
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/point_weights.hpp>
+#include <craton/apps/waves/step_engine.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <cstdint>
@@ -17,6 +18,10 @@ struct brick_view {
     tensor_field<const float> stress;
     tensor_field<const float> memory; ///< all null without attenuation
     elastic_media media;              ///< may be null where no strain is recorded
+    /// Where the fields lie on a device: reads them there; the arrays above are then mirrors, media apart. Null on the host.
+    step_engine* engine = nullptr;
+    /// How often step_engine::clear_points() was called: recorders add their receivers again when it is another number.
+    std::int64_t points_cleared = 0;
 };
 
 /// The array of a field, its element (0, 0, 0).
@@ -29,6 +34,25 @@ struct weighted_rows {
     std::vector<float> weight;
 
     [[nodiscard]] std::int64_t rows() const { return static_cast<std::int64_t>(first.size()) - 1; }
+};
+
+/// Values read where the fields lie on a device: only they travel.
+class device_receivers {
+  public:
+    /// The same terms at every call, as many values as `into` holds. Blocking.
+    template <class Terms> void gather(const brick_view& view, const Terms& terms, std::span<float> into) {
+        if (of_ != view.engine || cleared_ != view.points_cleared) {
+            set_ = view.engine->add_receivers(terms(), static_cast<std::int64_t>(into.size()));
+            of_ = view.engine;
+            cleared_ = view.points_cleared;
+        }
+        view.engine->gather(set_, into);
+    }
+
+  private:
+    const step_engine* of_ = nullptr;
+    std::int64_t cleared_ = 0;
+    int set_ = -1;
 };
 
 /// Reads velocities at stations anywhere. The values that a rank reads at a point that others share are parts of a sum (reading_weights): io::series_file adds them up.
@@ -44,10 +68,13 @@ class station_recorder {
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     /// Floats that record() fills.
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
-    /// into[component][point]. Not collective; reads only.
+    /// into[component][point]. Not collective; reads only; one thread at a time.
     void record(const brick_view& view, std::span<float> into) const;
 
   private:
+    [[nodiscard]] std::vector<point_term> terms() const;
+
+    mutable device_receivers on_device_;
     std::vector<std::int64_t> points_;
     std::array<weighted_rows, components> rows_;
 };
@@ -71,12 +98,14 @@ class strain_recorder {
 
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
-    /// into[component][point]. Not collective; reads only. With a team its threads share the points.
+    /// into[component][point]. Not collective; reads only; one thread at a time. With a team its threads share the points (on the host).
     void record(const brick_view& view, std::span<float> into, base::thread_team* team = nullptr) const;
 
   private:
+    [[nodiscard]] std::vector<point_term> terms(bool with_memory) const;
     void record_some(const brick_view& view, std::span<float> into, std::int64_t first, std::int64_t last) const;
 
+    mutable device_receivers on_device_;
     std::vector<std::int64_t> points_;
     weighted_rows normal_;            // weight: times sg1 - sg2, the deviatoric part
     std::vector<float> normal_trace_; // times sg2: of the trace

@@ -96,6 +96,9 @@ class solver {
 
     /// Brings the fields of this rank where they can be read: nothing on the host; from a device all of them, blocking.
     void bring_fields();
+    /// Reads fields where they lie on a device (brick_view::engine); null on the host. set_sources() forgets its receivers: how often it has.
+    [[nodiscard]] step_engine* device() const noexcept;
+    [[nodiscard]] std::int64_t points_cleared() const noexcept;
     /// Fields of this rank, for reading between steps (see bring_fields). Memory variables: null pointers without attenuation.
     [[nodiscard]] vector_field<const float> velocity() const noexcept;
     [[nodiscard]] tensor_field<const float> stress() const noexcept;
