@@ -91,6 +91,3 @@ def run(case: Case, folder: Path, comm: Any, processes: tuple[int, int, int] | N
     return found
 
 
-def misfit(found: np.ndarray, expected: np.ndarray) -> float:
-    """Relative L2: sqrt(sum (found - expected)^2 / sum expected^2)."""
-    return float(np.sqrt(np.sum((found - expected) ** 2) / np.sum(expected**2)))

@@ -35,7 +35,7 @@ struct output_plan {
                                                            std::span<const position_m> points, const grid_extent& grid,
                                                            const brick_view& view, const surface_closure* surface,
                                                            base::thread_team* team = nullptr,
-                                                           const interpolation_order& order = {4, 4});
+                                                           const interpolation_order& order = {});
 /// Velocities at stations, dataset "velocity" [station][x y z][time].
 [[nodiscard]] std::unique_ptr<observer> make_station_writer(runtime::world& ranks, const output_plan& plan,
                                                             std::span<const position_m> stations, const grid_extent& grid,

@@ -84,7 +84,7 @@ class station_recorder {
 /// From stress, with E = stress + memory variables where there are some, so that E is the unrelaxed moduli times strain: at cell centres
 ///     e_xx = sg1 E_xx + sg2 (E_yy + E_zz),   sg1 = (lambda + mu) / (mu (3 lambda + 2 mu)),   sg2 = -lambda / (2 mu (3 lambda + 2 mu)),
 /// and at edges e_xy = E_xy / (2 mu) with the edge's own mu; each strain is then interpolated to the point. At a cell's centre normal strains are read where they lie. Shear strains are
-/// co-located with them, which AWP-SGT does not do (it reads the shear stress of the same index, half a cell away along two axes): there 16 edges of a plane make one value of fourth order.
+/// co-located with them, which AWP-SGT does not do (it reads the shear stress of the same index, half a cell away along two axes): there 36 edges of a plane make one value of sixth order.
 ///
 /// Where mu = 0 (fluid) stress knows only the volume's change: e_xx = e_yy = e_zz = a third of it, shear strains count as 0.
 /// Stress that a moment source adds in its own cells is no strain: points within the stencil of one are not to be trusted while it acts, and after.
@@ -94,7 +94,7 @@ class strain_recorder {
 
     /// Not collective. Reads media (which must hold its halos nowhere) once. Throws user_error as station_recorder does.
     strain_recorder(std::span<const position_m> points, const grid_extent& grid, const brick_place& brick,
-                    const elastic_media& media, const surface_closure* surface, const interpolation_order& order = {4, 4});
+                    const elastic_media& media, const surface_closure* surface, const interpolation_order& order = {});
 
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
