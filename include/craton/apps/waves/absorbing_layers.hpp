@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct absorbing_settings {
     double power = 3.5;
     double speed_m_s = 0;        ///< normally the largest vp of the whole grid
     double alpha_per_s = 0;      ///< normally pi times a low frequency of the source
+    double damping = 0;
+    double damping_power = 8;
     double multiaxial_ratio = 0; ///< damping of the differences along the other axes; customary: 0.1
 
     // Sponge: exp(-(sponge_alpha cells)^2), cells counted from the layer's inner side.
@@ -63,9 +66,10 @@ class absorbing_layers {
   private:
     void make_profiles(const absorbing_settings& settings, const grid_part& part, double dt_s, double h_m);
     void make_rows(const absorbing_settings& settings, const grid_part& part);
-    void make_sponge(const absorbing_settings& settings, const grid_part& part);
+    void make_sponge(const absorbing_settings& settings, const grid_part& part, const std::function<double(double)>& loss);
 
     absorbing_kind kind_;
+    bool damped_ = false;
     brick_shape shape_;
     layers_view layers_;
     sponge_view sponge_;
