@@ -44,6 +44,7 @@ void check(const absorbing_settings& s, const grid_part& part, double dt_s, doub
     require(s.power >= 0 && std::isfinite(s.power), "power", s.power, "0 or more");
     require(s.speed_m_s > 0 && std::isfinite(s.speed_m_s), "speed_m_s", s.speed_m_s, "more than 0");
     require(s.alpha_per_s >= 0 && std::isfinite(s.alpha_per_s), "alpha_per_s", s.alpha_per_s, "0 or more");
+    require(s.multiaxial_power >= 0 && std::isfinite(s.multiaxial_power), "multiaxial_power", s.multiaxial_power, "0 or more");
     require(s.multiaxial_ratio >= 0 && s.multiaxial_ratio <= 1, "multiaxial_ratio", s.multiaxial_ratio, "0 to 1");
     require(dt_s > 0 && std::isfinite(dt_s), "dt", dt_s, "more than 0 s");
     require(h_m > 0 && std::isfinite(h_m), "h", h_m, "more than 0 m");
@@ -85,15 +86,17 @@ absorbing_layers::absorbing_layers(const absorbing_settings& settings, const gri
     if (kind_ == absorbing_kind::pml) {
         make_profiles(settings, part, dt_s, h_m);
         make_rows(settings, part);
-        damped_ = settings.damping > 0;
-        const double most = settings.damping * most_damping(settings, h_m) * dt_s;
-        if (damped_) make_sponge(settings, part, [&](double deep) { return most * std::pow(deep / static_cast<double>(settings.width), settings.damping_power); });
+        damped_ = settings.multiaxial_ratio > 0;
+        const double most = settings.multiaxial_ratio * most_damping(settings, h_m) * dt_s;
+        const auto width = static_cast<double>(settings.width);
+        if (damped_)
+            make_sponge(settings, part, [&](double deep) { return most * std::pow(deep / width, settings.multiaxial_power); });
     } else if (kind_ == absorbing_kind::sponge) {
         make_sponge(settings, part, [&](double deep) { return std::pow(settings.sponge_alpha * deep, 2); });
     }
 }
 
-// Per axis and place five profiles.
+// Per axis and place two profiles.
 void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_part& part, double dt_s, double h_m) {
     const auto width = static_cast<double>(s.width);
     const double most = most_damping(s, h_m);
@@ -112,15 +115,10 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
             layer_axis& to = layers_.axis[axis];
             const double place = at == 0 ? 0 : 0.5;
             to.decay[at] = profile(axis, place, [](double d, double alpha) { return std::exp(-(d + alpha)); });
-            to.gain[at] =
-                profile(axis, place, [](double d, double alpha) { return d > 0 ? d / (d + alpha) * std::expm1(-(d + alpha)) : 0; });
-            to.damping[at] = profile(axis, place, [](double d, double) { return d; });
-            to.rate[at] = profile(axis, place, [](double d, double alpha) { return d + alpha; });
-            to.cross[at] =
-                profile(axis, place, [&](double d, double alpha) { return std::exp(-s.multiaxial_ratio * (d + alpha)); });
+            to.gain[at] = profile(axis, place,
+                                  [&](double d, double alpha) { return d > 0 ? d / (d + alpha) * std::expm1(-(d + alpha)) : 0; });
         }
     }
-    layers_.cross = static_cast<float>(s.multiaxial_ratio);
 }
 
 void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& part) {
@@ -137,9 +135,8 @@ void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& p
         for (std::int64_t n = 0; n < shape_.ny * shape_.nz; ++n) {
             const bool y = in_layer(n % shape_.ny, 1, s, part);
             const bool z = in_layer(n / shape_.ny, 2, s, part);
-            const bool of_all = s.multiaxial_ratio > 0;
-            const bool whole = of_all ? y || z : axis == 1 ? y : axis == 2 && z;
-            const std::int64_t size = whole ? 3 * layers_.whole.pitch : axis == 0 || of_all ? 3 * (lower + upper) : 0;
+            const bool whole = axis == 1 ? y : axis == 2 && z;
+            const std::int64_t size = whole ? 3 * layers_.whole.pitch : axis == 0 ? 3 * (lower + upper) : 0;
             if (size > 0) rows[static_cast<std::size_t>(n)] = {sizes[axis], whole ? 1 : 0};
             sizes[axis] += size;
         }

@@ -29,14 +29,14 @@ engine_on_loops make_engine(test_brick& brick, absorbing_layers* layers = nullpt
 void plain_update(test_brick& brick, half_step half, const cell_range& cells, const absorbing_layers* layers) {
     const auto f = brick.fields();
     const bool matched = layers != nullptr && layers->layers().axis[0].rows != nullptr;
-    const bool sponge = layers != nullptr && !matched;
+    const bool sponge = layers != nullptr && layers->sponge().factor[0][0] != nullptr; // multi-axial layers are both
     if (half == half_step::velocity) {
-        if (matched) reference::correct_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface, layers->layers());
         if (sponge) reference::damp_velocity(f.shape, cells, f.v, layers->sponge());
+        if (matched) reference::correct_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface, layers->layers());
         return reference::update_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface);
     }
-    if (matched) reference::correct_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface, layers->layers());
     if (sponge) reference::damp_stress(f.shape, cells, f.stress, layers->sponge());
+    if (matched) reference::correct_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface, layers->layers());
     if (f.anelastic())
         return reference::update_stress(f.shape, cells, f.stress, f.memory, f.v, f.media, f.attenuation, f.d, f.surface);
     reference::update_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface);

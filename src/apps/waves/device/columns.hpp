@@ -43,9 +43,15 @@ inline closed_differences closed_differences_of(const surface_closure* surface, 
 }
 
 /// The difference from four values in a row. From faces to centres i - 1, i, i + 1, i + 2; from centres to faces i - 2, i - 1, i, i + 1.
-CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) { return d.c1 * (c - b) + d.c2 * (e - a); }
-CRATON_HOST_DEVICE inline float plus(const differences& d, const float* f, std::int64_t s) { return difference(d, f[-s], f[0], f[s], f[2 * s]); }
-CRATON_HOST_DEVICE inline float minus(const differences& d, const float* f, std::int64_t s) { return difference(d, f[-2 * s], f[-s], f[0], f[s]); }
+CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) {
+    return d.c1 * (c - b) + d.c2 * (e - a);
+}
+CRATON_HOST_DEVICE inline float plus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, f[-s], f[0], f[s], f[2 * s]);
+}
+CRATON_HOST_DEVICE inline float minus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, f[-2 * s], f[-s], f[0], f[s]);
+}
 
 /// A weighted sum over the planes below the surface; `column` is at plane 0.
 CRATON_HOST_DEVICE inline float closed_sum(const float (&row)[surface_closure::width], const float* column, std::int64_t plane) {
@@ -196,7 +202,8 @@ template <bool anelastic> struct stress_columns {
             of.stress.yy[n] += yy;
             of.stress.zz[n] += zz;
         }
-        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t, bool edges, float xy, float xz, float yz) {
+        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t, bool edges, float xy, float xz,
+                                      float yz) {
             of.stress.xy[n] += xy;
             if (!edges) return;
             of.stress.xz[n] += xz;
@@ -206,9 +213,9 @@ template <bool anelastic> struct stress_columns {
 
     // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges need those of the plane before.
     struct relaxed {
-        float decay_even, decay_odd;             // of even and odd k
-        float w = 0, w_x = 0, w_y = 0;           // weight of shear at (i, j), (i - 1, j), (i, j - 1) of this plane
-        float w_above, w_x_above, w_y_above;     // and of the one above
+        float decay_even, decay_odd;         // of even and odd k
+        float w = 0, w_x = 0, w_y = 0;       // weight of shear at (i, j), (i - 1, j), (i, j - 1) of this plane
+        float w_above, w_x_above, w_y_above; // and of the one above
 
         CRATON_HOST_DEVICE relaxed(const stress_columns& of, const cell_range& own, std::int64_t n) {
             const int column = of.attenuation.parity ^ static_cast<int>((own.i0 & 1) + 2 * (own.j0 & 1));
@@ -230,7 +237,8 @@ template <bool anelastic> struct stress_columns {
             set(of.stress.yy[n], of.memory.yy[n], eyy + yy, decay * ryy + (1 - decay) * (isotropic + w * (middle_yy - mean)));
             set(of.stress.zz[n], of.memory.zz[n], ezz + zz, decay * rzz + (1 - decay) * (isotropic + w * (middle_zz - mean)));
         }
-        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t k, bool edges, float xy, float xz, float yz) {
+        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t k, bool edges, float xy, float xz,
+                                      float yz) {
             const float decay = (k & 1) != 0 ? decay_odd : decay_even;
             const float w_xy = of.attenuation.shear[n - 1 - of.shape.pitch];
             at_edge(of.stress.xy[n], of.memory.xy[n], xy, decay, 0.25F * (w + w_x + w_y + w_xy));

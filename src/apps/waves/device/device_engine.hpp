@@ -30,15 +30,16 @@ namespace craton::waves::device {
 template <class Device> class device_engine final : public step_engine {
   public:
     device_engine(std::unique_ptr<Device> device, const brick_fields& host, const halo_plan& halos, absorbing_layers* layers)
-        : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()), edge_done_(device_->make_event()),
-          inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host), layers_(layers), shape_(shape_on_device(host.shape)),
-          surface_(closed_differences_of(host.surface, host.d)) {
+        : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()),
+          edge_done_(device_->make_event()), inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host),
+          layers_(layers), shape_(shape_on_device(host.shape)), surface_(closed_differences_of(host.surface, host.d)) {
         CRATON_ASSERT(host.surface == nullptr || host.shape.nz + halo >= surface_closure::width);
         copy_fields();
         copy_media();
         if (layers_ != nullptr) copy_layers();
         for (std::size_t half = 0; half < 2; ++half) {
-            halos_[half] = {make_traffic(halos.give[half]), make_traffic(halos.take[half]), device_->make_event(), device_->make_event()};
+            halos_[half] = {make_traffic(halos.give[half]), make_traffic(halos.take[half]), device_->make_event(),
+                            device_->make_event()};
         }
     }
     ~device_engine() override = default;
@@ -56,9 +57,11 @@ template <class Device> class device_engine final : public step_engine {
         if (half == half_step::velocity) {
             launch(velocity_columns{columns_of(cells), shape_, v_, stress_, media_.buoyancy, host_.d, surface_}, stream);
         } else if (host_.anelastic()) {
-            launch(stress_columns<true>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_}, stream);
+            launch(stress_columns<true>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
+                   stream);
         } else {
-            launch(stress_columns<false>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_}, stream);
+            launch(stress_columns<false>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
+                   stream);
         }
         device_->record(which == part::outer ? edge_done_ : inner_done_, stream);
     }
@@ -274,7 +277,8 @@ template <class Device> class device_engine final : public step_engine {
         return std::all_of(halos_.begin(), halos_.end(), [&](const halo_traffic& halo) {
             return std::none_of(halo.take.planes.begin(), halo.take.planes.end(),
                                 [&](const field_planes& p) {
-                                    return std::any_of(read.begin(), read.end(), [&](const cell_range& r) { return meet(r, p.cells); });
+                                    return std::any_of(read.begin(), read.end(),
+                                                       [&](const cell_range& r) { return meet(r, p.cells); });
                                 }) &&
                    std::none_of(halo.give.planes.begin(), halo.give.planes.end(),
                                 [&](const field_planes& p) { return meet(cells, p.cells); });
@@ -293,8 +297,8 @@ template <class Device> class device_engine final : public step_engine {
     void check([[maybe_unused]] std::span<const point_term> terms, [[maybe_unused]] std::int64_t count) const {
         CRATON_ASSERT(std::all_of(terms.begin(), terms.end(), [&](const point_term& term) {
             const auto [i, j, k] = cell_at(term.offset);
-            return term.value >= 0 && term.value < count && (term.which < stored_field::rxx || host_.anelastic()) && term.offset >= 0 &&
-                   i < shape_.nx && j < shape_.ny && k < shape_.nz;
+            return term.value >= 0 && term.value < count && (term.which < stored_field::rxx || host_.anelastic()) &&
+                   term.offset >= 0 && i < shape_.nx && j < shape_.ny && k < shape_.nz;
         }));
     }
 
@@ -303,19 +307,20 @@ template <class Device> class device_engine final : public step_engine {
         for (const auto& slab : without(cells, untouched_)) {
             const columns share{slab, layer_depth};
             const bool velocity = half == half_step::velocity;
+            if (sponge_)
+                launch(sponge_cells{share, shape_, sponge_on_device_, velocity ? v_ : vector_field<float>{}, stress_}, stream);
             if (matched_) {
                 const matched_layers in{share, shape_, layers_on_device_, media_, host_.d, surface_};
                 if (velocity) launch(matched_velocity{in, v_, stress_}, stream);
                 if (!velocity) launch(matched_stress{in, stress_, v_}, stream);
-            } else {
-                launch(sponge_cells{share, shape_, sponge_on_device_, velocity ? v_ : vector_field<float>{}, stress_}, stream);
             }
         }
     }
 
     packing packing_of(const traffic& of, bool into_buffer) const {
-        return {of.list.data(), static_cast<std::int64_t>(of.list.size()), of.most_cells, shape_.pitch, shape_.plane, of.buffer.data(),
-                into_buffer};
+        return {
+            of.list.data(), static_cast<std::int64_t>(of.list.size()), of.most_cells, shape_.pitch, shape_.plane, of.buffer.data(),
+            into_buffer};
     }
 
     traffic make_traffic(const std::vector<field_planes>& planes) {
@@ -428,7 +433,7 @@ template <class Device> class device_engine final : public step_engine {
         const auto moved = [&](float* on_host) { return layer_memory_.data() + (on_host - layers_->memory().data()); };
         for (std::size_t axis = 0; axis < 3; ++axis) {
             layer_axis& to = layers_on_device_.axis[axis];
-            for (auto* profiles : {&to.decay, &to.gain, &to.damping, &to.rate, &to.cross}) {
+            for (auto* profiles : {&to.decay, &to.gain}) {
                 for (auto& each : *profiles) each = profile(each, axis);
             }
             layer_rows_[axis] = {*device_, edge_, std::span(to.rows, static_cast<std::size_t>(shape_.ny * shape_.nz))};
