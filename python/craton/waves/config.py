@@ -480,7 +480,9 @@ def _check_grid(config: Config) -> None:
         )
     if any(n // p < THINNEST for p, n in zip(parts, config.cells, strict=False)):
         most = [n // THINNEST for n in config.cells]
-        raise config.wrong(f"[run] decomposition = {shown(parts)}; allowed: at most {shown(most)}, for bricks of {THINNEST} cells a side")
+        raise config.wrong(
+            f"[run] decomposition = {shown(parts)}; allowed: at most {shown(most)}, for bricks of {THINNEST} cells a side"
+        )
 
 
 def _check_media(config: Config) -> None:
