@@ -112,8 +112,8 @@ POINT, MOMENT, BELL = (
         (GRID + TIME + "[attenuation]\nqs = -3", r"qs = -3; allowed: a number above 0"),
         (GRID + TIME + "[attenuation]\nqs = ''", r'only one of qp and qs is ""'),
         (GRID + TIME + "[attenuation]\nqs = ''\nqp = ''", r'qp = "" with constant media'),
-        (GRID + TIME + "[attenuation]\nband_hz = [5, 1]", r"band_hz = \[5.0, 1.0\]; allowed: \[lower, higher\] Hz"),
-        (GRID + TIME + "[attenuation]\nexponent = 2", r"exponent = 2; allowed: a number in \[0, 1\]"),
+        (GRID + TIME + "[attenuation]\nband_hz = [5, 1]", r"band_hz = \[5.0, 1.0\]; allowed: \[lower, higher\] Hz, more"),
+        (GRID + TIME + "[attenuation]\nexponent = 2", r"exponent = 2; allowed: a number in \[0, 0.99\]"),
         (GRID + TIME + "[snapshots]\nfields = ['vq']", r'fields = \["vq"\]; allowed: a list of one or more of vx, vy'),
         (GRID + TIME + "[receivers]\nstations = [['a', 1]]", r"stations = .*; allowed: a list of stations"),
         (GRID + TIME + "[source]\nmode = 'force_x'", r"\[source\] is one table; allowed: \[\[source\]\]"),
@@ -222,10 +222,32 @@ def test_memory_counts_fields_media_halos_and_absorbing_sides(tmp_path):
 def test_attenuation_makes_the_step_smaller(tmp_path):
     """Waves of infinite frequency are faster than those at the reference frequency."""
     elastic = examine(load_config(written(tmp_path, GRID, TIME)))
-    lossy = examine(load_config(written(tmp_path, GRID, TIME, "[attenuation]\nqp = 50\nqs = 25")))
+    lossy = examine(load_config(written(tmp_path, GRID, TIME, "[attenuation]\nqp = 50\nqs = 40")))
     assert lossy.anelastic and not elastic.anelastic
-    assert lossy.fastest_m_s == pytest.approx(6000 * (1 + math.log(25 * math.e) / (math.pi * 50)))
     assert lossy.dt_s == pytest.approx(elastic.dt_s * 6000 / lossy.fastest_m_s)
+
+
+@pytest.mark.parametrize(
+    ("q", "band", "reference", "exponent", "factor"),
+    [
+        # what eight mechanisms fitted to the band have (craton::waves::relaxation)
+        (5, (0.01, 25), 1, 0, 1.3556),
+        (10, (0.01, 25), 1, 0, 1.1698),
+        (50, (0.01, 25), 1, 0, 1.0326),
+        (200, (0.01, 25), 1, 0, 1.0081),
+        (20, (0.05, 5), 1, 0, 1.0537),
+        (20, (0.01, 25), 25, 0, 1.0273),
+        (50, (0.1, 10), 0.1, 0, 1.0417),
+        (50, (0.01, 25), 1, 0.6, 1.0090),
+    ],
+)
+def test_the_step_has_room_for_unrelaxed_waves(tmp_path, q, band, reference, exponent, factor):
+    text = (
+        f"[attenuation]\nqp = {q}\nqs = {q}\nband_hz = {list(band)}\nreference_frequency_hz = {reference}\n"
+        f"exponent = {exponent}"
+    )
+    found = examine(load_config(written(tmp_path, GRID, TIME, text)))
+    assert factor <= found.fastest_m_s / 6000 < factor + 0.3 / q
 
 
 def test_sources_are_placed_and_turned(tmp_path):
