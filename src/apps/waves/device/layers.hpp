@@ -22,12 +22,12 @@ inline std::vector<cell_range> without(const cell_range& cells, const cell_range
     if (cells.empty()) return {};
     if (in.empty()) return {cells};
     std::vector<cell_range> slabs;
-    for (const auto& slab : {cell_range{cells.i0, cells.i1, cells.j0, cells.j1, cells.k0, in.k0},
-                             cell_range{cells.i0, cells.i1, cells.j0, cells.j1, in.k1, cells.k1},
-                             cell_range{cells.i0, cells.i1, cells.j0, in.j0, in.k0, in.k1},
-                             cell_range{cells.i0, cells.i1, in.j1, cells.j1, in.k0, in.k1},
-                             cell_range{cells.i0, in.i0, in.j0, in.j1, in.k0, in.k1},
-                             cell_range{in.i1, cells.i1, in.j0, in.j1, in.k0, in.k1}}) {
+    for (const auto& slab :
+         {cell_range{cells.i0, cells.i1, cells.j0, cells.j1, cells.k0, in.k0},
+          cell_range{cells.i0, cells.i1, cells.j0, cells.j1, in.k1, cells.k1},
+          cell_range{cells.i0, cells.i1, cells.j0, in.j0, in.k0, in.k1},
+          cell_range{cells.i0, cells.i1, in.j1, cells.j1, in.k0, in.k1}, cell_range{cells.i0, in.i0, in.j0, in.j1, in.k0, in.k1},
+          cell_range{in.i1, cells.i1, in.j0, in.j1, in.k0, in.k1}}) {
         if (!slab.empty()) slabs.push_back(slab);
     }
     return slabs;
@@ -73,7 +73,8 @@ struct matched_layers {
         float* memory = nullptr;
         std::int64_t pitch = 0;
     };
-    [[nodiscard]] CRATON_HOST_DEVICE memory_place memory_of(int axis, float* memory, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] CRATON_HOST_DEVICE memory_place memory_of(int axis, float* memory, std::int64_t i, std::int64_t j,
+                                                            std::int64_t k) const {
         const layer_row& row = layers.axis[axis].rows[j + k * shape.ny];
         if (row.at < 0) return {};
         const layer_part& part = row.whole != 0 ? layers.whole : i < layers.ends[0].i1 ? layers.ends[0] : layers.ends[1];
@@ -140,8 +141,8 @@ struct matched_velocity {
     }
 
     template <int axis>
-    CRATON_HOST_DEVICE void add_axis(float (&psi)[3], const float* const (&from)[3], std::int64_t step, std::int64_t n, std::int64_t i,
-                                     std::int64_t j, std::int64_t k) const {
+    CRATON_HOST_DEVICE void add_axis(float (&psi)[3], const float* const (&from)[3], std::int64_t step, std::int64_t n,
+                                     std::int64_t i, std::int64_t j, std::int64_t k) const {
         const auto memory = in.memory_of(axis, in.layers.axis[axis].velocity_memory, i, j, k);
         if (memory.memory == nullptr) return;
         const std::int64_t at[3] = {i, j, k};
@@ -213,7 +214,7 @@ struct sponge_cells {
     columns share;
     brick_shape shape;
     sponge_view sponge;
-    vector_field<float> v;       ///< null: stress
+    vector_field<float> v; ///< null: stress
     tensor_field<float> stress;
 
     CRATON_HOST_DEVICE void operator()(const place& at) const {
