@@ -56,10 +56,10 @@ class ground_plane {
     }
     [[nodiscard]] double lambda(std::size_t n) const { return std::max(0.0, p_modulus(n) - 2 * mu(n)); }
 
-    [[nodiscard]] double shear_weight(int which, std::size_t n) const { return options_.attenuation->weight(which, qs_[n]); }
-    [[nodiscard]] double bulk_weight(int which, std::size_t n) const {
+    [[nodiscard]] double shear_weight(std::size_t n) const { return options_.attenuation->weight(qs_[n]); }
+    [[nodiscard]] double bulk_weight(std::size_t n) const {
         const double loss = bulk_loss(vp_[n], vs_[n], qp_[n], qs_[n]);
-        return options_.attenuation->weight(which, loss > 0 ? 1 / loss : 0);
+        return options_.attenuation->weight(loss > 0 ? 1 / loss : 0);
     }
 
   private:
@@ -128,9 +128,8 @@ void medium::fill_weights(const array::brick_grid<float>& grid, const solver_opt
         for (std::int64_t j = -1; j < e.ny; ++j) {
             for (std::int64_t i = -1; i < e.nx; ++i) {
                 const auto n = static_cast<std::size_t>(std::max(i, -below_x) + below_x + nx * (std::max(j, -below_y) + below_y));
-                const int which = mechanism({first[0] + i, first[1] + j, first[2] + k});
-                bulk[e.at(i, j, k)] = static_cast<float>(plane.bulk_weight(which, n));
-                shear[e.at(i, j, k)] = static_cast<float>(plane.shear_weight(which, n));
+                bulk[e.at(i, j, k)] = static_cast<float>(plane.bulk_weight(n));
+                shear[e.at(i, j, k)] = static_cast<float>(plane.shear_weight(n));
             }
         }
     }

@@ -16,64 +16,135 @@ namespace {
 
 constexpr int frequencies = 64;
 constexpr int table_size = 129;
-constexpr double beyond = 2; // the relaxation times reach past the band by this factor
-constexpr double evenness = 0.03;
 
-using weights = std::array<double, mechanisms>;
+using times = std::array<double, mechanisms>;
 
-// min |A w - b|^2 with w >= 0, from A^T A and A^T b: one unknown after the other, which converges for any start; eight unknowns need no better.
-weights non_negative_least_squares(const std::array<weights, mechanisms>& normal, const weights& right) {
-    weights w{};
-    for (int sweep = 0; sweep < 20000; ++sweep) {
-        double change = 0;
-        for (std::size_t k = 0; k < mechanisms; ++k) {
-            double residual = right[k];
-            for (std::size_t m = 0; m < mechanisms; ++m) residual -= normal[k][m] * w[m];
-            const double next = std::max(0.0, w[k] + residual / normal[k][k]);
-            change = std::max(change, std::abs(next - w[k]));
-            w[k] = next;
-        }
-        if (change < 1e-13) break;
-    }
-    return w;
+// Where Q is that of the corner times this.
+double quality_over_corner(double frequency_hz, const quality_law& law) {
+    return frequency_hz <= law.corner_hz ? 1 : std::pow(frequency_hz / law.corner_hz, law.exponent);
 }
 
-double wanted_loss(double frequency_hz, double loss, const quality_law& law) {
-    return frequency_hz <= law.corner_hz ? loss : loss * std::pow(frequency_hz / law.corner_hz, -law.exponent);
+// Of the mechanisms together, each of weight 1 and loss small: Im M over the law's loss, frequency by frequency, and how far from 1 when weighted best.
+class loss_shape {
+  public:
+    loss_shape(std::span<const double> frequencies_hz, const quality_law& law) : frequencies_hz_(frequencies_hz), law_(law) {}
+
+    [[nodiscard]] std::vector<double> residuals(const times& log_times) const {
+        std::vector<double> found;
+        double sum = 0, squares = 0;
+        for (const double f : frequencies_hz_) {
+            double loss = 0;
+            for (const double each : log_times) {
+                const double x = 2 * std::numbers::pi * f * std::exp(each);
+                loss += x / (1 + x * x);
+            }
+            found.push_back(loss * quality_over_corner(f, law_));
+            sum += found.back();
+            squares += found.back() * found.back();
+        }
+        for (double& each : found) each = each * sum / squares - 1;
+        return found;
+    }
+
+  private:
+    std::span<const double> frequencies_hz_;
+    quality_law law_;
+};
+
+double square(std::span<const double> of) {
+    double sum = 0;
+    for (const double each : of) sum += each * each;
+    return sum;
 }
 
-// Im M = Re M / Q, with W/8 = w: sum_k w_k (w tau + 1/Q) / (1 + (w tau)^2) = 1/Q; each frequency's equation times Q.
-weights fitted(const weights& times, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
-    std::array<weights, mechanisms> normal{};
-    weights right{};
-    for (const double f : frequencies_hz) {
-        const double wanted = wanted_loss(f, loss, law);
-        weights row{};
-        for (std::size_t k = 0; k < mechanisms; ++k) {
-            const double x = 2 * std::numbers::pi * f * times[k];
-            row[k] = (x + wanted) / (1 + x * x) / wanted;
-        }
-        for (std::size_t k = 0; k < mechanisms; ++k) {
-            right[k] += row[k];
-            for (std::size_t m = 0; m < mechanisms; ++m) normal[k][m] += row[k] * row[m];
+// Solves a small symmetric positive system in place, by Cholesky.
+times solved(std::array<times, mechanisms> a, times b) {
+    for (std::size_t i = 0; i < mechanisms; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double sum = a[i][j];
+            for (std::size_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
+            a[i][j] = i == j ? std::sqrt(sum) : sum / a[j][j];
         }
     }
-    // Of fits that are nearly as good the one with even weights, so that neighbouring cells differ little.
+    for (std::size_t i = 0; i < mechanisms; ++i) {
+        for (std::size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (std::size_t i = mechanisms; i-- > 0;) {
+        for (std::size_t k = i + 1; k < mechanisms; ++k) b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+    return b;
+}
+
+// Levenberg and Marquardt's step from p.
+times stepped(const loss_shape& shape, const times& p, std::span<const double> now, double damping) {
+    constexpr double h = 1e-5;
+    std::array<std::vector<double>, mechanisms> slopes;
     for (std::size_t k = 0; k < mechanisms; ++k) {
-        for (std::size_t m = 0; m < mechanisms; ++m)
-            normal[k][m] += evenness * ((k == m ? 1.0 : 0.0) - 1.0 / mechanisms) / (loss * loss);
+        auto moved = p;
+        moved[k] += h;
+        slopes[k] = shape.residuals(moved);
+        for (std::size_t n = 0; n < now.size(); ++n) slopes[k][n] = (slopes[k][n] - now[n]) / h;
     }
-    auto w = non_negative_least_squares(normal, right);
-    for (auto& each : w) each *= mechanisms;
-    return w;
+    std::array<times, mechanisms> normal{};
+    times right{};
+    for (std::size_t k = 0; k < mechanisms; ++k) {
+        for (std::size_t m = 0; m < mechanisms; ++m) {
+            for (std::size_t n = 0; n < now.size(); ++n) normal[k][m] += slopes[k][n] * slopes[m][n];
+        }
+        for (std::size_t n = 0; n < now.size(); ++n) right[k] -= slopes[k][n] * now[n];
+        normal[k][k] += damping;
+    }
+    auto next = solved(normal, right);
+    for (std::size_t k = 0; k < mechanisms; ++k) next[k] += p[k];
+    return next;
 }
 
-std::complex<double> modulus(const weights& times, const weights& of, double frequency_hz) {
+times fitted_times(const loss_shape& shape, double lowest_hz, double highest_hz) {
+    constexpr double beyond = 2; // a first guess reaches past the band by this factor
+    times p{};
+    for (std::size_t k = 0; k < mechanisms; ++k) {
+        const double along = static_cast<double>(k) / (mechanisms - 1);
+        p[k] = -std::log(2 * std::numbers::pi * lowest_hz / beyond * std::pow(highest_hz / lowest_hz * beyond * beyond, along));
+    }
+    auto now = shape.residuals(p);
+    double damping = 1e-2;
+    for (int n = 0; n < 300 && damping < 1e8; ++n) {
+        const auto tried = stepped(shape, p, now, damping);
+        const auto there = shape.residuals(tried);
+        if (square(there) < square(now)) {
+            p = tried;
+            now = there;
+            damping /= 4;
+        } else {
+            damping *= 8;
+        }
+    }
+    for (double& each : p) each = std::exp(each);
+    return p;
+}
+
+std::complex<double> modulus(const times& of, double weight, double frequency_hz) {
     std::complex<double> m = 1;
-    for (std::size_t k = 0; k < mechanisms; ++k) {
-        m -= of[k] / mechanisms / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * times[k]);
-    }
+    for (const double tau : of) m -= weight / mechanisms / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * tau);
     return m;
+}
+
+// Im M = Re M / Q: W/8 sum_k (w tau + 1/Q) / (1 + (w tau)^2) = 1/Q, each frequency's equation times Q.
+double fitted_weight(const times& of, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
+    double sum = 0, squares = 0;
+    for (const double f : frequencies_hz) {
+        const double wanted = loss / quality_over_corner(f, law);
+        double row = 0;
+        for (const double tau : of) {
+            const double x = 2 * std::numbers::pi * f * tau;
+            row += (x + wanted) / (1 + x * x) / wanted / mechanisms;
+        }
+        sum += row;
+        squares += row * row;
+    }
+    return sum / squares;
 }
 
 // Phase velocity over sqrt(M_u / rho).
@@ -81,8 +152,7 @@ double velocity(const std::complex<double>& m) { return 1 / std::real(1.0 / std:
 
 } // namespace
 
-relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz, const quality_law& law)
-    : reference_hz_(reference_hz) {
+relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz, const quality_law& law) : reference_hz_(reference_hz) {
     if (!(lowest_hz > 0) || !(lowest_hz < highest_hz / 3) || !std::isfinite(highest_hz)) {
         throw user_error(fmt::format("attenuation: band {} to {} Hz; allowed: 0 < lowest < highest / 3", lowest_hz, highest_hz));
     }
@@ -93,19 +163,16 @@ relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz,
         throw user_error(fmt::format("attenuation: Q ~ f^{} above {} Hz; allowed: exponent from 0 to below 1, corner above 0 Hz",
                                      law.exponent, law.corner_hz));
     }
-    const double ratio = highest_hz / lowest_hz;
-    for (int k = 0; k < mechanisms; ++k) {
-        times_[static_cast<std::size_t>(k)] =
-            beyond / (2 * std::numbers::pi * lowest_hz * std::pow(ratio * beyond * beyond, double(k) / (mechanisms - 1)));
+    std::vector<double> sampled;
+    for (int n = 0; n < frequencies; ++n) {
+        sampled.push_back(lowest_hz * std::pow(highest_hz / lowest_hz, static_cast<double>(n) / (frequencies - 1)));
     }
-    std::vector<double> sampled(frequencies);
-    for (int n = 0; n < frequencies; ++n)
-        sampled[static_cast<std::size_t>(n)] = lowest_hz * std::pow(ratio, double(n) / (frequencies - 1));
+    times_ = fitted_times(loss_shape(sampled, law), lowest_hz, highest_hz);
     table_.resize(table_size);
     for (int n = 1; n < table_size; ++n) {
         auto& each = table_[static_cast<std::size_t>(n)];
-        each.weights = fitted(times_, sampled, n / (lowest_q * (table_size - 1)), law);
-        each.unrelaxed = 1 / std::pow(velocity(modulus(times_, each.weights, reference_hz)), 2);
+        each.weight = fitted_weight(times_, sampled, n / (lowest_q * (table_size - 1)), law);
+        each.unrelaxed = 1 / std::pow(velocity(modulus(times_, each.weight, reference_hz)), 2);
     }
 }
 
@@ -114,20 +181,16 @@ relaxation::entry relaxation::interpolated(double q) const {
     const double place = loss * lowest_q * (table_size - 1);
     const auto below = std::min(static_cast<std::size_t>(place), table_.size() - 2);
     const double t = place - static_cast<double>(below);
-    entry found;
-    for (std::size_t k = 0; k < mechanisms; ++k) {
-        found.weights[k] = (1 - t) * table_[below].weights[k] + t * table_[below + 1].weights[k];
-    }
-    found.unrelaxed = (1 - t) * table_[below].unrelaxed + t * table_[below + 1].unrelaxed;
-    return found;
+    const auto between = [t](double a, double b) { return (1 - t) * a + t * b; };
+    return {between(table_[below].weight, table_[below + 1].weight), between(table_[below].unrelaxed, table_[below + 1].unrelaxed)};
 }
 
-double relaxation::weight(int k, double q) const { return interpolated(q).weights[static_cast<std::size_t>(k)]; }
+double relaxation::weight(double q) const { return interpolated(q).weight; }
 
 double relaxation::unrelaxed(double q) const { return interpolated(q).unrelaxed; }
 
 relaxation::response relaxation::at(double frequency_hz, double q) const {
-    const auto m = modulus(times_, interpolated(q).weights, frequency_hz);
+    const auto m = modulus(times_, interpolated(q).weight, frequency_hz);
     return {m.real() / m.imag(), velocity(m)};
 }
 

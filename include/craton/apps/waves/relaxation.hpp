@@ -15,11 +15,12 @@ struct quality_law {
     double corner_hz = 1;
 };
 
-/// A band of frequencies over which eight relaxation mechanisms imitate a quality law, and what follows from it for any Q: the weights of the coarse-grained
+/// A band of frequencies over which eight relaxation mechanisms imitate a quality law, and what follows from it for any Q: the weight of the coarse-grained
 /// memory variables, and by how much the unrelaxed modulus exceeds what waves of the reference frequency feel.
 ///
-/// A modulus M(w) = M_u (1 - 1/8 sum_k W_k / (1 + i w tau_k)) has Q(w) = Re M / Im M. For a wanted Q(w) that is linear in W, and is solved in the least-squares
-/// sense, weighted by Q, over 64 frequencies in the band, with W >= 0 (Day and Bradley 2001; Liu and Archuleta 2006). Done once for a table in 1/Q and interpolated.
+/// A modulus M(w) = M_u (1 - W/8 sum_k 1 / (1 + i w tau_k)) has Q(w) = Re M / Im M. All mechanisms have one weight W, and the law is in their times: neighbouring cells then differ in
+/// nothing but tau, and a weight at an edge is the mean of its cells' whatever mechanism is there (with a weight per mechanism, as Day and Bradley 2001 and Liu and Archuleta 2006 have it,
+/// shear waves lost 12 % more than they should). The times are fitted to the law by damped least squares in log tau, the weight to each Q, for a table in 1/Q that is interpolated.
 class relaxation {
   public:
     static constexpr double lowest_q = 5;
@@ -29,8 +30,8 @@ class relaxation {
 
     /// In seconds, of mechanism k.
     [[nodiscard]] const std::array<double, mechanisms>& times() const noexcept { return times_; }
-    /// W_k of a cell whose mechanism is k. `q` at least lowest_q (less counts as lowest_q); infinity and 0 mean no loss.
-    [[nodiscard]] double weight(int k, double q) const;
+    /// W, the same for all mechanisms. `q` at least lowest_q (less counts as lowest_q); infinity and 0 mean no loss.
+    [[nodiscard]] double weight(double q) const;
     /// Unrelaxed modulus over rho v^2, v the phase velocity at the reference frequency.
     [[nodiscard]] double unrelaxed(double q) const;
     /// What the mechanisms give together at a frequency: Q, and phase velocity over that at infinite frequency.
@@ -41,7 +42,7 @@ class relaxation {
 
   private:
     struct entry {
-        std::array<double, mechanisms> weights{};
+        double weight = 0;
         double unrelaxed = 1;
     };
     [[nodiscard]] entry interpolated(double q) const;
