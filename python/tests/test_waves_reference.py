@@ -119,3 +119,11 @@ def test_loh1_is_read_in_ground_motion():
     assert np.abs(velocity).max(axis=1) == pytest.approx([0.6654, 0.4709, 0.6141], rel=1e-3)
     vertical = np.abs(velocity[2])
     assert 2.1 < t[np.argmax(vertical > 0.01 * vertical.max())] < 2.3
+
+    # What the radial component does before anything can arrive.
+    early = t < 2
+    _, at_rest = loh1_velocity(LOH1, 0.12, without_drift=True)
+    assert np.abs(velocity[0][early]).max() > 0.014
+    assert np.abs(at_rest[0][early]).max() < 0.004
+    assert np.array_equal(at_rest[1:], velocity[1:])
+    assert 0.09 < misfit(velocity[0], at_rest[0]) < 0.11
