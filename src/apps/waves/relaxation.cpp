@@ -8,6 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <numeric>
 #include <span>
 
 namespace craton::waves {
@@ -24,25 +25,44 @@ double quality_over_corner(double frequency_hz, const quality_law& law) {
     return frequency_hz <= law.corner_hz ? 1 : std::pow(frequency_hz / law.corner_hz, law.exponent);
 }
 
-// Of the mechanisms together, each of weight 1 and loss small: Im M over the law's loss, frequency by frequency, and how far from 1 when weighted best.
-class loss_shape {
-  public:
-    loss_shape(std::span<const double> frequencies_hz, const quality_law& law) : frequencies_hz_(frequencies_hz), law_(law) {}
+// Over M_u: cells of all mechanisms one after the other, so the harmonic mean of their moduli, which is what waves through the pattern see (Graves and Day 2003).
+std::complex<double> modulus(const times& of, double weight, double frequency_hz) {
+    std::complex<double> compliance = 0;
+    for (const double tau : of) compliance += 1.0 / (1.0 - weight / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * tau));
+    return static_cast<double>(mechanisms) / compliance;
+}
 
-    [[nodiscard]] std::vector<double> residuals(const times& log_times) const {
-        std::vector<double> found;
-        double sum = 0, squares = 0;
-        for (const double f : frequencies_hz_) {
-            double loss = 0;
-            for (const double each : log_times) {
-                const double x = 2 * std::numbers::pi * f * std::exp(each);
-                loss += x / (1 + x * x);
-            }
-            found.push_back(loss * quality_over_corner(f, law_));
-            sum += found.back();
-            squares += found.back() * found.back();
-        }
-        for (double& each : found) each = each * sum / squares - 1;
+double loss_of(const std::complex<double>& m) { return m.imag() / m.real(); }
+
+// Loss that a weight gives, over that wanted, frequency by frequency.
+std::vector<double> achieved(const times& of, double weight, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
+    std::vector<double> found;
+    for (const double f : frequencies_hz) found.push_back(loss_of(modulus(of, weight, f)) * quality_over_corner(f, law) / loss);
+    return found;
+}
+
+// The weight whose loss is as wanted in the mean; the mean grows with the weight.
+double fitted_weight(const times& of, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
+    double low = 0, high = 1;
+    for (int n = 0; n < 50; ++n) {
+        const double middle = 0.5 * (low + high);
+        const auto found = achieved(of, middle, frequencies_hz, loss, law);
+        (std::accumulate(found.begin(), found.end(), 0.0) < static_cast<double>(found.size()) ? low : high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+// How far the law is missed at a loss in the middle of those of rock, by frequency.
+class misses {
+  public:
+    misses(std::span<const double> frequencies_hz, const quality_law& law) : frequencies_hz_(frequencies_hz), law_(law) {}
+
+    [[nodiscard]] std::vector<double> at(const times& log_times) const {
+        constexpr double loss = 1.0 / 35;
+        times of{};
+        for (std::size_t k = 0; k < mechanisms; ++k) of[k] = std::exp(log_times[k]);
+        auto found = achieved(of, fitted_weight(of, frequencies_hz_, loss, law_), frequencies_hz_, loss, law_);
+        for (double& each : found) each -= 1;
         return found;
     }
 
@@ -78,13 +98,13 @@ times solved(std::array<times, mechanisms> a, times b) {
 }
 
 // Levenberg and Marquardt's step from p.
-times stepped(const loss_shape& shape, const times& p, std::span<const double> now, double damping) {
-    constexpr double h = 1e-5;
+times stepped(const misses& shape, const times& p, std::span<const double> now, double damping) {
+    constexpr double h = 1e-4;
     std::array<std::vector<double>, mechanisms> slopes;
     for (std::size_t k = 0; k < mechanisms; ++k) {
         auto moved = p;
         moved[k] += h;
-        slopes[k] = shape.residuals(moved);
+        slopes[k] = shape.at(moved);
         for (std::size_t n = 0; n < now.size(); ++n) slopes[k][n] = (slopes[k][n] - now[n]) / h;
     }
     std::array<times, mechanisms> normal{};
@@ -101,18 +121,18 @@ times stepped(const loss_shape& shape, const times& p, std::span<const double> n
     return next;
 }
 
-times fitted_times(const loss_shape& shape, double lowest_hz, double highest_hz) {
+times fitted_times(const misses& shape, double lowest_hz, double highest_hz) {
     constexpr double beyond = 2; // a first guess reaches past the band by this factor
     times p{};
     for (std::size_t k = 0; k < mechanisms; ++k) {
         const double along = static_cast<double>(k) / (mechanisms - 1);
         p[k] = -std::log(2 * std::numbers::pi * lowest_hz / beyond * std::pow(highest_hz / lowest_hz * beyond * beyond, along));
     }
-    auto now = shape.residuals(p);
+    auto now = shape.at(p);
     double damping = 1e-2;
-    for (int n = 0; n < 300 && damping < 1e8; ++n) {
+    for (int n = 0; n < 60 && damping < 1e6; ++n) {
         const auto tried = stepped(shape, p, now, damping);
-        const auto there = shape.residuals(tried);
+        const auto there = shape.at(tried);
         if (square(there) < square(now)) {
             p = tried;
             now = there;
@@ -123,28 +143,6 @@ times fitted_times(const loss_shape& shape, double lowest_hz, double highest_hz)
     }
     for (double& each : p) each = std::exp(each);
     return p;
-}
-
-std::complex<double> modulus(const times& of, double weight, double frequency_hz) {
-    std::complex<double> m = 1;
-    for (const double tau : of) m -= weight / mechanisms / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * tau);
-    return m;
-}
-
-// Im M = Re M / Q: W/8 sum_k (w tau + 1/Q) / (1 + (w tau)^2) = 1/Q, each frequency's equation times Q.
-double fitted_weight(const times& of, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
-    double sum = 0, squares = 0;
-    for (const double f : frequencies_hz) {
-        const double wanted = loss / quality_over_corner(f, law);
-        double row = 0;
-        for (const double tau : of) {
-            const double x = 2 * std::numbers::pi * f * tau;
-            row += (x + wanted) / (1 + x * x) / wanted / mechanisms;
-        }
-        sum += row;
-        squares += row * row;
-    }
-    return sum / squares;
 }
 
 // Phase velocity over sqrt(M_u / rho).
@@ -167,7 +165,7 @@ relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz,
     for (int n = 0; n < frequencies; ++n) {
         sampled.push_back(lowest_hz * std::pow(highest_hz / lowest_hz, static_cast<double>(n) / (frequencies - 1)));
     }
-    times_ = fitted_times(loss_shape(sampled, law), lowest_hz, highest_hz);
+    times_ = fitted_times(misses(sampled, law), lowest_hz, highest_hz);
     table_.resize(table_size);
     for (int n = 1; n < table_size; ++n) {
         auto& each = table_[static_cast<std::size_t>(n)];

@@ -18,7 +18,7 @@ struct quality_law {
 /// A band of frequencies over which eight relaxation mechanisms imitate a quality law, and what follows from it for any Q: the weight of the coarse-grained
 /// memory variables, and by how much the unrelaxed modulus exceeds what waves of the reference frequency feel.
 ///
-/// A modulus M(w) = M_u (1 - W/8 sum_k 1 / (1 + i w tau_k)) has Q(w) = Re M / Im M. All mechanisms have one weight W, and the law is in their times: neighbouring cells then differ in
+/// A pattern of moduli M_k(w) = M_u (1 - W / (1 + i w tau_k)) acts as M(w), their harmonic mean, and has Q(w) = Re M / Im M. All mechanisms have one weight W, and the law is in their times: neighbouring cells then differ in
 /// nothing but tau, and a weight at an edge is the mean of its cells' whatever mechanism is there (with a weight per mechanism, as Day and Bradley 2001 and Liu and Archuleta 2006 have it,
 /// shear waves lost 12 % more than they should). The times are fitted to the law by damped least squares in log tau, the weight to each Q, for a table in 1/Q that is interpolated.
 class relaxation {
