@@ -1,7 +1,7 @@
 // The updates of the wave kernels on one brick with a free surface, without boundaries, sources or halos: millions of cells a second by two sweeps and by wavefronts, beside the
 // bandwidth of reading and writing memory in place at the same moment.
 //   waves_kernels_benchmark [--side 200,320] [--threads 1,2] [--repeats 7] [--rows 0] [--parts 0] [--stagger 29]
-// rows 0: as wavefront_rows; parts 0: one per thread; stagger: cache lines by which each array's start is shifted against the one before.
+// rows 0: as wavefront_block; parts 0: one per thread; stagger: cache lines by which each array's start is shifted against the one before.
 
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/apps/waves/kernels/wavefront.hpp>
@@ -84,7 +84,8 @@ double in_place_bandwidth(base::thread_team& team, const arrays& all) {
 class stepper {
   public:
     stepper(const brick_shape& shape, const arrays& of, base::thread_team& team, std::int64_t rows, std::int64_t parts)
-        : shape_(shape), of_(of), team_(team), rows_(rows == 0 ? wavefront_rows(shape) : rows) {
+        : shape_(shape), of_(of), team_(team), block_(wavefront_block::of(shape)) {
+        if (rows != 0) block_.rows = rows;
         const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
         plan_ = plan_wavefronts(all, all, parts == 0 ? team.size() : parts);
         for (std::int64_t n = 0; n < surface_closure::planes; ++n) {
@@ -109,7 +110,7 @@ class stepper {
     void wavefronts(bool lossy) {
         for_each(plan_.parts, [&](const wavefront& part) {
             part.run(
-                rows_, true, [&](const cell_range& cells) { velocity(cells); },
+                block_, true, [&](const cell_range& cells) { velocity(cells); },
                 [&](const cell_range& cells) { stress(cells, lossy); });
         });
         for_each(plan_.between, [&](const cell_range& cells) { stress(cells, lossy); });
@@ -133,7 +134,7 @@ class stepper {
     brick_shape shape_;
     const arrays& of_;
     base::thread_team& team_;
-    std::int64_t rows_;
+    wavefront_block block_;
     wavefront_plan plan_;
     surface_closure closure_;
     std::vector<cell_range> tasks_;

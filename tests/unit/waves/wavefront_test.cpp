@@ -33,12 +33,12 @@ struct stepper {
         else
             update_stress(given.shape, cells, given.stresses(), given.velocities(), given.elasticity(), step, surface);
     }
-    void carry_out(const wavefront_plan& plan, std::int64_t rows, bool backwards) {
+    void carry_out(const wavefront_plan& plan, const wavefront_block& block, bool backwards) {
         auto parts = plan.parts; // which may run in any order
         if (backwards) std::reverse(parts.begin(), parts.end());
         for (const wavefront& part : parts)
             part.run(
-                rows, surface != nullptr, [&](const cell_range& cells) { velocity(cells); },
+                block, surface != nullptr, [&](const cell_range& cells) { velocity(cells); },
                 [&](const cell_range& cells) { stress(cells); });
         for (const cell_range& cells : plan.between) stress(cells);
     }
@@ -71,7 +71,7 @@ template <class What> void for_shell(const brick_shape& shape, const cell_range&
 
 TEST(wavefronts, equal_two_sweeps) {
     const surface_closure closure = random_closure();
-    const brick_shape shape = shape_of(19, 37, 12);
+    const brick_shape shape = shape_of(51, 37, 12);
     const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
     for (const bool surface : {false, true}) {
         for (const bool lossy : {false, true}) {
@@ -84,12 +84,14 @@ TEST(wavefronts, equal_two_sweeps) {
             for (const std::int64_t parts : {1, 2, 3, 100}) {
                 const wavefront_plan plan = plan_wavefronts(all, all, parts);
                 EXPECT_EQ(plan.parts.size(), static_cast<std::size_t>(std::min<std::int64_t>(parts, 4)));
-                for (const std::int64_t rows : {1, 2, 5, 12, 1000}) {
+                for (const auto& [columns, rows] : {std::array<std::int64_t, 2>{100, 1}, {16, 2}, {1, 5}, {20, 12}, {1000, 1000}}) {
+                    const wavefront_block block{columns, rows};
                     stepper in_fronts = before;
-                    in_fronts.carry_out(plan, rows, false);
-                    in_fronts.carry_out(plan, rows, true);
+                    in_fronts.carry_out(plan, block, false);
+                    in_fronts.carry_out(plan, block, true);
                     expect_same(in_fronts, two_sweeps,
-                                std::to_string(parts) + " parts, blocks of " + std::to_string(rows) + (surface ? ", surface" : ""));
+                                std::to_string(parts) + " parts, blocks of " + std::to_string(columns) + " x " +
+                                    std::to_string(rows) + (surface ? ", surface" : ""));
                 }
             }
         }
@@ -99,7 +101,7 @@ TEST(wavefronts, equal_two_sweeps) {
 // As with neighbours: their side's layers of velocity before, of stress after.
 TEST(wavefronts, leave_layers_at_faces_to_others) {
     const surface_closure closure = random_closure();
-    const brick_shape shape = shape_of(11, 21, 9);
+    const brick_shape shape = shape_of(35, 21, 9);
     const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
     for (int pattern = 0; pattern < 64; ++pattern) {
         const bool surface = (pattern & 16) == 0; // no neighbour above
@@ -111,7 +113,7 @@ TEST(wavefronts, leave_layers_at_faces_to_others) {
         two_sweeps.stress(all);
         const cell_range inner = without(shape, halo, faces);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.velocity(cells); });
-        in_fronts.carry_out(plan_wavefronts(inner, inner, 2), 4, true);
+        in_fronts.carry_out(plan_wavefronts(inner, inner, 2), {16, 4}, true);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.stress(cells); });
         expect_same(in_fronts, two_sweeps, "faces " + std::to_string(pattern));
     }
@@ -125,7 +127,7 @@ TEST(wavefronts, of_thin_bricks_equal_two_sweeps) {
         stepper in_fronts = two_sweeps;
         two_sweeps.velocity(all);
         two_sweeps.stress(all);
-        in_fronts.carry_out(plan_wavefronts(all, all, 2), wavefront_rows(shape), false);
+        in_fronts.carry_out(plan_wavefronts(all, all, 2), wavefront_block::of(shape), false);
         expect_same(in_fronts, two_sweeps, std::to_string(ny) + " rows, " + std::to_string(nz) + " planes");
     }
 }
