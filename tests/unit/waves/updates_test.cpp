@@ -83,7 +83,8 @@ INSTANTIATE_TEST_SUITE_P(kinds, updates, testing::Values(update::velocity, updat
 
 TEST_P(updates, equal_plain_loops_on_whole_bricks) {
     const surface_closure closure = random_closure();
-    for (const auto& [nx, ny, nz] : {std::array<std::int64_t, 3>{1, 1, 4}, {7, 5, 6}, {16, 4, 9}, {33, 6, 7}, {50, 3, 11}}) {
+    for (const auto& [nx, ny, nz] :
+         {std::array<std::int64_t, 3>{1, 1, surface_closure::width - halo}, {7, 5, 6}, {16, 4, 9}, {33, 6, 7}, {50, 3, 11}}) {
         const brick_shape shape = shape_of(nx, ny, nz);
         for (const surface_closure* surface : {static_cast<const surface_closure*>(nullptr), &closure})
             expect_fast_as_plain(shape, {0, nx, 0, ny, 0, nz}, GetParam(), surface);
