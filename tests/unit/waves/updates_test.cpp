@@ -1,4 +1,5 @@
-// The updates beside plain loops, on random fields: bricks of odd sizes, with and without a free surface, ranges that begin and end anywhere.
+// The updates beside plain loops, on random fields: bricks of odd sizes, with and without a free surface, ranges that begin and end
+// anywhere.
 
 #include "random_brick.hpp"
 

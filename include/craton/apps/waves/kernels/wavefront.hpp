@@ -9,15 +9,17 @@
 
 namespace craton::waves {
 
-// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 48 + 56 bytes of a cell (and write 12 + 24); a core waits for what it fetches,
-// what it writes costs little. Here a block of rows goes down the planes, stress two planes behind velocity and, where blocks meet, two rows: what one has fetched or written is still
-// in the core's second-level cache when the other needs it, and 68 bytes of an elastic cell are fetched (100 rather than 136 of an anelastic one).
+// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 48 + 56 bytes of a cell (and write
+// 12 + 24); a core waits for what it fetches, what it writes costs little. Here a block of rows goes down the planes, stress two planes
+// behind velocity and, where blocks meet, two rows: what one has fetched or written is still in the core's second-level cache when the
+// other needs it, and 68 bytes of an elastic cell are fetched (100 rather than 136 of an anelastic one).
 
 /// Cells that go down the planes together.
 struct wavefront_block {
     std::int64_t columns = 0, rows = 0;
 
-    /// What is between the two updates, about 65 planes of a block, stays within 1.25 MB of second-level cache; long rows are read fastest.
+    /// What is between the two updates, about 65 planes of a block, stays within 1.25 MB of second-level cache; long rows are read
+    /// fastest.
     [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape) {
         const std::int64_t parts = std::max<std::int64_t>(1, (shape.nx + 255) / 512);
         const std::int64_t columns = (shape.nx + parts - 1) / parts;
@@ -29,8 +31,9 @@ struct wavefront_block {
 struct wavefront {
     cell_range velocity, stress;
 
-    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, until all cells are done, block after block. Velocity is always computed from
-    /// old stresses, stress from new velocities. `surface`: plane 0 is the free surface, whose closure reaches further. Throws what the two do.
+    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, until all cells are done, block
+    /// after block. Velocity is always computed from old stresses, stress from new velocities. `surface`: plane 0 is the free surface,
+    /// whose closure reaches further. Throws what the two do.
     template <class Velocity, class Stress>
     void run(const wavefront_block& block, bool surface, const Velocity& update_velocity, const Stress& update_stress) const;
 
@@ -59,9 +62,10 @@ struct wavefront_plan {
     std::vector<cell_range> between; ///< stress of four rows at each cut
 };
 
-/// Cuts the rows of `velocity` into at most `parts` equal parts of at least 8 rows. Every velocity within two cells of `stress` along an axis must be among `velocity`, or be new
-/// already, or lie outside the grid; every velocity that needs an old stress of `stress` must be among `velocity` or be new already. So with a neighbour across a face the velocities of
-/// its two layers of cells come first (and travel), then the plan, for stress without these two layers, then, with the neighbour's velocities, those layers' stress.
+/// Cuts the rows of `velocity` into at most `parts` equal parts of at least 8 rows. Every velocity within two cells of `stress` along
+/// an axis must be among `velocity`, or be new already, or lie outside the grid; every velocity that needs an old stress of `stress`
+/// must be among `velocity` or be new already. So with a neighbour across a face the velocities of its two layers of cells come first
+/// (and travel), then the plan, for stress without these two layers, then, with the neighbour's velocities, those layers' stress.
 /// Memory traffic prefers few parts: one or two per thread.
 wavefront_plan plan_wavefronts(const cell_range& velocity, const cell_range& stress, std::int64_t parts);
 
