@@ -28,14 +28,16 @@ double quality_over_corner(double frequency_hz, const quality_law& law) {
 // Over M_u: cells of all mechanisms one after the other, so the harmonic mean of their moduli, which is what waves through the pattern see (Graves and Day 2003).
 std::complex<double> modulus(const times& of, double weight, double frequency_hz) {
     std::complex<double> compliance = 0;
-    for (const double tau : of) compliance += 1.0 / (1.0 - weight / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * tau));
+    for (const double tau : of)
+        compliance += 1.0 / (1.0 - weight / std::complex<double>(1, 2 * std::numbers::pi * frequency_hz * tau));
     return static_cast<double>(mechanisms) / compliance;
 }
 
 double loss_of(const std::complex<double>& m) { return m.imag() / m.real(); }
 
 // Loss that a weight gives, over that wanted, frequency by frequency.
-std::vector<double> achieved(const times& of, double weight, std::span<const double> frequencies_hz, double loss, const quality_law& law) {
+std::vector<double> achieved(const times& of, double weight, std::span<const double> frequencies_hz, double loss,
+                             const quality_law& law) {
     std::vector<double> found;
     for (const double f : frequencies_hz) found.push_back(loss_of(modulus(of, weight, f)) * quality_over_corner(f, law) / loss);
     return found;
@@ -150,7 +152,8 @@ double velocity(const std::complex<double>& m) { return 1 / std::real(1.0 / std:
 
 } // namespace
 
-relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz, const quality_law& law) : reference_hz_(reference_hz) {
+relaxation::relaxation(double lowest_hz, double highest_hz, double reference_hz, const quality_law& law)
+    : reference_hz_(reference_hz) {
     if (!(lowest_hz > 0) || !(lowest_hz < highest_hz / 3) || !std::isfinite(highest_hz)) {
         throw user_error(fmt::format("attenuation: band {} to {} Hz; allowed: 0 < lowest < highest / 3", lowest_hz, highest_hz));
     }

@@ -25,7 +25,7 @@ TEST(relaxation, imitates_q_over_its_band) {
         for (const double q : {20.0, 50.0, 137.0, 1000.0}) {
             for (double f = 0.02; f < 20; f *= 1.3) {
                 const double wanted = f <= 1 ? q : q * std::pow(f, exponent);
-                EXPECT_NEAR(fit.at(f, q).quality / wanted, 1, exponent == 0 ? 0.05 : 0.09) << q << " at " << f << " Hz";
+                EXPECT_NEAR(fit.at(f, q).quality / wanted, 1, exponent == 0 ? 0.06 : 0.09) << q << " at " << f << " Hz";
             }
         }
     }
@@ -172,7 +172,7 @@ void compare(bool p, double qp, double qs) {
 
 TEST(coarse_grained_memory, plane_s_waves_lose_what_q_says) {
     compare(false, 100, 50);
-    compare(false, 40, 20);
+    compare(false, 60, 30);
 }
 TEST(coarse_grained_memory, plane_p_waves_lose_what_q_says) {
     compare(true, 100, 50);

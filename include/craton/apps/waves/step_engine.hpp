@@ -86,9 +86,14 @@ class step_engine {
     /// Correction by the absorbing layers, then the update. Each cell once per half step; outer cells first.
     virtual void update(half_step half, const cell_range& cells, part which) = 0;
 
+    /// True where update_both() does something: both halves of the step in one passage through memory.
+    [[nodiscard]] virtual bool in_one_passage() const noexcept { return false; }
+    /// Velocities and stresses of inner cells, once per step; all outer velocities are new already, and no outer stress is.
+    virtual void update_both(const cell_range& /*inner*/) {}
+
     /// `count` sources and what each adds to. Returns the set's number. All fields of a set are velocities or all are stresses.
     virtual int add_sources(std::span<const point_term> terms, std::int64_t count) = 0;
-    /// field += weight * value, before the updates of the half step of those fields. Values may be overwritten when it returns. Bits do not depend on the order of threads.
+    /// field += weight * value, before the updates of the half step of those fields; where steps are taken in one passage, before the step. Values may be overwritten when it returns. Bits do not depend on the order of threads.
     virtual void inject(int sources, std::span<const float> values) = 0;
     /// `count` values to be read, and what each is the sum of. Memory variables may be read too.
     virtual int add_receivers(std::span<const point_term> terms, std::int64_t count) = 0;
