@@ -252,7 +252,7 @@ TEST(device_steps, have_the_same_bits_in_every_order_of_streams) {
             test_brick brick = before;
             auto layers = before.layers(absorbing_kind::pml, 0);
             auto engine = make_engine(brick, &layers, order, {}, seed);
-            const auto read = run_whole(engine, before, 5, sources);
+            const auto read = run_whole(engine, before, 6, sources);
             copy_all_out(engine, brick);
             return std::pair{brick, read};
         };

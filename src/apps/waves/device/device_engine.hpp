@@ -312,12 +312,13 @@ template <class Device> class device_engine final : public step_engine {
         for (const auto& slab : without(cells, untouched_)) {
             const columns share{slab, layer_depth};
             const bool velocity = half == half_step::velocity;
+            if (sponge_) { // multi-axial layers are both
+                launch(sponge_cells{share, shape_, sponge_on_device_, velocity ? v_ : vector_field<float>{}, stress_}, stream);
+            }
             if (matched_) {
                 const matched_layers in{share, shape_, layers_on_device_, media_, host_.d, surface_};
                 if (velocity) launch(matched_velocity{in, v_, stress_}, stream);
                 if (!velocity) launch(matched_stress{in, stress_, v_}, stream);
-            } else {
-                launch(sponge_cells{share, shape_, sponge_on_device_, velocity ? v_ : vector_field<float>{}, stress_}, stream);
             }
         }
     }
@@ -438,7 +439,7 @@ template <class Device> class device_engine final : public step_engine {
         const auto moved = [&](float* on_host) { return layer_memory_.data() + (on_host - layers_->memory().data()); };
         for (std::size_t axis = 0; axis < 3; ++axis) {
             layer_axis& to = layers_on_device_.axis[axis];
-            for (auto* profiles : {&to.decay, &to.gain, &to.damping, &to.rate, &to.cross}) {
+            for (auto* profiles : {&to.decay, &to.gain}) {
                 for (auto& each : *profiles) each = profile(each, axis);
             }
             layer_rows_[axis] = {*device_, edge_, std::span(to.rows, static_cast<std::size_t>(shape_.ny * shape_.nz))};
