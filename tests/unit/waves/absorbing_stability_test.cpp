@@ -142,7 +142,7 @@ TEST_P(stability, a_pulse_dies_out) {
         now = ground.energy();
         RecordProperty("energy_after_" + std::to_string(check * CRATON_STABILITY_STEPS / checks),
                        std::to_string(std::log10(now / at_first)));
-        ASSERT_LE(now, 0.1 * at_first) << "after " << check * CRATON_STABILITY_STEPS / checks << " steps";
+        ASSERT_LE(now, 0.5 * at_first) << "after " << check * CRATON_STABILITY_STEPS / checks << " steps";
     }
     EXPECT_LE(now, (CRATON_STABILITY_STEPS >= 20000 ? 1e-7 : 1e-2) * at_first);
 }

@@ -21,14 +21,14 @@ struct absorbing_settings {
     // Perfectly matched layers: d = d0 u^power, d0 = -(power + 1) speed ln(reflection) / (2 width h), alpha = alpha_per_s (1 - u), u the depth in the layer from 0 to
     // 1; a loss rate multiaxial_ratio d0 u^multiaxial_power. With the defaults a homogeneous full space sends back at most 1e-3 of P and S waves up to 60 degrees at
     // 8 points per wavelength and more, 3e-4 up to 45 degrees. Free surfaces over layers guide waves that run backwards, which plain layers (ratio 0) amplify: the
-    // default is stable where speeds differ by 1.5 (LOH.1); a slow layer with a third of the rock's speed needs ratio 0.05 and power as multiaxial_power, as
-    // Meza-Fajardo and Papageorgiou have them, and sends back 1e-2 at normal incidence to 5e-2 at 60 degrees.
+    // default is stable where speeds differ by 2 (LOH.1: 1.5); a slow layer with a third of the rock's speed needs ratio 0.05 and power as multiaxial_power, as
+    // Meza-Fajardo and Papageorgiou have them, and sends back 3e-3 at normal incidence to 6e-2 at 60 degrees.
     double reflection = 1e-10; ///< what theory leaves of a wave of `speed` at normal incidence
     double power = 3.5;
     double speed_m_s = 0;            ///< normally the largest vp of the whole grid
     double alpha_per_s = 0;          ///< best 0.16 times the smallest vs by h; 0.05 speed / h where that is less
-    double multiaxial_ratio = 0.008; ///< 0: without
-    double multiaxial_power = 8;
+    double multiaxial_ratio = 0.02; ///< 0: without
+    double multiaxial_power = 10;
 
     // Sponge: exp(-(sponge_alpha cells)^2), cells counted from the layer's inner side.
     double sponge_alpha = 0.014438; ///< sqrt(-ln 0.92) / 20
