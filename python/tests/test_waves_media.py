@@ -129,6 +129,25 @@ def test_each_reads_only_its_part(tmp_path, monkeypatch):
     assert len(asked) == 1 and all(part.stop - part.start <= 4 for part in asked[0])
 
 
+def test_points_in_any_arrangement(tmp_path):
+    """Planes along any dimension, which are interpolated level by level, and points one by one."""
+    write_netcdf(tmp_path / "m.nc")
+    medium = open_netcdf(tmp_path / "m.nc")
+    wanted = medium.sample(GRID, GRID.box)
+    x, y, z = ((np.arange(n) + 0.5) * 100 for n in GRID.cells)
+    planes = medium.at(GRID, x[None, None, :], y[None, :, None], z[:, None, None])
+    np.testing.assert_array_equal(planes.vp.transpose(2, 1, 0), wanted.vp)
+    across = medium.at(GRID, x[:, None, None], y[None, None, :], z[None, :, None])
+    np.testing.assert_array_equal(across.vs.transpose(0, 2, 1), wanted.vs)
+    i, j, k = np.indices(GRID.cells).reshape(3, -1)
+    np.testing.assert_allclose(medium.at(GRID, x[i], y[j], z[k]).rho.reshape(GRID.cells), wanted.rho, rtol=1e-6)
+    # another grid's points at the same metres are elsewhere
+    turned = Grid(GRID.cells, 100.0, GRID.projection, azimuth_deg=5.0)
+    box = Box((3, 0, 0), (6, 2, 2))
+    assert_alike(medium.sample(turned, box), expected(turned, box))
+    assert_alike(medium.sample(GRID, box), expected(GRID, box))
+
+
 def test_cells_outside_the_grid_are_as_its_faces():
     found = LOH1.sample(GRID, Box((-1, -2, -2), (2, 2, 2)))
     assert np.all(found.vp == 4000)

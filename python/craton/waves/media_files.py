@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -84,20 +84,32 @@ class GriddedMedium(Medium):
     flipped: tuple[bool, bool, bool] = (False, False, False)
     variables: Mapping[str, tuple[Variable, float, tuple[int, int, int]]] = None  # type: ignore[assignment]
     """With the factor to SI, and where in it the three axes are."""
+    _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     outside: str = "refuse"
     """or "nearest": beyond its ends the file goes on as at them"""
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
-        if self.axes[0] == "longitude":
-            horizontal = grid.lon_lat(x, y)
-            u = self._turned(horizontal[0])
-            v = horizontal[1]
-        else:
-            u, v = x, y
-        at = [self._weights(d, values) for d, values in enumerate((u, v, z))]
+        at = [*self._horizontal(grid, x, y), self._weights(2, z)]
         part = tuple(slice(int(low.min()), int(low.max()) + 2) for low, _ in at)
         fields = {name: self._between(name, part, at) for name in self.variables}
         return Material(**fields)
+
+    def _horizontal(self, grid: Grid, x: Array, y: Array) -> list[Weights]:
+        """Along the first two axes; kept, because one plane after the other is asked for and projecting takes longest."""
+        kept = self._kept.get("horizontal")
+        if (
+            kept
+            and kept[0] == grid
+            and all(np.array_equal(old, new) for old, new in zip(kept[1:3], (x, y), strict=True))
+        ):
+            return kept[3]  # type: ignore[no-any-return]
+        u, v = x, y
+        if self.axes[0] == "longitude":
+            longitude, v = grid.lon_lat(x, y)
+            u = self._turned(longitude)
+        found = [self._weights(0, u), self._weights(1, v)]
+        self._kept["horizontal"] = (grid, x.copy(), y.copy(), found)
+        return found
 
     def _turned(self, longitude: Array) -> Array:
         """By whole turns, to where the file has them."""
@@ -122,9 +134,10 @@ class GriddedMedium(Medium):
     def _between(self, name: str, part: tuple[slice, ...], at: list[Weights]) -> NDArray[np.float32]:
         block = self._block(name, part)
         near: list[Weights] = [(below - p.start, weight) for (below, weight), p in zip(at, part, strict=True)]
-        (u, _), (v, _), (w, _) = near
-        if u.ndim == v.ndim == w.ndim == 3 and u.shape[2] == v.shape[2] == 1 and w.shape[:2] == (1, 1):
-            return _in_planes(block, *near)
+        across = _across(*(below for below, _ in near))
+        if across is not None:
+            moved = [tuple(np.moveaxis(values, across, 2) for values in one) for one in near]
+            return np.moveaxis(_in_planes(block, *moved), 2, across)  # type: ignore[arg-type]
         total: Any = 0
         for corner in np.ndindex(2, 2, 2):
             total = total + _part(block, near, corner)
@@ -163,6 +176,16 @@ def _part(block: NDArray[np.float32], near: list[Weights], corner: tuple[int, ..
         weight = weight * (w if c else 1 - w)
     values = block[index]
     return np.asarray(np.where(weight > 0, weight * values, 0), dtype=np.float32)
+
+
+def _across(u: Array, v: Array, w: Array) -> int | None:
+    """The dimension of three along which the third varies, if it varies along that alone and the others do not."""
+    if not u.ndim == v.ndim == w.ndim == 3:
+        return None
+    for d in (2, 0, 1):
+        if u.shape[d] == v.shape[d] == 1 and w.size == w.shape[d]:
+            return d
+    return None
 
 
 def _in_planes(block: NDArray[np.float32], u: Weights, v: Weights, w: Weights) -> NDArray[np.float32]:

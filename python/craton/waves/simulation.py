@@ -28,6 +28,7 @@ from craton.run_folder import on_root
 from craton.waves.check import check_sources
 from craton.waves.grid import Box
 from craton.waves.ground import ground_of, samples_per_side
+from craton.waves.kinematic import StreamedSource
 from craton.waves.setup import Setup
 from craton.waves.sources import COMPONENTS, Source
 
@@ -144,6 +145,8 @@ class Simulation:
             arrays.append(_rows([one.pattern for one in those], len(COMPONENTS[kind])))
         self.run.set_sources(*arrays)
         self._most_sources = max(self.comm.allgather(sum(len(one.position_m) for one in self.sources)))
+        bounds = [one.steps_at_a_time for one in self.sources if isinstance(one, StreamedSource)]
+        self._most_steps = min(self.comm.allgather(min([MOST_STEPS_FED, *bounds])))
 
     def source_positions_m(self) -> NDArray[np.float64]:
         """Collective: (n, 3), of all points, each once."""
@@ -158,7 +161,7 @@ class Simulation:
         """Rates of the steps to come, when those before are used up."""
         if self.step < self._fed_until:
             return
-        steps = max(1, min(MOST_STEPS_FED, RATE_VALUES // max(self._most_sources, 1)))
+        steps = max(1, min(self._most_steps, RATE_VALUES // max(self._most_sources, 1)))
         self._fed_until = self.step + steps
         made = _agreed(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
         if made["moment"] is not None:
