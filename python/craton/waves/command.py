@@ -29,7 +29,7 @@ from craton.waves.simulation import Simulation, process_grid
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["check_ranks", "default_directory", "loaded", "place", "read_placement", "run"]
+__all__ = ["check_ranks", "loaded", "place", "read_placement", "run"]
 
 FACE_BYTES = (72.0, 72.0, 72.0)
 """Of each cell of a face, what both sides send in a step: of 3 velocities and 3 stresses 3 planes each, float32."""
@@ -42,17 +42,15 @@ PIXELS = 400
 """Of a movie's longer side, at most."""
 
 
-def default_directory(config: Config) -> str:
-    return config.run.directory or f"{config.path.stem}-run"
-
-
 def loaded(path: Path, *, threads: int | None = None, directory: Path | None = None) -> Config:
     """The configuration with what the command line says instead of it."""
     config = load_config(path)
-    changes: dict[str, Any] = {"directory": str(directory) if directory else default_directory(config)}
+    changes: dict[str, Any] = {}
+    if directory is not None:
+        changes["directory"] = str(directory)
     if threads is not None:
         changes["threads"] = threads
-    return config.replaced("run", **changes)
+    return config.replaced("run", **changes) if changes else config
 
 
 def check_ranks(config: Config, ranks: int, placed: Sequence[int] | None) -> None:
@@ -106,7 +104,7 @@ def run(
 ) -> RunRecord:
     """Collective: the whole run as the configuration describes it; leaves a run folder and returns its record."""
     craton.check_mpi()
-    folder = WavesFolder(default_directory(config))
+    folder = WavesFolder(config.run.directory)
     inputs = {"the configuration": str(config.path)}
 
     def check() -> None:
@@ -345,7 +343,5 @@ def stations_table(simulation: Simulation) -> str:
 
 def _without_run(config: Config) -> str:
     """What a run's results depend on, as TOML."""
-    same = config.replaced("run", directory="", ranks=0, threads=1, decomposition=()).replaced(
-        "checkpoint", every_s=0.0, every_steps=0
-    )
-    return same.to_toml()
+    tables = config.to_toml().split("\n\n")
+    return "\n\n".join(table for table in tables if not table.startswith(("[run]", "[checkpoint]")))
