@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ STEPS_BETWEEN_LOOKS = 10
 AGGREGATE_BYTES = 64e6
 """Of samples that a rank keeps before they are written."""
 MOST_SAMPLES = 500
+IN_PLACE_VALUES = 2**24
+"""float32, of each thread: beyond any cache."""
 PIXELS = 400
 """Of a movie's longer side, at most."""
 
@@ -153,9 +156,10 @@ class _Job:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _memory_rate(self) -> float:
-        """GB/s of memory that all ranks copy together at the same time."""
+        """GB/s, read and written together, of all ranks at the same time."""
         self.world.barrier()
-        rate, _ = _craton.bench_memory_rates(self.config.run.threads)
+        device = self.simulation.cuda_device
+        rate = in_place_gb_s(self.config.run.threads) if device is None else _craton.cuda_copy_gb_s(device)
         return float(sum(self.comm.allgather(rate)))
 
     # ---------------------------------------------------------------------------------------------------------- beginning
@@ -325,6 +329,18 @@ class _Job:
             peak_velocity_m_s=peak,
             files=[file.name for file in self.written],
         )
+
+
+def in_place_gb_s(threads: int) -> float:
+    """What threads of this process read from memory and write back, best of five passes over arrays that are updated in place."""
+    arrays = [np.ones(IN_PLACE_VALUES, np.float32) for _ in range(threads)]
+    best = 0.0
+    with ThreadPoolExecutor(threads) as team:
+        for _ in range(5):
+            begun = time.perf_counter()
+            list(team.map(lambda array: np.negative(array, out=array), arrays))
+            best = max(best, 2e-9 * sum(array.nbytes for array in arrays) / (time.perf_counter() - begun))
+    return best
 
 
 def stations_table(simulation: Simulation) -> str:

@@ -102,7 +102,9 @@ class PartitionedMedium(Medium):
             stored = brick.grown(margin)
             first = [f * s for f, s in zip(stored.first, cut, strict=True)]
             last = [f * s for f, s in zip(stored.last, cut, strict=True)]
-            if all(f <= a for f, a in zip(first, low, strict=True)) and all(b <= f for b, f in zip(high, last, strict=True)):
+            if all(f <= a for f, a in zip(first, low, strict=True)) and all(
+                b <= f for b, f in zip(high, last, strict=True)
+            ):
                 return self.folder / _name(at), first
         cells = " x ".join(f"[{a // s}, {-(-b // s)})" for a, b, s in zip(low, high, cut, strict=True))
         raise UserError(
@@ -116,7 +118,9 @@ class PartitionedMedium(Medium):
                 # [k, j, i] in the file is [i, j, k] with i fastest here
                 return {name: np.asarray(file[name][part[::-1]]).T for name in file}
         except (OSError, KeyError) as error:
-            raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again") from None
+            raise UserError(
+                f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again"
+            ) from None
 
 
 def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:
