@@ -170,7 +170,9 @@ def test_steps_take_the_mean_of_what_the_file_says(tmp_path):
 def test_streamed_in_parts_is_all_at_once(tmp_path, fault, dt):
     """Bit for bit, for every brick, in steps of any length; together the bricks have every point."""
     steps = int(20 / dt)
-    target = partition_source(fault, tmp_path / "parts.h5", GRID, rigidity, tile_cells=32, window_s=1.5, buffer_bytes=4000)
+    target = partition_source(
+        fault, tmp_path / "parts.h5", GRID, rigidity, tile_cells=32, window_s=1.5, buffer_bytes=4000
+    )
     seen = 0
     for box in bricks(GRID.cells, (2, 2, 1)):
         whole = read_kinematic(fault, GRID, rigidity, box=box, margin_cells=0)
@@ -197,11 +199,10 @@ def test_memory_stays_below_the_bound(tmp_path):
     random = np.random.default_rng(5)
     lon, lat = GRID.lon_lat(random.uniform(0, 20000, count), random.uniform(0, 16000, count))
     with h5py.File(path, "w") as file:
-        columns = {"longitude_deg": lon, "latitude_deg": lat, "depth_m": np.full(count, 4000.0), "strike_deg": np.zeros(count),
-                   "dip_deg": np.full(count, 90.0), "rake_deg": np.zeros(count), "area_m2": np.full(count, 1e4),
-                   "start_s": np.zeros(count), "vs_m_s": np.full(count, 3000.0), "density_kg_m3": np.full(count, 2500.0)}  # fmt: skip
-        for name, values in columns.items():
-            file[name] = values
+        file["longitude_deg"], file["latitude_deg"] = lon, lat
+        same = {"depth_m": 4e3, "strike_deg": 0, "dip_deg": 90, "rake_deg": 0, "area_m2": 1e4, "start_s": 0}
+        for name, value in {**same, "vs_m_s": 3000, "density_kg_m3": 2500}.items():
+            file[name] = np.full(count, float(value))
         file["slip_rate_m_s"] = random.uniform(0, 1, (count, samples)).astype(np.float32)
         file.attrs["sample_s"] = 0.01
     assert sum(one.slips_m[0] for one in iterate_hdf5(path)) > 0

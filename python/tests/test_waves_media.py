@@ -30,7 +30,9 @@ def linear(lon, lat, depth_km, a=1.0):
 FIELDS = {"vp": 1.0, "vs": 0.5, "rho": 0.45}
 
 
-def write_netcdf(path: Path, order=("depth", "latitude", "longitude"), *, classic=False, flip=(), units=True, change=None):
+def write_netcdf(
+    path: Path, order=("depth", "latitude", "longitude"), *, classic=False, flip=(), units=True, change=None
+):
     """In the convention of IRIS EMC, in km, km/s and g/cm^3."""
     axes = {"longitude": LON, "latitude": LAT, "depth": DEPTH}
     axes = {name: values[::-1] if name in flip else values for name, values in axes.items()}
@@ -50,7 +52,9 @@ def write_netcdf(path: Path, order=("depth", "latitude", "longitude"), *, classi
     for name, values in {**{n: axes[n] for n in order}, **fields}.items():
         dimensions = (name,) if name in order else tuple(order)
         kind = values.dtype.char
-        variable = file.createVariable(name, kind, dimensions) if classic else file.create_variable(name, dimensions, kind)
+        variable = (
+            file.createVariable(name, kind, dimensions) if classic else file.create_variable(name, dimensions, kind)
+        )
         variable[...] = values
         if units:
             if classic:
@@ -133,7 +137,10 @@ def test_cells_outside_the_grid_are_as_its_faces():
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("a", "latitude", "longitude"), r"vp over the dimensions \(a, latitude, longitude\), which do not say which axis"),
+        (
+            ("a", "latitude", "longitude"),
+            r"vp over the dimensions \(a, latitude, longitude\), which do not say which axis",
+        ),
         (("x", "latitude", "longitude"), r"vp over the dimensions \(x, latitude, longitude\)"),
         (("lat", "latitude", "longitude"), r"vp over the dimensions \(lat, latitude, longitude\)"),
     ],
@@ -145,7 +152,9 @@ def test_axes_that_do_not_say_which_is_which(tmp_path, names, message):
             file.create_variable(name, (name,), "f8")[...] = np.arange(3.0)
         for name in FIELDS:
             file.create_variable(name, names, "f4")[...] = np.ones((3, 3, 3))
-    with pytest.raises(UserError, match=message + r".*; allowed: longitude, latitude and depth, or x, y and z") as caught:
+    with pytest.raises(
+        UserError, match=message + r".*; allowed: longitude, latitude and depth, or x, y and z"
+    ) as caught:
         open_netcdf(tmp_path / "m.nc")
     assert "\n" not in str(caught.value)
 
@@ -161,7 +170,10 @@ def spoilt(path: Path, change) -> Path:
     ("change", "message"),
     [
         (lambda f: f["latitude"].__setitem__(3, 33.0), r"axis latitude is not in order; allowed"),
-        (lambda f: f["latitude"].__setitem__(slice(None), np.linspace(100, 110, 7)), r"axis latitude from 100 to 110; allowed"),
+        (
+            lambda f: f["latitude"].__setitem__(slice(None), np.linspace(100, 110, 7)),
+            r"axis latitude from 100 to 110; allowed",
+        ),
         (lambda f: f.__delitem__("rho"), r"no variable rho; allowed: a file with vp, vs, rho"),
         (lambda f: f["vp"].attrs.__setitem__("units", "furlongs"), r"vp in 'furlongs'; allowed: km/s, m/s"),
         (lambda f: f["depth"].attrs.__setitem__("units", "degrees"), r"depth in 'degrees'; allowed: km, m"),
@@ -188,7 +200,9 @@ def test_files_that_are_missing_or_cut_short(tmp_path):
 def test_a_model_must_cover_the_grid(tmp_path):
     write_netcdf(tmp_path / "m.nc")
     deep = Grid((12, 10, 20), 100.0, GRID.projection)
-    with pytest.raises(UserError, match=r"depth from -100 to 1000 m, but the grid needs .* to 1950; allowed: .*outside"):
+    with pytest.raises(
+        UserError, match=r"depth from -100 to 1000 m, but the grid needs .* to 1950; allowed: .*outside"
+    ):
         open_netcdf(tmp_path / "m.nc").sample(deep, deep.box)
     found = open_netcdf(tmp_path / "m.nc", outside="nearest").sample(deep, deep.box)
     np.testing.assert_array_equal(found.vp[:, :, 12], found.vp[:, :, 19])
@@ -264,11 +278,15 @@ def test_media_written_for_each_brick(tmp_path):
             np.testing.assert_array_equal(found.vs, wanted.vs)
             assert found.vs.flags.f_contiguous
     assert medium.range(grid) == LOH1.range(grid)
-    with pytest.raises(UserError, match=r"written for 2 x 1 x 2 bricks and 2 cells round each, none of which holds cells"):
+    with pytest.raises(
+        UserError, match=r"written for 2 x 1 x 2 bricks and 2 cells round each, none of which holds cells"
+    ):
         medium.sample(grid, grid.box)
     # one value stands for all that is nearer to it than to others
     coarse = medium.sample(grid, Box((0, 0, 8), (1, 1, 11)), (1, 1, 8))
-    np.testing.assert_array_equal(coarse.vs[0, 0], LOH1.sample(grid, Box((0, 0, 8), (1, 1, 11)), (1, 1, 4)).vs[0, 0].repeat(2))
+    np.testing.assert_array_equal(
+        coarse.vs[0, 0], LOH1.sample(grid, Box((0, 0, 8), (1, 1, 11)), (1, 1, 4)).vs[0, 0].repeat(2)
+    )
     with pytest.raises(UserError, match="written for another grid"):
         medium.sample(GRID, Box((0, 0, 0), (1, 1, 1)))
     (tmp_path / "media" / "media-1-0-0.h5").unlink()
@@ -343,7 +361,9 @@ def test_the_message_says_where():
 
 
 def test_water_is_allowed_where_it_is_meant():
-    sea = Layers(rows=((300.0, 1500, 0, 1000), (0.0, 6000, 3464, 2700)), water=True, rules=QualityRules.of("2 qs", "0.05 vs"))
+    sea = Layers(
+        rows=((300.0, 1500, 0, 1000), (0.0, 6000, 3464, 2700)), water=True, rules=QualityRules.of("2 qs", "0.05 vs")
+    )
     found = sea.sample(GRID, GRID.box)
     assert np.all(found.vs[:, :, :3] == 0) and np.all(found.qs > 0) and sea.range(GRID).slowest_vs == 3464
     _, _, mu = averaged(sea.sample(GRID, GRID.box, (1, 1, 2)), (1, 1, 2))
@@ -353,14 +373,24 @@ def test_water_is_allowed_where_it_is_meant():
 def test_slow_rock_is_raised():
     slow = Layers(rows=((300.0, 1500, 250, 2000), (0.0, 6000, 3464, 2700)), slowest_vs=500.0)
     found = slow.sample(GRID, GRID.box)
-    assert np.all(found.vs[:, :, :3] == 500) and np.all(found.vp[:, :, :3] == 3000) and np.all(found.vp[:, :, 3:] == 6000)
+    assert (
+        np.all(found.vs[:, :, :3] == 500) and np.all(found.vp[:, :, :3] == 3000) and np.all(found.vp[:, :, 3:] == 6000)
+    )
 
 
 def test_quality_rules():
     material = QualityRules.of("2 qs", "0.05 vs").applied(Constant().sample(GRID, Box((0, 0, 0), (1, 1, 1))))
     assert material.qs[0, 0, 0] == pytest.approx(173.2) and material.qp[0, 0, 0] == pytest.approx(346.4)
     assert QualityRules.of(100, "40").applied(material).qp[0, 0, 0] == 100
-    for name, rule in (("qs", "2 qp"), ("qs", "2 qs"), ("qp", "vs"), ("qp", "-2 qs"), ("qp", 0), ("qp", "2 rho"), ("qs", "")):
+    for name, rule in (
+        ("qs", "2 qp"),
+        ("qs", "2 qs"),
+        ("qp", "vs"),
+        ("qp", "-2 qs"),
+        ("qp", 0),
+        ("qp", "2 rho"),
+        ("qs", ""),
+    ):
         with pytest.raises(UserError, match=r"allowed: a number above 0, or one times vp"):
             quality_rule(name, rule)
 

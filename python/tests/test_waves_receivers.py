@@ -19,9 +19,8 @@ def test_stations_in_metres_and_degrees(tmp_path):
     found = read_stations(path, GRID)
     assert found.names == ("a", "b") and len(found) == 2
     np.testing.assert_array_equal(found.position_m, [[100, 200, 0], [300.5, 0, 0]])
-    lon, lat = GRID.lon_lat(1000.0, 2000.0)
-    path.write_text(f"name,latitude_deg,longitude_deg,elevation_m,depth_m\na,{lat!r},{lon!r},1500,20\n".replace("np.float64", ""))
-    path.write_text(path.read_text().replace("(", "").replace(")", ""))
+    lon, lat = (float(p) for p in GRID.lon_lat(1000.0, 2000.0))
+    path.write_text(f"name,latitude_deg,longitude_deg,elevation_m,depth_m\na,{lat},{lon},1500,20\n")
     np.testing.assert_allclose(read_stations(path, GRID).position_m, [[1000, 2000, 20]], atol=1e-6)
 
 
@@ -50,7 +49,10 @@ def test_stations_from_stationxml(tmp_path):
         ("name,x_m,y_m\na,1,b\n", r"station 1: y_m = 'b'; allowed: a finite number"),
         ("name,x_m,y_m\na,1\n", r"station 1: y_m = ''; allowed"),
         ("name,x_m,y_m\n,1,2\n", r"station '' without a name"),
-        ("name,x_m,y_m\na,1,2\nb,inf,3\n", r"receiver 2 \(b\) at \(x, y, z\) = \(inf, 3, 0\) m, and 0 others; allowed: finite"),
+        (
+            "name,x_m,y_m\na,1,2\nb,inf,3\n",
+            r"receiver 2 \(b\) at \(x, y, z\) = \(inf, 3, 0\) m, and 0 others; allowed: finite",
+        ),
         ("name,x_m,y_m\na,1,2\nb,2001,3\n", r"receiver 2 \(b\) .* inside the grid: x in \[0, 2000\], y in \[0, 3000\]"),
         ("name,longitude_deg,latitude_deg\na,34,-118\n", r"station a at longitude 34, latitude -118; allowed: degrees"),
     ],

@@ -186,9 +186,7 @@ def test_series_are_taken_at_the_middle_of_what_they_act_in():
     force = point_source("force_x", (1, 2, 3), 1.0, g)
     moments, forces = PointSources.of([moment, force])
     assert moments.pattern.shape == (1, 6) and forces.pattern.shape == (1, 3)
-    np.testing.assert_allclose(
-        moments.rates(30, 3, dt)[0], g.rate(np.array([30.5, 31.5, 32.5]) * dt - 0.1), rtol=1e-6
-    )
+    np.testing.assert_allclose(moments.rates(30, 3, dt)[0], g.rate(np.array([30.5, 31.5, 32.5]) * dt - 0.1), rtol=1e-6)
     np.testing.assert_allclose(forces.rates(30, 3, dt)[0], g.history(np.array([30, 31, 32]) * dt), rtol=1e-6)
 
 
@@ -198,9 +196,7 @@ def test_bricks_take_the_sources_that_reach_into_them():
     grid = Grid((20, 10, 10), 2.0)
     boxes = list(bricks(grid.cells, (2, 1, 1)))
     points = [point_source("force_x", (x, 5, 0), 1.0, Gaussian(0.1)) for x in (0, 17, 19.5, 22, 40)]
-    found = [
-        [p.position_m[0] for p in PointSources.of(points, box_metres(box, grid, 1))[1].points] for box in boxes
-    ]
+    found = [[p.position_m[0] for p in PointSources.of(points, box_metres(box, grid, 1))[1].points] for box in boxes]
     assert found == [[0, 17, 19.5], [19.5, 22, 40]]
 
 

@@ -62,12 +62,16 @@ bool same_as_host(absorbing_kind kind, double multiaxial_ratio, bool surface, bo
     copy_all_out(*engine, on_device);
     engine->copy_layers_out();
     const std::string what = std::string(anelastic ? "anelastic, " : "elastic, ") + (surface ? "free surface, " : "") +
-                             (kind == absorbing_kind::sponge ? "sponge" : multiaxial_ratio > 0 ? "M-PML" : "PML");
+                             (kind == absorbing_kind::sponge ? "sponge"
+                              : multiaxial_ratio > 0         ? "M-PML"
+                                                             : "PML");
     bool same = report(what + ": fields", largest_mean_difference(on_device, on_host));
     same = report(what + ": receivers", mean_difference(read, wanted)) && same;
     if (kind == absorbing_kind::pml) {
         const std::vector<float> found(of_device.memory().begin(), of_device.memory().end());
-        same = report(what + ": memory of the layers", mean_difference(found, {of_host.memory().begin(), of_host.memory().end()})) && same;
+        same =
+            report(what + ": memory of the layers", mean_difference(found, {of_host.memory().begin(), of_host.memory().end()})) &&
+            same;
     }
     return same;
 }
@@ -111,8 +115,9 @@ void print_speed(std::int64_t side, bool anelastic, bool layered, double bandwid
     std::sort(rates.begin(), rates.end());
     const double bytes = anelastic ? 196 : 140; // per cell and step, columns.hpp
     std::printf("%4lld^3 %-9s %-22s %7.2f G points/s (%.2f to %.2f), %5.1f %% of the copy bandwidth over %.0f B\n",
-                static_cast<long long>(side), anelastic ? "anelastic" : "elastic", layered ? "free surface and PML:" : "free surface:",
-                rates[2] * 1e-9, rates.front() * 1e-9, rates.back() * 1e-9, 100 * rates[2] * bytes / bandwidth, bytes);
+                static_cast<long long>(side), anelastic ? "anelastic" : "elastic",
+                layered ? "free surface and PML:" : "free surface:", rates[2] * 1e-9, rates.front() * 1e-9, rates.back() * 1e-9,
+                100 * rates[2] * bytes / bandwidth, bytes);
 }
 
 int compare(const std::vector<std::int64_t>& sides) {

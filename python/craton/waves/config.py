@@ -225,7 +225,9 @@ class AttenuationConfig:
     qs: float | str = setting("0.05 vs", _rule("qs"), 'a number, or as in "0.05 vs"; "" is the model\'s own')
     reference_frequency_hz: float = setting(1.0, number(1e-6, 1e6, "Hz"), "Hz; at it the model's velocities hold")
     band_hz: tuple[float, ...] = setting((0.01, 25.0), _numbers((2,), 1e-6, 1e6, "Hz"), "Hz; where Q is as wished")
-    exponent: float = setting(0.0, number(0, 1), "Q grows as (f / reference)^exponent above the reference; 0: constant")
+    exponent: float = setting(
+        0.0, number(0, 0.99), "Q grows as (f / reference)^exponent above the reference; 0: constant"
+    )
 
 
 @dataclass(frozen=True)
@@ -505,8 +507,10 @@ def _check_media(config: Config) -> None:
     if attenuation is None:
         return
     low, high = attenuation.band_hz
-    if not low < high:
-        raise config.wrong(f"[attenuation] band_hz = {shown(attenuation.band_hz)}; allowed: [lower, higher] Hz")
+    if not 3 * low < high:
+        raise config.wrong(
+            f"[attenuation] band_hz = {shown(attenuation.band_hz)}; allowed: [lower, higher] Hz, more than a factor of 3 apart"
+        )
     if (attenuation.qp == "") != (attenuation.qs == ""):
         raise config.wrong(
             '[attenuation] only one of qp and qs is ""; allowed: both (the model\'s own), or rules for both'

@@ -43,6 +43,8 @@ TILE_CELLS = 64
 WINDOW_S = 2.0
 BUFFER_BYTES = 2**24
 """Of samples that the converter holds at a time."""
+BATCH, BATCH_BYTES = 1024, 2**20
+"""Subfaults that are placed together: so many, or fewer with so many bytes of samples."""
 SCRATCH_BYTES = 2**22
 """About what interpolation of one group of points needs aside."""
 
@@ -86,11 +88,10 @@ def read_kinematic(
     low, high = box_metres(box, grid, margin_cells) if box else (np.full(3, -np.inf), np.full(3, np.inf))
     places, patterns, begins, intervals, series = [], [], [], [], []
     used = 0
-    for number, one in enumerate(iterate_subfaults(path), 1):
-        at = _place(path, number, one, grid)
+    for one, at, north in _placed(path, grid):
         if not (np.all(at >= low) and np.all(at < high)):
             continue
-        for pattern, rates in _points(one, at, grid, rigidity):
+        for pattern, rates in _points(one, at, north, rigidity):
             places.append(at)
             patterns.append(pattern)
             begins.append(one.start_s + start_s)
@@ -152,9 +153,8 @@ class _Plan:
     ) -> None:
         self.path, self.window_s, self.tile_cells = path, window_s, tile_cells
         rows, patterns = [], []
-        for number, one in enumerate(iterate_subfaults(path), 1):
-            at = _place(path, number, one, grid)
-            for pattern, rates in _points(one, at, grid, rigidity):
+        for one, at, north in _placed(path, grid):
+            for pattern, rates in _points(one, at, north, rigidity):
                 rows.append((*at, one.start_s + start_s, one.sample_s, len(rates)))
                 patterns.append(pattern)
         if not rows:
@@ -468,20 +468,39 @@ def _add_means(
             )
 
 
-def _place(path: str | os.PathLike[str], number: int, one: Subfault, grid: Grid) -> Array:
-    x, y = grid.x_y(one.longitude_deg, one.latitude_deg)
-    at = np.array([float(x), float(y), one.depth_m])
-    if not grid.contains(*at):
-        a, b, c = grid.size_m
+def _placed(path: str | os.PathLike[str], grid: Grid) -> Iterator[tuple[Subfault, Array, float]]:
+    """All subfaults with their positions and the directions of north there; some at a time, because projecting many costs little
+    more than one. UserError for one outside the grid."""
+    number, some, held = 0, list[Subfault](), 0
+    for one in iterate_subfaults(path):
+        some.append(one)
+        held += sum(rates.nbytes for rates in one.slip_rates_m_s)
+        if len(some) == BATCH or held > BATCH_BYTES:
+            yield from _projected(path, number, some, grid)
+            number, some, held = number + len(some), [], 0
+    if some:
+        yield from _projected(path, number, some, grid)
+
+
+def _projected(
+    path: str | os.PathLike[str], before: int, some: list[Subfault], grid: Grid
+) -> Iterator[tuple[Subfault, Array, float]]:
+    lon, lat = (np.array([getattr(one, name) for one in some]) for name in ("longitude_deg", "latitude_deg"))
+    at = np.column_stack([*grid.x_y(lon, lat), [one.depth_m for one in some]])
+    assert grid.projection is not None
+    north = grid.projection.north_deg(lon, lat) - grid.azimuth_deg
+    outside = ~grid.contains(*at.T)
+    if outside.any():
+        n = int(np.argmax(outside))
+        (x, y, z), (a, b, c) = at[n], grid.size_m
         raise UserError(
-            f"{path}: subfault {number} at lon {one.longitude_deg:g}, lat {one.latitude_deg:g}, depth {one.depth_m:g} m is at "
-            f"(x, y, z) = ({at[0]:.6g}, {at[1]:.6g}, {at[2]:.6g}) m, outside the grid; allowed: x in [0, {a:g}], y in [0, {b:g}], "
-            f"z in [0, {c:g}] m"
+            f"{path}: subfault {before + n + 1} at lon {lon[n]:g}, lat {lat[n]:g}, depth {z:g} m is at (x, y, z) = "
+            f"({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], y in [0, {b:g}], z in [0, {c:g}] m"
         )
-    return at
+    yield from zip(some, at, north.tolist(), strict=True)
 
 
-def _points(one: Subfault, at: Array, grid: Grid, rigidity: Rigidity) -> Iterator[tuple[Array, NDArray[np.float32]]]:
+def _points(one: Subfault, at: Array, north: float, rigidity: Rigidity) -> Iterator[tuple[Array, NDArray[np.float32]]]:
     """The pattern (moment per metre of slip, N m / m) and slip rates of each direction in which it slips."""
     lam, mu = 0.0, one.mu
     opening = len(one.slip_rates_m_s[2]) > 0
@@ -489,8 +508,6 @@ def _points(one: Subfault, at: Array, grid: Grid, rigidity: Rigidity) -> Iterato
         # lambda is of the medium always: the file does not know vp
         of_medium = rigidity(*at[:, None])
         lam, mu = float(of_medium[0][0]), float(of_medium[1][0]) if mu is None else mu
-    assert grid.projection is not None
-    north = float(grid.projection.north_deg(one.longitude_deg, one.latitude_deg)) - grid.azimuth_deg
     for across, rates in zip((0.0, 90.0, None), one.slip_rates_m_s, strict=True):
         if not len(rates):
             continue

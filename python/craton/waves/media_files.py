@@ -31,6 +31,8 @@ from craton.waves.media import Material, Medium
 __all__ = ["AwpMedium", "GriddedMedium", "open_awp", "open_hdf5", "open_netcdf", "write_awp"]
 
 Array = NDArray[np.float64]
+Weights = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Of values along an axis: the point below each, and how far it is from there to the next one, 0 to 1."""
 
 NAMES = ("vp", "vs", "rho", "qp", "qs")
 ALIASES = {"density": "rho", "qmu": "qs", "q_s": "qs", "q_p": "qp", "qkappa": ""}
@@ -102,7 +104,7 @@ class GriddedMedium(Medium):
         middle = 0.5 * (self.points[0][0] + self.points[0][-1])
         return np.asarray(longitude - 360 * np.round((longitude - middle) / 360))
 
-    def _weights(self, d: int, values: Array) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def _weights(self, d: int, values: Array) -> Weights:
         """The point below each value, and how far it is to the next one. Half an interval beyond the ends is still inside."""
         points, low, high = self.points[d], float(np.min(values)), float(np.max(values))
         first = points[0] - 0.5 * (points[1] - points[0]) - 1e-9 * abs(points[0])
@@ -117,18 +119,15 @@ class GriddedMedium(Medium):
         weight = np.clip((values - points[below]) / (points[below + 1] - points[below]), 0, 1)
         return below, weight.astype(np.float32)
 
-    def _between(
-        self, name: str, part: tuple[slice, ...], at: list[tuple[NDArray[np.int64], NDArray[np.float32]]]
-    ) -> NDArray[np.float32]:
+    def _between(self, name: str, part: tuple[slice, ...], at: list[Weights]) -> NDArray[np.float32]:
         block = self._block(name, part)
+        near: list[Weights] = [(below - p.start, weight) for (below, weight), p in zip(at, part, strict=True)]
+        (u, _), (v, _), (w, _) = near
+        if u.ndim == v.ndim == w.ndim == 3 and u.shape[2] == v.shape[2] == 1 and w.shape[:2] == (1, 1):
+            return _in_planes(block, *near)
         total: Any = 0
         for corner in np.ndindex(2, 2, 2):
-            index = tuple(below - p.start + c for (below, _), p, c in zip(at, part, corner, strict=True))
-            weight: Any = 1
-            for (_, w), c in zip(at, corner, strict=True):
-                weight = weight * (w if c else 1 - w)
-            # a neighbour that has no part in the value may be missing
-            total = total + np.where(weight > 0, weight * block[index], 0)
+            total = total + _part(block, near, corner)
         return np.asarray(total, dtype=np.float32)
 
     def _block(self, name: str, part: tuple[slice, ...]) -> NDArray[np.float32]:
@@ -154,6 +153,31 @@ class GriddedMedium(Medium):
             for key, neutral in (("scale_factor", 1), ("add_offset", 0))
         )
         return np.asarray((block * np.float32(scale) + np.float32(offset)) * np.float32(factor))
+
+
+def _part(block: NDArray[np.float32], near: list[Weights], corner: tuple[int, ...]) -> NDArray[np.float32]:
+    """What one corner gives to values between all corners. Where its weight is 0 its value may be missing."""
+    index = tuple(below + c for (below, _), c in zip(near, corner, strict=True))
+    weight: Any = np.float32(1)
+    for (_, w), c in zip(near, corner, strict=True):
+        weight = weight * (w if c else 1 - w)
+    values = block[index]
+    return np.asarray(np.where(weight > 0, weight * values, 0), dtype=np.float32)
+
+
+def _in_planes(block: NDArray[np.float32], u: Weights, v: Weights, w: Weights) -> NDArray[np.float32]:
+    """Values on planes of z: first between points of each level of the file, then between levels. i fastest in memory."""
+    flat: list[Weights] = [(below[:, :, 0], weight[:, :, 0]) for below, weight in (u, v)]
+    below, weight = w[0].ravel(), w[1].ravel()
+    levels = {}
+    for level in np.union1d(below, below[weight > 0] + 1):
+        plane = sum(_part(block[:, :, level], flat, corner) for corner in np.ndindex(2, 2))
+        levels[level] = np.asfortranarray(plane)
+    out = np.empty((*levels[below[0]].shape, len(below)), np.float32, order="F")
+    for k, (level, part) in enumerate(zip(below, weight, strict=True)):
+        lower = levels[level]
+        out[:, :, k] = lower + (levels[level + 1] - lower) * part if part > 0 else lower
+    return out
 
 
 def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <sstream>
 #include <string>
 
@@ -43,6 +44,7 @@ void check(const absorbing_settings& s, const grid_part& part, double dt_s, doub
     require(s.power >= 0 && std::isfinite(s.power), "power", s.power, "0 or more");
     require(s.speed_m_s > 0 && std::isfinite(s.speed_m_s), "speed_m_s", s.speed_m_s, "more than 0");
     require(s.alpha_per_s >= 0 && std::isfinite(s.alpha_per_s), "alpha_per_s", s.alpha_per_s, "0 or more");
+    require(s.multiaxial_power >= 0 && std::isfinite(s.multiaxial_power), "multiaxial_power", s.multiaxial_power, "0 or more");
     require(s.multiaxial_ratio >= 0 && s.multiaxial_ratio <= 1, "multiaxial_ratio", s.multiaxial_ratio, "0 to 1");
     require(dt_s > 0 && std::isfinite(dt_s), "dt", dt_s, "more than 0 s");
     require(h_m > 0 && std::isfinite(h_m), "h", h_m, "more than 0 m");
@@ -71,6 +73,11 @@ bool in_layer(std::int64_t n, std::size_t axis, const absorbing_settings& s, con
     return (n >= l0 && n < l1) || (n >= u0 && n < u1);
 }
 
+// d0.
+double most_damping(const absorbing_settings& s, double h_m) {
+    return -(s.power + 1) * s.speed_m_s * std::log(s.reflection) / (2 * static_cast<double>(s.width) * h_m);
+}
+
 } // namespace
 
 absorbing_layers::absorbing_layers(const absorbing_settings& settings, const grid_part& part, double dt_s, double h_m)
@@ -79,15 +86,20 @@ absorbing_layers::absorbing_layers(const absorbing_settings& settings, const gri
     if (kind_ == absorbing_kind::pml) {
         make_profiles(settings, part, dt_s, h_m);
         make_rows(settings, part);
+        damped_ = settings.multiaxial_ratio > 0;
+        const double most = settings.multiaxial_ratio * most_damping(settings, h_m) * dt_s;
+        const auto width = static_cast<double>(settings.width);
+        if (damped_)
+            make_sponge(settings, part, [&](double deep) { return most * std::pow(deep / width, settings.multiaxial_power); });
     } else if (kind_ == absorbing_kind::sponge) {
-        make_sponge(settings, part);
+        make_sponge(settings, part, [&](double deep) { return std::pow(settings.sponge_alpha * deep, 2); });
     }
 }
 
-// Per axis and place five profiles.
+// Per axis and place two profiles.
 void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_part& part, double dt_s, double h_m) {
     const auto width = static_cast<double>(s.width);
-    const double most = -(s.power + 1) * s.speed_m_s * std::log(s.reflection) / (2 * width * h_m);
+    const double most = most_damping(s, h_m);
     const auto profile = [&](std::size_t axis, double place, const auto& value) {
         const std::int64_t count = std::array{shape_.nx, shape_.ny, shape_.nz}[axis];
         auto& values = profiles_.emplace_back(static_cast<std::size_t>(count + line));
@@ -103,15 +115,10 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
             layer_axis& to = layers_.axis[axis];
             const double place = at == 0 ? 0 : 0.5;
             to.decay[at] = profile(axis, place, [](double d, double alpha) { return std::exp(-(d + alpha)); });
-            to.gain[at] =
-                profile(axis, place, [](double d, double alpha) { return d > 0 ? d / (d + alpha) * std::expm1(-(d + alpha)) : 0; });
-            to.damping[at] = profile(axis, place, [](double d, double) { return d; });
-            to.rate[at] = profile(axis, place, [](double d, double alpha) { return d + alpha; });
-            to.cross[at] =
-                profile(axis, place, [&](double d, double alpha) { return std::exp(-s.multiaxial_ratio * (d + alpha)); });
+            to.gain[at] = profile(axis, place,
+                                  [&](double d, double alpha) { return d > 0 ? d / (d + alpha) * std::expm1(-(d + alpha)) : 0; });
         }
     }
-    layers_.cross = static_cast<float>(s.multiaxial_ratio);
 }
 
 void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& part) {
@@ -128,9 +135,8 @@ void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& p
         for (std::int64_t n = 0; n < shape_.ny * shape_.nz; ++n) {
             const bool y = in_layer(n % shape_.ny, 1, s, part);
             const bool z = in_layer(n / shape_.ny, 2, s, part);
-            const bool of_all = s.multiaxial_ratio > 0;
-            const bool whole = of_all ? y || z : axis == 1 ? y : axis == 2 && z;
-            const std::int64_t size = whole ? 3 * layers_.whole.pitch : axis == 0 || of_all ? 3 * (lower + upper) : 0;
+            const bool whole = axis == 1 ? y : axis == 2 && z;
+            const std::int64_t size = whole ? 3 * layers_.whole.pitch : axis == 0 ? 3 * (lower + upper) : 0;
             if (size > 0) rows[static_cast<std::size_t>(n)] = {sizes[axis], whole ? 1 : 0};
             sizes[axis] += size;
         }
@@ -145,14 +151,15 @@ void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& p
     }
 }
 
-void absorbing_layers::make_sponge(const absorbing_settings& s, const grid_part& part) {
+// Factors exp(-loss(how many cells deep)).
+void absorbing_layers::make_sponge(const absorbing_settings& s, const grid_part& part, const std::function<double(double)>& loss) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
         const std::int64_t count = std::array{shape_.nx, shape_.ny, shape_.nz}[axis];
         for (std::size_t at = 0; at < 2; ++at) {
             auto& values = profiles_.emplace_back(static_cast<std::size_t>(count + line), 1.0F);
             for (std::int64_t n = 0; n < count; ++n) {
                 const double deep = cells_deep(static_cast<double>(part.first[axis] + n) + (at == 0 ? 0 : 0.5), axis, s, part);
-                values[static_cast<std::size_t>(n)] = static_cast<float>(std::exp(-std::pow(s.sponge_alpha * deep, 2)));
+                values[static_cast<std::size_t>(n)] = static_cast<float>(std::exp(-loss(deep)));
             }
             sponge_.factor[axis][at] = values.data();
         }
@@ -164,14 +171,14 @@ void absorbing_layers::make_sponge(const absorbing_settings& s, const grid_part&
 void absorbing_layers::before_velocity(const cell_range& cells, const vector_field<float>& v,
                                        const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
                                        const surface_closure* surface) {
+    if (kind_ == absorbing_kind::sponge || damped_) damp_velocity(shape_, cells, v, sponge_);
     if (kind_ == absorbing_kind::pml) correct_velocity(shape_, cells, v, stress, media, d, surface, layers_);
-    if (kind_ == absorbing_kind::sponge) damp_velocity(shape_, cells, v, sponge_);
 }
 
 void absorbing_layers::before_stress(const cell_range& cells, const tensor_field<float>& stress, const vector_field<const float>& v,
                                      const elastic_media& media, const differences& d, const surface_closure* surface) {
+    if (kind_ == absorbing_kind::sponge || damped_) damp_stress(shape_, cells, stress, sponge_);
     if (kind_ == absorbing_kind::pml) correct_stress(shape_, cells, stress, v, media, d, surface, layers_);
-    if (kind_ == absorbing_kind::sponge) damp_stress(shape_, cells, stress, sponge_);
 }
 
 } // namespace craton::waves

@@ -119,13 +119,13 @@ void expect_as_plain(const extents& grid, const extents& first, const extents& s
         layers.before_velocity(cells, fast.v(), fast.stress(), fast.media(), step, surface);
         layers.before_stress(cells, fast.stress(), fast.v(), fast.media(), step, surface);
         const brick_shape& shape = plain.part.shape;
-        if (with.kind == absorbing_kind::pml) {
+        const bool damped = with.kind == absorbing_kind::sponge || with.ratio > 0;
+        if (damped) reference::damp_velocity(shape, cells, plain.v(), same.sponge());
+        if (with.kind == absorbing_kind::pml)
             reference::correct_velocity(shape, cells, plain.v(), plain.stress(), plain.media(), step, surface, same.layers());
+        if (damped) reference::damp_stress(shape, cells, plain.stress(), same.sponge());
+        if (with.kind == absorbing_kind::pml)
             reference::correct_stress(shape, cells, plain.stress(), plain.v(), plain.media(), step, surface, same.layers());
-        } else {
-            reference::damp_velocity(shape, cells, plain.v(), same.sponge());
-            reference::damp_stress(shape, cells, plain.stress(), same.sponge());
-        }
     }
     const std::string what = "i " + std::to_string(cells.i0) + " to " + std::to_string(cells.i1);
     for (std::size_t field = 0; field < 17; ++field)
@@ -206,10 +206,10 @@ TEST(absorbing_layers, have_memory_in_layers_alone) {
         settings.width = 16;
         return absorbing_layers(settings, b.part, dt_s, h_m).memory().size();
     };
-    const std::size_t rows = 112; // 100 cells in whole cache lines
+    const std::size_t rows = 112; // 100 cells in whole cache lines; the x layers' rows follow each other without gaps
     EXPECT_EQ(floats(0, true), 6 * (32 * 90 * 80 + rows * (32 * 80 + 16 * 90)));
     EXPECT_EQ(floats(0, false), 6 * (32 * 90 * 80 + rows * (32 * 80 + 32 * 90)));
-    EXPECT_EQ(floats(0.1, true), 18 * (32 * 58 * 64 + rows * (90 * 80 - 58 * 64)));
+    EXPECT_EQ(floats(0.1, true), floats(0, true));
 }
 
 TEST(absorbing_layers, inside_the_grid_do_nothing) {
@@ -257,6 +257,7 @@ TEST(absorbing_layers, refuse_what_makes_no_sense) {
     refused([](auto& s, auto&) { s.power = -1; }, "power is -1");
     refused([=](auto& s, auto&) { s.speed_m_s = nan; }, "speed_m_s is nan");
     refused([](auto& s, auto&) { s.alpha_per_s = -2; }, "alpha_per_s is -2");
+    refused([](auto& s, auto&) { s.multiaxial_power = -3; }, "multiaxial_power is -3");
     refused([](auto& s, auto&) { s.multiaxial_ratio = 2; }, "multiaxial_ratio is 2");
     refused([](auto& s, auto&) { s.kind = absorbing_kind::sponge, s.sponge_alpha = -1; }, "sponge_alpha is -1");
     const brick b({20, 20, 20}, {0, 0, 0}, {20, 20, 20}, true);

@@ -49,6 +49,7 @@ class test_brick {
     float* first(std::size_t array) { return values_[array].data() + front(); }
     [[nodiscard]] const std::vector<float>& values(std::size_t array) const { return values_[array]; }
     [[nodiscard]] cell_range whole() const { return {0, shape_.nx, 0, shape_.ny, 0, shape_.nz}; }
+    [[nodiscard]] bool anelastic() const { return anelastic_; }
     [[nodiscard]] const surface_closure* closure() const { return surface_ ? &closure_ : nullptr; }
 
     brick_fields fields() {

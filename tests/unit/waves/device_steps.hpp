@@ -30,14 +30,16 @@ inline void copy_all_out(step_engine& engine, test_brick& brick) {
 }
 
 // Terms of random cells, some of them the same.
-inline std::vector<point_term> random_terms(const test_brick& brick, stored_field first, stored_field last, std::int64_t values, int count) {
+inline std::vector<point_term> random_terms(const test_brick& brick, stored_field first, stored_field last, std::int64_t values,
+                                            int count) {
     std::mt19937 generator(9);
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(generator() % static_cast<std::uint64_t>(n)); };
     std::vector<point_term> terms;
     for (int n = 0; n < count; ++n) {
         point_term term;
         term.value = below(values);
-        term.which = static_cast<stored_field>(static_cast<int>(first) + below(static_cast<int>(last) - static_cast<int>(first) + 1));
+        term.which =
+            static_cast<stored_field>(static_cast<int>(first) + below(static_cast<int>(last) - static_cast<int>(first) + 1));
         term.offset = brick.shape().at(below(4), below(brick.shape().ny), below(brick.shape().nz));
         term.weight = static_cast<float>(below(1000)) / 1000 - 0.5F;
         terms.push_back(term);
@@ -50,24 +52,25 @@ struct shell {
     std::vector<cell_range> outer, inner;
 };
 inline shell shell_of(const brick_shape& s, const std::array<bool, 3>& low, const std::array<bool, 3>& high) {
-    const cell_range inside{low[0] ? halo : 0, s.nx - (high[0] ? halo : 0), low[1] ? halo : 0,
-                            s.ny - (high[1] ? halo : 0), low[2] ? halo : 0, s.nz - (high[2] ? halo : 0)};
+    const cell_range inside{low[0] ? halo : 0,           s.nx - (high[0] ? halo : 0), low[1] ? halo : 0,
+                            s.ny - (high[1] ? halo : 0), low[2] ? halo : 0,           s.nz - (high[2] ? halo : 0)};
     return {device::without({0, s.nx, 0, s.ny, 0, s.nz}, inside), {inside}};
 }
 
 // Steps of a whole grid with sources, layers, and receivers read on the way; what the receivers read.
-inline std::vector<float> run_whole(step_engine& engine, const test_brick& brick, int steps) {
+inline std::vector<float> run_whole(step_engine& engine, const test_brick& brick, int steps, bool sources = true) {
     const auto forces = engine.add_sources(random_terms(brick, stored_field::vx, stored_field::vz, 3, 40), 3);
     const auto moments = engine.add_sources(random_terms(brick, stored_field::xx, stored_field::yz, 3, 40), 3);
-    const auto receivers = engine.add_receivers(random_terms(brick, stored_field::vx, stored_field::ryz, 50, 500), 50);
+    const auto last = brick.anelastic() ? stored_field::ryz : stored_field::yz;
+    const auto receivers = engine.add_receivers(random_terms(brick, stored_field::vx, last, 50, 500), 50);
     const auto parts = shell_of(brick.shape(), {true, true, true}, {true, true, true});
     std::vector<float> read;
     const auto nothing = [] {};
     for (int step = 0; step < steps; ++step) {
         const std::array<float, 3> rates{0.1F, 0.2F * static_cast<float>(step), -0.1F};
-        engine.inject(forces, rates);
+        if (sources) engine.inject(forces, rates);
         take_half_step(engine, half_step::velocity, parts.outer, parts.inner, nothing, nothing);
-        engine.inject(moments, rates);
+        if (sources) engine.inject(moments, rates);
         take_half_step(engine, half_step::stress, parts.outer, parts.inner, nothing, nothing);
         if (step % 3 != 1) continue;
         std::vector<float> now(50);
@@ -95,8 +98,7 @@ class two_bricks {
             plans_[side] = halo_plan_of(bricks_.back().shape(), low, high);
             parts_[side] = shell_of(bricks_.back().shape(), low, high);
         }
-        for (std::size_t side = 0; side < 2; ++side)
-            engines_.push_back(make(fields(side), plans_[side]));
+        for (std::size_t side = 0; side < 2; ++side) engines_.push_back(make(fields(side), plans_[side]));
     }
 
     void step() {
@@ -133,7 +135,8 @@ class two_bricks {
             }
         }
     }
-    [[nodiscard]] std::int64_t at_whole(const test_brick& whole, std::size_t side, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] std::int64_t at_whole(const test_brick& whole, std::size_t side, std::int64_t i, std::int64_t j,
+                                        std::int64_t k) const {
         std::array<std::int64_t, 3> at{i, j, k};
         if (side == 1) at[axis_] += cut_;
         return whole.shape().at(at[0], at[1], at[2]);
@@ -141,8 +144,9 @@ class two_bricks {
     void fill(test_brick& brick, test_brick whole, std::size_t side) const {
         const auto& s = brick.shape();
         for (std::size_t n = 0; n < test_brick::arrays; ++n) {
-            for_cells({-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo},
-                      [&](auto i, auto j, auto k) { brick.first(n)[s.at(i, j, k)] = whole.first(n)[at_whole(whole, side, i, j, k)]; });
+            for_cells({-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo}, [&](auto i, auto j, auto k) {
+                brick.first(n)[s.at(i, j, k)] = whole.first(n)[at_whole(whole, side, i, j, k)];
+            });
         }
     }
     brick_fields fields(std::size_t side) {
@@ -165,8 +169,8 @@ class two_bricks {
                 must(from.which == to.which && from.cells.cells() == to.cells.cells());
                 for_cells(from.cells, [&](auto i, auto j, auto k) {
                     const auto f = static_cast<std::size_t>(from.which);
-                    bricks_[1 - side].first(f)[bricks_[1 - side].shape().at(i - from.cells.i0 + to.cells.i0, j - from.cells.j0 + to.cells.j0,
-                                                                            k - from.cells.k0 + to.cells.k0)] =
+                    bricks_[1 - side].first(f)[bricks_[1 - side].shape().at(
+                        i - from.cells.i0 + to.cells.i0, j - from.cells.j0 + to.cells.j0, k - from.cells.k0 + to.cells.k0)] =
                         bricks_[side].first(f)[bricks_[side].shape().at(i, j, k)];
                 });
             }

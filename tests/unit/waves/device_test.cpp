@@ -29,14 +29,14 @@ engine_on_loops make_engine(test_brick& brick, absorbing_layers* layers = nullpt
 void plain_update(test_brick& brick, half_step half, const cell_range& cells, const absorbing_layers* layers) {
     const auto f = brick.fields();
     const bool matched = layers != nullptr && layers->layers().axis[0].rows != nullptr;
-    const bool sponge = layers != nullptr && !matched;
+    const bool sponge = layers != nullptr && layers->sponge().factor[0][0] != nullptr; // multi-axial layers are both
     if (half == half_step::velocity) {
-        if (matched) reference::correct_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface, layers->layers());
         if (sponge) reference::damp_velocity(f.shape, cells, f.v, layers->sponge());
+        if (matched) reference::correct_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface, layers->layers());
         return reference::update_velocity(f.shape, cells, f.v, f.stress, f.media, f.d, f.surface);
     }
-    if (matched) reference::correct_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface, layers->layers());
     if (sponge) reference::damp_stress(f.shape, cells, f.stress, layers->sponge());
+    if (matched) reference::correct_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface, layers->layers());
     if (f.anelastic())
         return reference::update_stress(f.shape, cells, f.stress, f.memory, f.v, f.media, f.attenuation, f.d, f.surface);
     reference::update_stress(f.shape, cells, f.stress, f.v, f.media, f.d, f.surface);
@@ -56,10 +56,12 @@ void expect_near(const test_brick& found, const test_brick& wanted, float most, 
 }
 
 void expect_same_bits(const test_brick& found, const test_brick& wanted, const std::string& what) {
-    for (std::size_t n = 0; n < test_brick::arrays; ++n) EXPECT_TRUE(found.values(n) == wanted.values(n)) << what << ", array " << n;
+    for (std::size_t n = 0; n < test_brick::arrays; ++n)
+        EXPECT_TRUE(found.values(n) == wanted.values(n)) << what << ", array " << n;
 }
 
-void expect_untouched_outside(const test_brick& changed, const test_brick& before, const cell_range& cells, const std::string& what) {
+void expect_untouched_outside(const test_brick& changed, const test_brick& before, const cell_range& cells,
+                              const std::string& what) {
     test_brick found = changed;
     test_brick wanted = before;
     for (std::size_t n = 0; n < stored_fields; ++n) {
@@ -88,8 +90,9 @@ void expect_as_plain(const test_brick& before, const cell_range& cells, half_ste
     engine.update(half, cells, part::inner);
     copy_all_out(engine, on_device);
     plain_update(plain, half, cells, nullptr);
-    const auto what = std::string(half == half_step::velocity ? "velocity" : "stress") + " of " + std::to_string(before.shape().nx) +
-                      " cells, i " + std::to_string(cells.i0) + " to " + std::to_string(cells.i1) + ", k " + std::to_string(cells.k0);
+    const auto what = std::string(half == half_step::velocity ? "velocity" : "stress") + " of " +
+                      std::to_string(before.shape().nx) + " cells, i " + std::to_string(cells.i0) + " to " +
+                      std::to_string(cells.i1) + ", k " + std::to_string(cells.k0);
     expect_near(on_device, plain, 1e-6F, what);
     expect_untouched_outside(on_device, before, cells, what);
 }
@@ -103,8 +106,13 @@ TEST_P(device_updates, equal_plain_loops_on_bricks_of_any_size) {
 
 TEST_P(device_updates, equal_plain_loops_on_parts_and_leave_the_rest) {
     const test_brick before(67, 11, 39, GetParam().surface, GetParam().anelastic);
-    for (const auto& cells : {cell_range{31, 33, 0, 11, 0, 39}, {0, 2, 3, 4, 0, 3}, {5, 66, 2, 9, 1, 38}, {64, 67, 10, 11, 17, 18},
-                              {32, 64, 0, 8, 3, 35}, {4, 4, 0, 11, 0, 39}, {40, 41, 5, 6, 38, 39}}) {
+    for (const auto& cells : {cell_range{31, 33, 0, 11, 0, 39},
+                              {0, 2, 3, 4, 0, 3},
+                              {5, 66, 2, 9, 1, 38},
+                              {64, 67, 10, 11, 17, 18},
+                              {32, 64, 0, 8, 3, 35},
+                              {4, 4, 0, 11, 0, 39},
+                              {40, 41, 5, 6, 38, 39}}) {
         for (const auto half : {half_step::velocity, half_step::stress}) expect_as_plain(before, cells, half);
     }
 }
@@ -116,7 +124,8 @@ struct kind_of_layers {
 };
 class device_layers : public testing::TestWithParam<kind_of_layers> {};
 INSTANTIATE_TEST_SUITE_P(kinds, device_layers,
-                         testing::Values(kind_of_layers{absorbing_kind::pml, 0, true}, kind_of_layers{absorbing_kind::pml, 0, false},
+                         testing::Values(kind_of_layers{absorbing_kind::pml, 0, true},
+                                         kind_of_layers{absorbing_kind::pml, 0, false},
                                          kind_of_layers{absorbing_kind::pml, 0.1, true},
                                          kind_of_layers{absorbing_kind::pml, 0.1, false},
                                          kind_of_layers{absorbing_kind::sponge, 0, true}));
@@ -167,7 +176,8 @@ TEST(device_layers, leave_alone_what_no_layer_touches) {
 
 TEST(device_layers, slabs_are_what_is_left_each_cell_once) {
     const cell_range cells{1, 9, 0, 7, 2, 8};
-    for (const auto& inside : {cell_range{3, 5, 2, 4, 3, 7}, {0, 20, 0, 20, 0, 20}, {9, 12, 0, 7, 2, 8}, {0, 5, 0, 7, 0, 4}, {4, 4, 0, 7, 2, 8}}) {
+    for (const auto& inside :
+         {cell_range{3, 5, 2, 4, 3, 7}, {0, 20, 0, 20, 0, 20}, {9, 12, 0, 7, 2, 8}, {0, 5, 0, 7, 0, 4}, {4, 4, 0, 7, 2, 8}}) {
         std::vector<int> times(10 * 10 * 10);
         for (const auto& slab : device::without(cells, inside)) {
             for (std::int64_t k = slab.k0; k < slab.k1; ++k) {
@@ -178,7 +188,9 @@ TEST(device_layers, slabs_are_what_is_left_each_cell_once) {
         }
         for (std::int64_t n = 0; n < 1000; ++n) {
             const std::int64_t i = n % 10, j = n / 10 % 10, k = n / 100;
-            const auto in = [&](const cell_range& c) { return i >= c.i0 && i < c.i1 && j >= c.j0 && j < c.j1 && k >= c.k0 && k < c.k1; };
+            const auto in = [&](const cell_range& c) {
+                return i >= c.i0 && i < c.i1 && j >= c.j0 && j < c.j1 && k >= c.k0 && k < c.k1;
+            };
             EXPECT_EQ(times[static_cast<std::size_t>(n)], in(cells) && !in(inside) ? 1 : 0);
         }
     }
@@ -235,22 +247,24 @@ TEST(device_steps, equal_those_of_the_host) {
 
 TEST(device_steps, have_the_same_bits_in_every_order_of_streams) {
     const test_brick before(40, 17, 23, true, true);
-    const auto run = [&](delivery order, unsigned seed) {
-        test_brick brick = before;
-        auto layers = before.layers(absorbing_kind::pml, 0);
-        auto engine = make_engine(brick, &layers, order, {}, seed);
-        const auto read = run_whole(engine, before, 5);
-        copy_all_out(engine, brick);
-        return std::pair{brick, read};
-    };
-    const auto wanted = run(delivery::at_once, 1);
-    const auto expect_same = [&](delivery order, unsigned seed) {
-        const auto found = run(order, seed);
-        expect_same_bits(found.first, wanted.first, "seed " + std::to_string(seed));
-        EXPECT_EQ(found.second, wanted.second) << seed;
-    };
-    expect_same(delivery::as_late, 1);
-    for (unsigned seed = 1; seed <= 6; ++seed) expect_same(delivery::at_random, seed);
+    for (const bool sources : {true, false}) { // they make streams wait for each other, too
+        const auto run = [&](delivery order, unsigned seed) {
+            test_brick brick = before;
+            auto layers = before.layers(absorbing_kind::pml, 0);
+            auto engine = make_engine(brick, &layers, order, {}, seed);
+            const auto read = run_whole(engine, before, 5, sources);
+            copy_all_out(engine, brick);
+            return std::pair{brick, read};
+        };
+        const auto wanted = run(delivery::at_once, 1);
+        const auto expect_same = [&](delivery order, unsigned seed) {
+            const auto found = run(order, seed);
+            expect_same_bits(found.first, wanted.first, "seed " + std::to_string(seed));
+            EXPECT_EQ(found.second, wanted.second) << seed;
+        };
+        expect_same(delivery::as_late, 1);
+        for (unsigned seed = 1; seed <= 6; ++seed) expect_same(delivery::at_random, seed);
+    }
 }
 
 TEST(device_halos, make_two_bricks_one) {
@@ -267,7 +281,8 @@ TEST(device_halos, make_two_bricks_one) {
         for (const auto order : {delivery::at_once, delivery::as_late, delivery::at_random}) {
             for (unsigned seed = 1; seed <= (order == delivery::at_random ? 4U : 1U); ++seed) {
                 two_bricks halves(before, axis, [&](const brick_fields& fields, const halo_plan& halos) {
-                    return std::make_unique<engine_on_loops>(std::make_unique<device::emulated_device>(order, seed), fields, halos, nullptr);
+                    return std::make_unique<engine_on_loops>(std::make_unique<device::emulated_device>(order, seed), fields, halos,
+                                                             nullptr);
                 });
                 for (int n = 0; n < steps; ++n) halves.step();
                 test_brick joined = before;

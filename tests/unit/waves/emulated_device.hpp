@@ -17,9 +17,9 @@ namespace craton::waves::device {
 
 /// When the emulated device does what its streams hold. All are allowed to a real one.
 enum class delivery {
-    at_once,    ///< in the order in which it is asked for
-    as_late,    ///< only when somebody waits, other streams only as far as events demand
-    at_random   ///< when somebody waits, and now and then before
+    at_once,  ///< in the order in which it is asked for
+    as_late,  ///< only when somebody waits, other streams only as far as events demand
+    at_random ///< when somebody waits, and now and then before
 };
 
 /// A device in host memory, as device_memory.hpp wants it, whose threads take turns in a loop: kernels, indices and the order of streams are tested without a
@@ -56,11 +56,12 @@ class emulated_device {
         add(in, [=] { std::memcpy(to, from, bytes); });
     }
     void to_host(void* to, const void* from, std::size_t bytes, stream in) { to_device(to, from, bytes, in); }
-    void rows_to_device(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t rows,
-                        stream in) {
+    void rows_to_device(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                        std::size_t rows, stream in) {
         add(in, [=] {
             for (std::size_t n = 0; n < rows; ++n)
-                std::memcpy(static_cast<std::byte*>(to) + n * to_pitch, static_cast<const std::byte*>(from) + n * from_pitch, width);
+                std::memcpy(static_cast<std::byte*>(to) + n * to_pitch, static_cast<const std::byte*>(from) + n * from_pitch,
+                            width);
         });
     }
     void rows_to_host(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t rows,
@@ -130,7 +131,8 @@ class emulated_device {
     void after_adding() {
         if (order_ == delivery::at_once) {
             for (std::size_t n = 0; n < streams_.size(); ++n) {
-                while (try_front(n)) {}
+                while (try_front(n)) {
+                }
             }
         } else if (order_ == delivery::at_random && generator_() % 4 == 0) {
             try_front(generator_() % streams_.size());

@@ -24,11 +24,12 @@ inline void require(cudaError_t status, const char* call) {
 inline constexpr int blocks_per_processor = 3;
 
 /// Every thread does its part of a body.
-template <class Body> __global__ void __launch_bounds__(threads, blocks_per_processor) everywhere(const __grid_constant__ Body body) {
+template <class Body>
+__global__ void __launch_bounds__(threads, blocks_per_processor) everywhere(const __grid_constant__ Body body) {
     body(place{blockIdx.x, blockIdx.y, blockIdx.z, static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y)});
 }
 
-/// One CUDA device, as device_memory.hpp wants it. Belongs to one thread.
+/// One CUDA device, as device_memory.hpp wants it. One thread at a time.
 class cuda_device {
   public:
     using stream = cudaStream_t;
@@ -40,7 +41,8 @@ class cuda_device {
         const cudaError_t status = cudaGetDeviceCount(&devices);
         if (status != cudaSuccess) throw user_error(std::string("no CUDA device can be used: ") + cudaGetErrorString(status));
         if (number < 0 || number >= devices) {
-            throw user_error("CUDA device " + std::to_string(number) + " does not exist; allowed: 0 to " + std::to_string(devices - 1));
+            throw user_error("CUDA device " + std::to_string(number) + " does not exist; allowed: 0 to " +
+                             std::to_string(devices - 1));
         }
         use();
     }
@@ -56,6 +58,7 @@ class cuda_device {
 
     /// Streams made earlier go first where both have work.
     stream make_stream() {
+        use();
         int least = 0, greatest = 0;
         require(cudaDeviceGetStreamPriorityRange(&least, &greatest), "cudaDeviceGetStreamPriorityRange");
         stream made = nullptr;
@@ -65,6 +68,7 @@ class cuda_device {
         return made;
     }
     event make_event() {
+        use();
         event made = nullptr;
         require(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreateWithFlags");
         events_.push_back(made);
@@ -72,6 +76,7 @@ class cuda_device {
     }
 
     void* allocate(std::size_t bytes) {
+        use();
         void* first = nullptr;
         const cudaError_t status = cudaMalloc(&first, bytes);
         if (status == cudaErrorMemoryAllocation) {
@@ -86,6 +91,7 @@ class cuda_device {
     }
     void release(void* first) noexcept { cudaFree(first); }
     void* allocate_pinned(std::size_t bytes) {
+        use();
         void* first = nullptr;
         require(cudaHostAlloc(&first, bytes, cudaHostAllocDefault), "cudaHostAlloc");
         return first;
@@ -99,8 +105,8 @@ class cuda_device {
     void to_host(void* to, const void* from, std::size_t bytes, stream in) {
         require(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, in), "cudaMemcpyAsync to the host");
     }
-    void rows_to_device(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width, std::size_t rows,
-                        stream in) {
+    void rows_to_device(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                        std::size_t rows, stream in) {
         require(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows, cudaMemcpyHostToDevice, in),
                 "cudaMemcpy2DAsync to the device");
     }
@@ -111,9 +117,12 @@ class cuda_device {
     }
 
     template <class Body> void launch(const launch_shape& shape, const Body& body, stream in) {
+        static_assert(sizeof(Body) <= 4096, "what every device takes as a kernel's parameters");
         if (shape.blocks_x == 0 || shape.blocks_y == 0 || shape.blocks_z == 0) return;
-        const dim3 blocks(static_cast<unsigned>(shape.blocks_x), static_cast<unsigned>(shape.blocks_y), static_cast<unsigned>(shape.blocks_z));
+        const dim3 blocks(static_cast<unsigned>(shape.blocks_x), static_cast<unsigned>(shape.blocks_y),
+                          static_cast<unsigned>(shape.blocks_z));
         const dim3 threads_of_a_block(static_cast<unsigned>(shape.threads_x), static_cast<unsigned>(shape.threads_y));
+        use(); // another thread than the last may be here
         everywhere<<<blocks, threads_of_a_block, 0, in>>>(body);
         require(cudaGetLastError(), "launch");
     }

@@ -12,9 +12,10 @@ int cuda_devices() noexcept {
     return cudaGetDeviceCount(&devices) == cudaSuccess ? devices : 0;
 }
 
-std::unique_ptr<step_engine> make_cuda_engine(const brick_fields& fields, const halo_plan& halos, absorbing_layers* layers, int device) {
-    return std::make_unique<device::device_engine<device::cuda_device>>(std::make_unique<device::cuda_device>(device), fields, halos,
-                                                                        layers);
+std::unique_ptr<step_engine> make_cuda_engine(const brick_fields& fields, const halo_plan& halos, absorbing_layers* layers,
+                                              int device) {
+    return std::make_unique<device::device_engine<device::cuda_device>>(std::make_unique<device::cuda_device>(device), fields,
+                                                                        halos, layers);
 }
 
 double cuda_copy_bandwidth(int device) {

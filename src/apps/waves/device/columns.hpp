@@ -43,9 +43,15 @@ inline closed_differences closed_differences_of(const surface_closure* surface, 
 }
 
 /// The difference from four values in a row. From faces to centres i - 1, i, i + 1, i + 2; from centres to faces i - 2, i - 1, i, i + 1.
-CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) { return d.c1 * (c - b) + d.c2 * (e - a); }
-CRATON_HOST_DEVICE inline float plus(const differences& d, const float* f, std::int64_t s) { return difference(d, f[-s], f[0], f[s], f[2 * s]); }
-CRATON_HOST_DEVICE inline float minus(const differences& d, const float* f, std::int64_t s) { return difference(d, f[-2 * s], f[-s], f[0], f[s]); }
+CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) {
+    return d.c1 * (c - b) + d.c2 * (e - a);
+}
+CRATON_HOST_DEVICE inline float plus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, f[-s], f[0], f[s], f[2 * s]);
+}
+CRATON_HOST_DEVICE inline float minus(const differences& d, const float* f, std::int64_t s) {
+    return difference(d, f[-2 * s], f[-s], f[0], f[s]);
+}
 
 /// A weighted sum over the planes below the surface; `column` is at plane 0.
 CRATON_HOST_DEVICE inline float closed_sum(const float (&row)[surface_closure::width], const float* column, std::int64_t plane) {
@@ -130,9 +136,13 @@ struct velocity_columns {
                 yz_z = closed_sum(surface.plus[k], yz + top, plane);
                 zz_z = closed_sum(surface.minus[k], zz + top, plane);
             }
-            v.x[n] += buoyancy.x[n] * (minus(d, xx + n, 1) + plus(d, xy + n, row) + xz_z);
-            v.y[n] += buoyancy.y[n] * (plus(d, xy + n, 1) + minus(d, yy + n, row) + yz_z);
-            v.z[n] += buoyancy.z[n] * (plus(d, xz + n, 1) + plus(d, yz + n, row) + zz_z);
+            // All that is read before anything is written: a compiler may not move loads over stores that could be to the same place.
+            const float x = v.x[n] + buoyancy.x[n] * (minus(d, xx + n, 1) + plus(d, xy + n, row) + xz_z);
+            const float y = v.y[n] + buoyancy.y[n] * (plus(d, xy + n, 1) + minus(d, yy + n, row) + yz_z);
+            const float z = v.z[n] + buoyancy.z[n] * (plus(d, xz + n, 1) + plus(d, yz + n, row) + zz_z);
+            v.x[n] = x;
+            v.y[n] = y;
+            v.z[n] = z;
             xz0 = xz1, xz1 = xz2, xz2 = xz3;
             yz0 = yz1, yz1 = yz2, yz2 = yz3;
             zz0 = zz1, zz1 = zz2, zz2 = zz3;
@@ -177,10 +187,10 @@ template <bool anelastic> struct stress_columns {
             const float exx = plus(d, vx + n, 1), eyy = plus(d, vy + n, row);
             const float pressure = media.lambda[n] * (exx + eyy + vz_z);
             const float twice_mu = 2 * media.mu[n];
-            const bool edges = k > 0 || surface.planes == 0; // xz and yz at the surface stay 0
-            relaxing.normal(*this, n, k, pressure + twice_mu * exx, pressure + twice_mu * eyy, pressure + twice_mu * vz_z);
-            relaxing.shear(*this, n, k, edges, media.mu_xy[n] * (minus(d, vx + n, row) + minus(d, vy + n, 1)),
-                           media.mu_xz[n] * (vx_z + minus(d, vz + n, 1)), media.mu_yz[n] * (vy_z + minus(d, vz + n, row)));
+            relaxing.take(*this, n, k,
+                          {pressure + twice_mu * exx, pressure + twice_mu * eyy, pressure + twice_mu * vz_z,
+                           media.mu_xy[n] * (minus(d, vx + n, row) + minus(d, vy + n, 1)),
+                           media.mu_xz[n] * (vx_z + minus(d, vz + n, 1)), media.mu_yz[n] * (vy_z + minus(d, vz + n, row))});
             vx0 = vx1, vx1 = vx2, vx2 = vx3;
             vy0 = vy1, vy1 = vy2, vy2 = vy3;
             vz0 = vz1, vz1 = vz2, vz2 = vz3;
@@ -188,27 +198,37 @@ template <bool anelastic> struct stress_columns {
     }
 
   private:
+    // Six components at one cell's indices.
+    struct tensor {
+        float xx, yy, zz, xy, xz, yz;
+    };
+    [[nodiscard]] CRATON_HOST_DEVICE static tensor load(const tensor_field<float>& from, std::int64_t n) {
+        return {from.xx[n], from.yy[n], from.zz[n], from.xy[n], from.xz[n], from.yz[n]};
+    }
+    // xz and yz on plane 0 of a free surface are not written: they stay 0.
+    CRATON_HOST_DEVICE void store(const tensor_field<float>& to, std::int64_t n, std::int64_t k, const tensor& values) const {
+        to.xx[n] = values.xx;
+        to.yy[n] = values.yy;
+        to.zz[n] = values.zz;
+        to.xy[n] = values.xy;
+        if (k == 0 && surface.planes > 0) return;
+        to.xz[n] = values.xz;
+        to.yz[n] = values.yz;
+    }
+
     // What a column does with the elastic increments. Elastic: adds them.
     struct added {
         CRATON_HOST_DEVICE added(const stress_columns&, const cell_range&, std::int64_t) {}
-        CRATON_HOST_DEVICE void normal(const stress_columns& of, std::int64_t n, std::int64_t, float xx, float yy, float zz) {
-            of.stress.xx[n] += xx;
-            of.stress.yy[n] += yy;
-            of.stress.zz[n] += zz;
-        }
-        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t, bool edges, float xy, float xz, float yz) {
-            of.stress.xy[n] += xy;
-            if (!edges) return;
-            of.stress.xz[n] += xz;
-            of.stress.yz[n] += yz;
+        CRATON_HOST_DEVICE void take(const stress_columns& of, std::int64_t n, std::int64_t k, const tensor& by) {
+            const tensor s = load(of.stress, n);
+            of.store(of.stress, n, k, {s.xx + by.xx, s.yy + by.yy, s.zz + by.zz, s.xy + by.xy, s.xz + by.xz, s.yz + by.yz});
         }
     };
 
     // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges need those of the plane before.
     struct relaxed {
-        float decay_even, decay_odd;             // of even and odd k
-        float w = 0, w_x = 0, w_y = 0;           // weight of shear at (i, j), (i - 1, j), (i, j - 1) of this plane
-        float w_above, w_x_above, w_y_above;     // and of the one above
+        float decay_even, decay_odd;         // of even and odd k
+        float w_above, w_x_above, w_y_above; // weight of shear at (i, j), (i - 1, j), (i, j - 1) of the plane above
 
         CRATON_HOST_DEVICE relaxed(const stress_columns& of, const cell_range& own, std::int64_t n) {
             const int column = of.attenuation.parity ^ static_cast<int>((own.i0 & 1) + 2 * (own.j0 & 1));
@@ -217,38 +237,32 @@ template <bool anelastic> struct stress_columns {
             const float* weights = of.attenuation.shear + n - of.shape.plane;
             w_above = weights[0], w_x_above = weights[-1], w_y_above = weights[-of.shape.pitch];
         }
-        CRATON_HOST_DEVICE void normal(const stress_columns& of, std::int64_t n, std::int64_t k, float xx, float yy, float zz) {
+        CRATON_HOST_DEVICE void take(const stress_columns& of, std::int64_t n, std::int64_t k, const tensor& by) {
             const float decay = (k & 1) != 0 ? decay_odd : decay_even;
             const float* weights = of.attenuation.shear + n;
-            w = weights[0], w_x = weights[-1], w_y = weights[-of.shape.pitch];
-            const float rxx = of.memory.xx[n], ryy = of.memory.yy[n], rzz = of.memory.zz[n];
-            const float exx = of.stress.xx[n] + rxx, eyy = of.stress.yy[n] + ryy, ezz = of.stress.zz[n] + rzz;
-            const float middle_xx = exx + 0.5F * xx, middle_yy = eyy + 0.5F * yy, middle_zz = ezz + 0.5F * zz;
-            const float mean = (middle_xx + middle_yy + middle_zz) * (1.0F / 3);
-            const float isotropic = of.attenuation.bulk[n] * mean;
-            set(of.stress.xx[n], of.memory.xx[n], exx + xx, decay * rxx + (1 - decay) * (isotropic + w * (middle_xx - mean)));
-            set(of.stress.yy[n], of.memory.yy[n], eyy + yy, decay * ryy + (1 - decay) * (isotropic + w * (middle_yy - mean)));
-            set(of.stress.zz[n], of.memory.zz[n], ezz + zz, decay * rzz + (1 - decay) * (isotropic + w * (middle_zz - mean)));
-        }
-        CRATON_HOST_DEVICE void shear(const stress_columns& of, std::int64_t n, std::int64_t k, bool edges, float xy, float xz, float yz) {
-            const float decay = (k & 1) != 0 ? decay_odd : decay_even;
-            const float w_xy = of.attenuation.shear[n - 1 - of.shape.pitch];
-            at_edge(of.stress.xy[n], of.memory.xy[n], xy, decay, 0.25F * (w + w_x + w_y + w_xy));
-            if (edges) {
-                at_edge(of.stress.xz[n], of.memory.xz[n], xz, decay, 0.25F * (w + w_x + w_above + w_x_above));
-                at_edge(of.stress.yz[n], of.memory.yz[n], yz, decay, 0.25F * (w + w_y + w_above + w_y_above));
-            }
+            const float w = weights[0], w_x = weights[-1], w_y = weights[-of.shape.pitch], w_xy = weights[-1 - of.shape.pitch];
+            const float bulk = of.attenuation.bulk[n];
+            const tensor s = load(of.stress, n);
+            const tensor r = load(of.memory, n);
+            // E = stress + r before and, half the increment on, in the middle of the step.
+            const tensor e{s.xx + r.xx, s.yy + r.yy, s.zz + r.zz, s.xy + r.xy, s.xz + r.xz, s.yz + r.yz};
+            const float xx = e.xx + 0.5F * by.xx, yy = e.yy + 0.5F * by.yy, zz = e.zz + 0.5F * by.zz;
+            const float mean = (xx + yy + zz) * (1.0F / 3);
+            const auto relax = [decay](float before, float weighted) { return decay * before + (1 - decay) * weighted; };
+            const auto at_edge = [&](float before, float weights_of_four, float e_before, float increment) {
+                return relax(before, 0.25F * weights_of_four * (e_before + 0.5F * increment));
+            };
+            const tensor now{relax(r.xx, bulk * mean + w * (xx - mean)),
+                             relax(r.yy, bulk * mean + w * (yy - mean)),
+                             relax(r.zz, bulk * mean + w * (zz - mean)),
+                             at_edge(r.xy, w + w_x + w_y + w_xy, e.xy, by.xy),
+                             at_edge(r.xz, w + w_x + w_above + w_x_above, e.xz, by.xz),
+                             at_edge(r.yz, w + w_y + w_above + w_y_above, e.yz, by.yz)};
+            of.store(of.memory, n, k, now);
+            of.store(of.stress, n, k,
+                     {e.xx + by.xx - now.xx, e.yy + by.yy - now.yy, e.zz + by.zz - now.zz, e.xy + by.xy - now.xy,
+                      e.xz + by.xz - now.xz, e.yz + by.yz - now.yz});
             w_above = w, w_x_above = w_x, w_y_above = w_y;
-        }
-
-      private:
-        CRATON_HOST_DEVICE static void set(float& stress, float& memory, float after, float r) {
-            memory = r;
-            stress = after - r;
-        }
-        CRATON_HOST_DEVICE static void at_edge(float& stress, float& memory, float increment, float decay, float weight) {
-            const float r = memory, before = stress + r;
-            set(stress, memory, before + increment, decay * r + (1 - decay) * weight * (before + 0.5F * increment));
         }
     };
 

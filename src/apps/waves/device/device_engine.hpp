@@ -30,18 +30,24 @@ namespace craton::waves::device {
 template <class Device> class device_engine final : public step_engine {
   public:
     device_engine(std::unique_ptr<Device> device, const brick_fields& host, const halo_plan& halos, absorbing_layers* layers)
-        : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()), edge_done_(device_->make_event()),
-          inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host), layers_(layers), shape_(shape_on_device(host.shape)),
-          surface_(closed_differences_of(host.surface, host.d)) {
+        : device_(std::move(device)), edge_(device_->make_stream()), inner_(device_->make_stream()),
+          edge_done_(device_->make_event()), inner_done_(device_->make_event()), injected_done_(device_->make_event()), host_(host),
+          layers_(layers), shape_(shape_on_device(host.shape)), surface_(closed_differences_of(host.surface, host.d)) {
         CRATON_ASSERT(host.surface == nullptr || host.shape.nz + halo >= surface_closure::width);
         copy_fields();
         copy_media();
         if (layers_ != nullptr) copy_layers();
         for (std::size_t half = 0; half < 2; ++half) {
-            halos_[half] = {make_traffic(halos.give[half]), make_traffic(halos.take[half]), device_->make_event(), device_->make_event()};
+            halos_[half] = {make_traffic(halos.give[half]), make_traffic(halos.take[half]), device_->make_event(),
+                            device_->make_event()};
         }
     }
-    ~device_engine() override = default;
+    ~device_engine() override {
+        try {
+            wait();     // nothing may be under way to memory that goes
+        } catch (...) { // a device that has failed does no more
+        }
+    }
 
     [[nodiscard]] bool overlaps() const noexcept override { return true; }
     [[nodiscard]] std::int64_t outer_width_x() const noexcept override { return warp; }
@@ -56,9 +62,11 @@ template <class Device> class device_engine final : public step_engine {
         if (half == half_step::velocity) {
             launch(velocity_columns{columns_of(cells), shape_, v_, stress_, media_.buoyancy, host_.d, surface_}, stream);
         } else if (host_.anelastic()) {
-            launch(stress_columns<true>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_}, stream);
+            launch(stress_columns<true>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
+                   stream);
         } else {
-            launch(stress_columns<false>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_}, stream);
+            launch(stress_columns<false>{columns_of(cells), shape_, stress_, memory_, v_, media_, attenuation_, host_.d, surface_},
+                   stream);
         }
         device_->record(which == part::outer ? edge_done_ : inner_done_, stream);
     }
@@ -274,7 +282,8 @@ template <class Device> class device_engine final : public step_engine {
         return std::all_of(halos_.begin(), halos_.end(), [&](const halo_traffic& halo) {
             return std::none_of(halo.take.planes.begin(), halo.take.planes.end(),
                                 [&](const field_planes& p) {
-                                    return std::any_of(read.begin(), read.end(), [&](const cell_range& r) { return meet(r, p.cells); });
+                                    return std::any_of(read.begin(), read.end(),
+                                                       [&](const cell_range& r) { return meet(r, p.cells); });
                                 }) &&
                    std::none_of(halo.give.planes.begin(), halo.give.planes.end(),
                                 [&](const field_planes& p) { return meet(cells, p.cells); });
@@ -293,8 +302,8 @@ template <class Device> class device_engine final : public step_engine {
     void check([[maybe_unused]] std::span<const point_term> terms, [[maybe_unused]] std::int64_t count) const {
         CRATON_ASSERT(std::all_of(terms.begin(), terms.end(), [&](const point_term& term) {
             const auto [i, j, k] = cell_at(term.offset);
-            return term.value >= 0 && term.value < count && (term.which < stored_field::rxx || host_.anelastic()) && term.offset >= 0 &&
-                   i < shape_.nx && j < shape_.ny && k < shape_.nz;
+            return term.value >= 0 && term.value < count && (term.which < stored_field::rxx || host_.anelastic()) &&
+                   term.offset >= 0 && i < shape_.nx && j < shape_.ny && k < shape_.nz;
         }));
     }
 
@@ -314,8 +323,9 @@ template <class Device> class device_engine final : public step_engine {
     }
 
     packing packing_of(const traffic& of, bool into_buffer) const {
-        return {of.list.data(), static_cast<std::int64_t>(of.list.size()), of.most_cells, shape_.pitch, shape_.plane, of.buffer.data(),
-                into_buffer};
+        return {
+            of.list.data(), static_cast<std::int64_t>(of.list.size()), of.most_cells, shape_.pitch, shape_.plane, of.buffer.data(),
+            into_buffer};
     }
 
     traffic make_traffic(const std::vector<field_planes>& planes) {

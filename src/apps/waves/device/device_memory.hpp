@@ -27,7 +27,8 @@ template <class T, class Device> class device_array {
   public:
     device_array() = default;
     device_array(Device& device, std::size_t elements)
-        : device_(&device), first_(elements == 0 ? nullptr : static_cast<T*>(device.allocate(elements * sizeof(T)))), size_(elements) {}
+        : device_(&device), first_(elements == 0 ? nullptr : static_cast<T*>(device.allocate(elements * sizeof(T)))),
+          size_(elements) {}
     /// A copy; blocking.
     template <class Range>
     device_array(Device& device, typename Device::stream stream, const Range& from) : device_array(device, std::size(from)) {

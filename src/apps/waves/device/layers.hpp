@@ -22,12 +22,12 @@ inline std::vector<cell_range> without(const cell_range& cells, const cell_range
     if (cells.empty()) return {};
     if (in.empty()) return {cells};
     std::vector<cell_range> slabs;
-    for (const auto& slab : {cell_range{cells.i0, cells.i1, cells.j0, cells.j1, cells.k0, in.k0},
-                             cell_range{cells.i0, cells.i1, cells.j0, cells.j1, in.k1, cells.k1},
-                             cell_range{cells.i0, cells.i1, cells.j0, in.j0, in.k0, in.k1},
-                             cell_range{cells.i0, cells.i1, in.j1, cells.j1, in.k0, in.k1},
-                             cell_range{cells.i0, in.i0, in.j0, in.j1, in.k0, in.k1},
-                             cell_range{in.i1, cells.i1, in.j0, in.j1, in.k0, in.k1}}) {
+    for (const auto& slab :
+         {cell_range{cells.i0, cells.i1, cells.j0, cells.j1, cells.k0, in.k0},
+          cell_range{cells.i0, cells.i1, cells.j0, cells.j1, in.k1, cells.k1},
+          cell_range{cells.i0, cells.i1, cells.j0, in.j0, in.k0, in.k1},
+          cell_range{cells.i0, cells.i1, in.j1, cells.j1, in.k0, in.k1}, cell_range{cells.i0, in.i0, in.j0, in.j1, in.k0, in.k1},
+          cell_range{in.i1, cells.i1, in.j0, in.j1, in.k0, in.k1}}) {
         if (!slab.empty()) slabs.push_back(slab);
     }
     return slabs;
@@ -73,7 +73,8 @@ struct matched_layers {
         float* memory = nullptr;
         std::int64_t pitch = 0;
     };
-    [[nodiscard]] CRATON_HOST_DEVICE memory_place memory_of(int axis, float* memory, std::int64_t i, std::int64_t j, std::int64_t k) const {
+    [[nodiscard]] CRATON_HOST_DEVICE memory_place memory_of(int axis, float* memory, std::int64_t i, std::int64_t j,
+                                                            std::int64_t k) const {
         const layer_row& row = layers.axis[axis].rows[j + k * shape.ny];
         if (row.at < 0) return {};
         const layer_part& part = row.whole != 0 ? layers.whole : i < layers.ends[0].i1 ? layers.ends[0] : layers.ends[1];
@@ -84,21 +85,8 @@ struct matched_layers {
     /// psi of a difference whose field lies at faces (0) or centres (1) along x, y, z; its memory one step on.
     [[nodiscard]] CRATON_HOST_DEVICE float psi(int axis, const std::int64_t (&at)[3], const int (&place)[3], float difference,
                                                float& memory) const {
-        float decay = 1, gain = 0;
-        if (layers.cross == 0) {
-            decay = layers.axis[axis].decay[place[axis]][at[axis]];
-            gain = layers.axis[axis].gain[place[axis]][at[axis]];
-        } else {
-            float damping = 0, rate = 0;
-            for (int of = 0; of < 3; ++of) {
-                const layer_axis& profile = layers.axis[of];
-                const float part = of == axis ? 1 : layers.cross;
-                decay *= (of == axis ? profile.decay : profile.cross)[place[of]][at[of]];
-                damping += part * profile.damping[place[of]][at[of]];
-                rate += part * profile.rate[place[of]][at[of]];
-            }
-            gain = rate > 0 ? damping / rate * (decay - 1) : 0;
-        }
+        const float decay = layers.axis[axis].decay[place[axis]][at[axis]];
+        const float gain = layers.axis[axis].gain[place[axis]][at[axis]];
         const float before = memory;
         memory = decay * before + gain * difference;
         return 0.5F * (memory + before);
@@ -140,8 +128,8 @@ struct matched_velocity {
     }
 
     template <int axis>
-    CRATON_HOST_DEVICE void add_axis(float (&psi)[3], const float* const (&from)[3], std::int64_t step, std::int64_t n, std::int64_t i,
-                                     std::int64_t j, std::int64_t k) const {
+    CRATON_HOST_DEVICE void add_axis(float (&psi)[3], const float* const (&from)[3], std::int64_t step, std::int64_t n,
+                                     std::int64_t i, std::int64_t j, std::int64_t k) const {
         const auto memory = in.memory_of(axis, in.layers.axis[axis].velocity_memory, i, j, k);
         if (memory.memory == nullptr) return;
         const std::int64_t at[3] = {i, j, k};
@@ -213,7 +201,7 @@ struct sponge_cells {
     columns share;
     brick_shape shape;
     sponge_view sponge;
-    vector_field<float> v;       ///< null: stress
+    vector_field<float> v; ///< null: stress
     tensor_field<float> stress;
 
     CRATON_HOST_DEVICE void operator()(const place& at) const {

@@ -84,7 +84,8 @@ template <class ElementOf> sparse_rows rows_by_element(std::span<const point_ter
     return rows;
 }
 
-template <class ElementOf> sparse_rows rows_by_value(std::span<const point_term> terms, std::int64_t count, const ElementOf& element_of) {
+template <class ElementOf>
+sparse_rows rows_by_value(std::span<const point_term> terms, std::int64_t count, const ElementOf& element_of) {
     sparse_rows rows;
     rows.begin.assign(static_cast<std::size_t>(count + 1), 0);
     for (const auto& term : terms) ++rows.begin[static_cast<std::size_t>(term.value + 1)];

@@ -38,32 +38,6 @@ class interior_differences {
     std::int64_t along_;
 };
 
-// Those of the first planes under a free surface.
-class surface_differences {
-  public:
-    surface_differences(const surface_closure& surface, const differences& d, std::int64_t k, std::int64_t plane)
-        : to_surface_(-k * plane), plane_(plane) {
-        for (std::size_t m = 0; m < surface_closure::width; ++m) {
-            plus_[m] = static_cast<float>(d.dt_over_h() * surface.plus[static_cast<std::size_t>(k)][m]);
-            minus_[m] = static_cast<float>(d.dt_over_h() * surface.minus[static_cast<std::size_t>(k)][m]);
-        }
-    }
-    template <class Vector> [[nodiscard]] lanes plus(Vector vector, const float* f) const { return sum(vector, plus_, f); }
-    template <class Vector> [[nodiscard]] lanes minus(Vector vector, const float* f) const { return sum(vector, minus_, f); }
-
-  private:
-    template <class Vector>
-    [[nodiscard]] lanes sum(Vector vector, const std::array<float, surface_closure::width>& weights, const float* f) const {
-        lanes value{};
-        for (std::size_t m = 0; m < surface_closure::width; ++m)
-            value += weights[m] * vector.load(f + to_surface_ + static_cast<std::int64_t>(m) * plane_);
-        return value;
-    }
-
-    std::array<float, surface_closure::width> plus_{}, minus_{}; // times dt / h
-    std::int64_t to_surface_, plane_;
-};
-
 // b and a of a difference.
 struct coefficients {
     lanes decay, gain;
@@ -85,31 +59,6 @@ class of_one_axis {
 
   private:
     std::array<coefficients, 2> value_;
-};
-
-// Of multi-axial layers, in the row (j, k).
-class of_all_axes {
-  public:
-    of_all_axes(const layers_view& layers, std::int64_t j, std::int64_t k) : layers_(layers), j_(j), k_(k) {}
-    template <int axis, int x, int y, int z, class Vector>
-    [[gnu::always_inline]] coefficients at(Vector vector, std::int64_t i) const {
-        const auto share = [&](int of) { return of == axis ? 1.0F : layers_.cross; };
-        const auto factor = [&](std::size_t of, int at) {
-            return (of == axis ? layers_.axis[of].decay : layers_.axis[of].cross)[at];
-        };
-        const auto sum = [&](std::array<const float*, 2> layer_axis::* profile) {
-            const auto& [along_x, along_y, along_z] = layers_.axis;
-            return share(0) * vector.load((along_x.*profile)[x] + i) +
-                   (share(1) * (along_y.*profile)[y][j_] + share(2) * (along_z.*profile)[z][k_]);
-        };
-        const lanes b = vector.load(factor(0, x) + i) * (factor(1, y)[j_] * factor(2, z)[k_]);
-        const lanes none = detail::all(1e-30F); // where nothing damps
-        return {b, sum(&layer_axis::damping) / (sum(&layer_axis::rate) + none) * (b - 1.0F)};
-    }
-
-  private:
-    const layers_view& layers_;
-    std::int64_t j_, k_;
 };
 
 // The memory of three components, all loaded before any is stored: short rows lie close together, and a load that finds a part of a vector on its way
@@ -232,8 +181,8 @@ class stress_step {
 template <class Step> class plane_of_layers {
   public:
     plane_of_layers(const brick_shape& shape, const cell_range& cells, std::int64_t k, const differences& d,
-                    const surface_closure* surface, const layers_view& layers, float* layer_axis::* memory, const Step& step)
-        : shape_(shape), cells_(cells), k_(k), d_(d), surface_(surface), layers_(layers), memory_(memory), step_(step) {}
+                    const layers_view& layers, float* layer_axis::* memory, const Step& step)
+        : shape_(shape), cells_(cells), k_(k), d_(d), layers_(layers), memory_(memory), step_(step) {}
 
     // The x layers: vector by vector, and for each down the rows, which share its coefficients.
     void across_x() const {
@@ -261,17 +210,6 @@ template <class Step> class plane_of_layers {
         for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
             if (has_memory(2, j)) row<2>(j, layers_.whole, interior_differences(d_, shape_.plane), coefficients);
     }
-    // All axes of multi-axial layers.
-    void across_all() const {
-        for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
-            if (!has_memory(0, j)) continue;
-            if (layers_.axis[0].rows[j + k_ * shape_.ny].whole != 0) {
-                part_across_all(j, layers_.whole);
-            } else {
-                for (const layer_part& end : layers_.ends) part_across_all(j, end);
-            }
-        }
-    }
 
   private:
     [[nodiscard]] bool has_memory(std::size_t axis, std::int64_t j) const {
@@ -289,32 +227,20 @@ template <class Step> class plane_of_layers {
                        step.template of_axis<axis>(vector, n + i, i, memory + i, part.pitch, d, coefficients);
                    });
     }
-    void part_across_all(std::int64_t j, const layer_part& part) const {
-        const of_all_axes coefficients(layers_, j, k_);
-        row<0>(j, part, interior_differences(d_, 1), coefficients);
-        row<1>(j, part, interior_differences(d_, shape_.pitch), coefficients);
-        if (surface_ != nullptr && k_ < surface_closure::planes) {
-            row<2>(j, part, surface_differences(*surface_, d_, k_, shape_.plane), coefficients);
-        } else {
-            row<2>(j, part, interior_differences(d_, shape_.plane), coefficients);
-        }
-    }
 
     const brick_shape& shape_;
     const cell_range& cells_;
     std::int64_t k_;
     const differences& d_;
-    const surface_closure* surface_;
     const layers_view& layers_;
     float* layer_axis::* memory_;
     const Step& step_;
 };
 
 template <class Step>
-void correct(const brick_shape& shape, const cell_range& cells, std::int64_t k, const differences& d,
-             const surface_closure* surface, const layers_view& layers, float* layer_axis::* memory, const Step& step) {
-    const plane_of_layers<Step> plane(shape, cells, k, d, surface, layers, memory, step);
-    if (layers.cross != 0) return plane.across_all();
+void correct(const brick_shape& shape, const cell_range& cells, std::int64_t k, const differences& d, const layers_view& layers,
+             float* layer_axis::* memory, const Step& step) {
+    const plane_of_layers<Step> plane(shape, cells, k, d, layers, memory, step);
     plane.across_x();
     plane.across_y();
     plane.across_z();
@@ -354,10 +280,9 @@ void damp(const brick_shape& shape, const cell_range& cells, const std::array<pl
 
 void correct_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                       const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
-                      const surface_closure* surface, const layers_view& layers) {
+                      const surface_closure*, const layers_view& layers) {
     const velocity_step step(v, stress, media);
-    for (std::int64_t k = cells.k0; k < cells.k1; ++k)
-        correct(shape, cells, k, d, surface, layers, &layer_axis::velocity_memory, step);
+    for (std::int64_t k = cells.k0; k < cells.k1; ++k) correct(shape, cells, k, d, layers, &layer_axis::velocity_memory, step);
 }
 
 void correct_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
@@ -365,7 +290,7 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
                     const surface_closure* surface, const layers_view& layers) {
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
         const stress_step step(stress, v, media, surface != nullptr && k == 0);
-        correct(shape, cells, k, d, surface, layers, &layer_axis::stress_memory, step);
+        correct(shape, cells, k, d, layers, &layer_axis::stress_memory, step);
     }
 }
 

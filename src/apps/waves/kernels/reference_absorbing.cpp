@@ -19,39 +19,19 @@ float* memory_of(const layers_view& layers, std::size_t axis, std::size_t compon
 // psi of a difference, and its memory one step on. at: the cell; place: 0 where the updated field lies at faces.
 float psi(const layers_view& layers, std::size_t axis, const std::array<std::int64_t, 3>& at,
           const std::array<std::size_t, 3>& place, double difference, float* memory) {
-    double decay = 1;
-    double damping = 0;
-    double rate = 0;
-    for (std::size_t of = 0; of < 3; ++of) {
-        const layer_axis& profile = layers.axis[of];
-        const double share = of == axis ? 1 : layers.cross;
-        decay *= (of == axis ? profile.decay : profile.cross)[place[of]][at[of]];
-        damping += share * profile.damping[place[of]][at[of]];
-        rate += share * profile.rate[place[of]][at[of]];
-    }
+    const double decay = layers.axis[axis].decay[place[axis]][at[axis]];
+    const double gain = layers.axis[axis].gain[place[axis]][at[axis]];
     const double before = *memory;
-    const double now = decay * before + (rate > 0 ? damping / rate : 0) * (decay - 1) * difference;
+    const double now = decay * before + gain * difference;
     *memory = static_cast<float>(now);
     return static_cast<float>((now + before) / 2);
 }
 
-// d f along z at plane k below the surface, or interior differences.
-double plus(const float* f, std::int64_t step, const differences& d, const surface_closure* surface, bool along_z, std::int64_t k) {
-    if (surface == nullptr || !along_z || k >= surface_closure::planes)
-        return double{d.c1} * (double{f[step]} - f[0]) + double{d.c2} * (double{f[2 * step]} - f[-step]);
-    double sum = 0;
-    for (std::int64_t m = 0; m < surface_closure::width; ++m)
-        sum += surface->plus[static_cast<std::size_t>(k)][static_cast<std::size_t>(m)] * f[(m - k) * step];
-    return sum * d.dt_over_h();
+double plus(const float* f, std::int64_t step, const differences& d) {
+    return double{d.c1} * (double{f[step]} - f[0]) + double{d.c2} * (double{f[2 * step]} - f[-step]);
 }
-double minus(const float* f, std::int64_t step, const differences& d, const surface_closure* surface, bool along_z,
-             std::int64_t k) {
-    if (surface == nullptr || !along_z || k >= surface_closure::planes)
-        return double{d.c1} * (double{f[0]} - f[-step]) + double{d.c2} * (double{f[step]} - f[-2 * step]);
-    double sum = 0;
-    for (std::int64_t m = 0; m < surface_closure::width; ++m)
-        sum += surface->minus[static_cast<std::size_t>(k)][static_cast<std::size_t>(m)] * f[(m - k) * step];
-    return sum * d.dt_over_h();
+double minus(const float* f, std::int64_t step, const differences& d) {
+    return double{d.c1} * (double{f[0]} - f[-step]) + double{d.c2} * (double{f[step]} - f[-2 * step]);
 }
 
 template <class What> void for_cells(const cell_range& cells, const What& what) {
@@ -66,7 +46,7 @@ template <class What> void for_cells(const cell_range& cells, const What& what) 
 
 void correct_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                       const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
-                      const surface_closure* surface, const layers_view& layers) {
+                      const surface_closure*, const layers_view& layers) {
     const std::array<std::array<const float*, 3>, 3> traction{
         {{stress.xx, stress.xy, stress.xz}, {stress.xy, stress.yy, stress.yz}, {stress.xz, stress.yz, stress.zz}}};
     const std::array<float*, 3> velocity{v.x, v.y, v.z};
@@ -78,7 +58,7 @@ void correct_velocity(const brick_shape& shape, const cell_range& cells, const v
                 float* const memory = memory_of(layers, axis, c, i, j, k, shape, layers.axis[axis].velocity_memory);
                 if (memory == nullptr) continue;
                 const float* const f = traction[axis][c] + shape.at(i, j, k);
-                const double difference = (c == axis ? minus : plus)(f, step[axis], d, surface, axis == 2, k);
+                const double difference = (c == axis ? minus : plus)(f, step[axis], d);
                 const float extra = psi(layers, axis, {i, j, k}, {c != 0, c != 1, c != 2}, difference, memory);
                 velocity[c][shape.at(i, j, k)] += buoyancy[c][shape.at(i, j, k)] * extra;
             }
@@ -103,15 +83,14 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
                 if (memory == nullptr || on_surface) continue;
                 const float* const f = velocity[c] + cell;
                 if (c == axis) {
-                    const float extra =
-                        psi(layers, axis, {i, j, k}, {1, 1, 1}, plus(f, step[axis], d, surface, axis == 2, k), memory);
+                    const float extra = psi(layers, axis, {i, j, k}, {1, 1, 1}, plus(f, step[axis], d), memory);
                     for (float* const s : diagonal) s[cell] += media.lambda[cell] * extra;
                     diagonal[axis][cell] += 2 * media.mu[cell] * extra;
                 } else {
                     const std::size_t other = 3 - axis - c;
                     std::array<std::size_t, 3> place{0, 0, 0};
                     place[other] = 1;
-                    const float extra = psi(layers, axis, {i, j, k}, place, minus(f, step[axis], d, surface, axis == 2, k), memory);
+                    const float extra = psi(layers, axis, {i, j, k}, place, minus(f, step[axis], d), memory);
                     shear[other][cell] += shear_modulus[other][cell] * extra;
                 }
             }

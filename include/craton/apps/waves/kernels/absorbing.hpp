@@ -16,12 +16,12 @@ namespace craton::waves {
 // d the damping and alpha the shift at the place of the field that is updated. With q = b q' + a D f, b = exp(-(d + alpha) dt), a = d / (d + alpha) (b - 1),
 // q' the value before, psi is (q + q') / 2: second order in time and passive. q is what is stored, in the layers alone: 3 differences in the step of v and 3 in that of stress.
 //
-// Multi-axial layers (Meza-Fajardo and Papageorgiou 2008) damp the differences along the other two axes as well, `cross` times as much. d and alpha of an axis are
-// then sums over the three axes, b a product; the layers across all axes hold memory of all.
+// Multi-axial layers (Meza-Fajardo and Papageorgiou 2008) stretch the other two axes too, by p d. With all three stretches divided by the one that they
+// share, this is a loss p d of v and of stress themselves, a sponge in the same layers: damp_ and then correct_, and no memory but that of p = 0.
 //
 // Everything goes by the cells' global indices: how the grid is cut in bricks, and cells in ranges, does not change a bit of the result.
 
-/// Where a row (j, k) of a brick has memory of one axis: `at` < 0 nowhere; else for cells in the x layers (`whole` 0) or for all cells (1).
+/// Where a row (j, k) of a brick has memory of one axis: `at` < 0 nowhere; else, `whole` 0, for its cells in the x layers, or 1, for all.
 struct layer_row {
     std::int64_t at = -1;
     std::int64_t whole = 0;
@@ -36,12 +36,9 @@ struct layer_part {
 
 /// One axis of a brick. Profiles have an element per cell of the brick along the axis, [0] at lower faces, [1] at centres, readable for 16 elements more.
 struct layer_axis {
-    std::array<const float*, 2> decay{};   ///< b
-    std::array<const float*, 2> gain{};    ///< a
-    std::array<const float*, 2> damping{}; ///< d dt
-    std::array<const float*, 2> rate{};    ///< (d + alpha) dt
-    std::array<const float*, 2> cross{};   ///< exp(-cross rate), the factor of this axis in the other axes' b
-    const layer_row* rows = nullptr;       ///< [j + k * ny]
+    std::array<const float*, 2> decay{}; ///< b
+    std::array<const float*, 2> gain{};  ///< a
+    const layer_row* rows = nullptr;     ///< [j + k * ny]
     float* velocity_memory = nullptr;
     float* stress_memory = nullptr;
 };
@@ -51,7 +48,6 @@ struct layers_view {
     std::array<layer_axis, 3> axis{};
     std::array<layer_part, 2> ends{}; ///< the x layers, lower and upper; empty ones have i0 = i1
     layer_part whole{};
-    float cross = 0; ///< the multi-axial ratio; 0: without
 };
 
 /// v += buoyancy * psi of div(stress), and psi one step on. To be called once per step for every cell, before update_velocity of the same cells, with the same fields.
