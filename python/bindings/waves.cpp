@@ -2,6 +2,9 @@
 #include "gil.hpp"
 #include "python_callable.hpp"
 
+#ifdef CRATON_HAS_CUDA
+#include <craton/apps/waves/cuda_engine.hpp>
+#endif
 #include <craton/apps/waves/run.hpp>
 #include <craton/array/brick_layout.hpp>
 #include <craton/array/placement.hpp>
@@ -191,6 +194,26 @@ void call(run& r, const nb::object& function, const waves::schedule& when, const
     });
 }
 
+#ifdef CRATON_HAS_CUDA
+int cuda_devices() { return waves::cuda_devices(); }
+double cuda_copy_gb_s(int device) {
+    return 1e-9 * without_gil([device] { return waves::cuda_copy_bandwidth(device); });
+}
+void use_cuda(waves::solver_options& options, int device) {
+    options.make_engine = [device](const waves::brick_fields& fields, const waves::halo_plan& halos,
+                                   waves::absorbing_layers* layers) {
+        return waves::make_cuda_engine(fields, halos, layers, device);
+    };
+}
+#else
+[[noreturn]] void without_cuda() {
+    throw user_error("CUDA: this build has none; allowed: the cores of this machine, or a build with -DCRATON_CUDA=ON");
+}
+int cuda_devices() { return 0; }
+double cuda_copy_gb_s(int) { without_cuda(); }
+void use_cuda(waves::solver_options&, int) { without_cuda(); }
+#endif
+
 void bind_settings(nb::module_& m) {
     using waves::absorbing_settings;
     nb::class_<absorbing_settings>(m, "WaveAbsorbing", "What takes waves away at the sides of the grid.")
@@ -245,7 +268,8 @@ void bind_settings(nb::module_& m) {
             [](solver_options& o, int points) { o.source_order.between = points; })
         .def_rw("samples_per_side", &solver_options::samples_per_side)
         .def_rw("threads", &solver_options::threads)
-        .def_rw("overlap", &solver_options::overlap);
+        .def_rw("overlap", &solver_options::overlap)
+        .def("use_cuda", &use_cuda, "device"_a);
 
     using waves::schedule;
     nb::class_<schedule>(m, "WaveSchedule", "Every so many steps, from the first on, of a run of `steps`.")
@@ -374,6 +398,8 @@ void bind_waves(nb::module_& m) {
             return std::make_pair(own.low, own.high);
         },
         "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{});
+    m.def("cuda_devices", &cuda_devices);
+    m.def("cuda_copy_gb_s", &cuda_copy_gb_s, "device"_a);
     m.def("place_bricks", &placed, "cells"_a, "processes"_a, "network"_a, "origin"_a, "bytes_per_face_cell"_a,
           "evaluations"_a = 20'000'000);
 }

@@ -1002,6 +1002,8 @@ class WaveOptions:
     threads: int
     overlap: bool
     def __init__(self) -> None: ...
+    def use_cuda(self, device: int) -> None:
+        """The steps are taken on that CUDA device. UserError where this build has no CUDA; what else there is to say, WaveRun says."""
 
 class WaveSchedule:
     """Which steps a module sees: first, first + every, ... of a run of `steps`, counted from 0."""
@@ -1118,6 +1120,12 @@ def brick_of(
     cells: Sequence[int], processes: Sequence[int], rank: int, brick_of_rank: Sequence[int] = ...
 ) -> tuple[list[int], list[int]]:
     """A rank's cells: from, to (exclusive), along x, y, z."""
+
+def cuda_devices() -> int:
+    """That this process can use; 0 also where this build has no CUDA."""
+
+def cuda_copy_gb_s(device: int) -> float:
+    """Read and written together, of copies within a device's memory. UserError where there is none."""
 
 def place_bricks(
     cells: Sequence[int],

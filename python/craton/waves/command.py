@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from craton.waves.simulation import Simulation, process_grid
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["check_ranks", "default_directory", "loaded", "place", "read_placement", "run"]
+__all__ = ["check_ranks", "loaded", "place", "read_placement", "run"]
 
 FACE_BYTES = (72.0, 72.0, 72.0)
 """Of each cell of a face, what both sides send in a step: of 3 velocities and 3 stresses 3 planes each, float32."""
@@ -38,21 +39,21 @@ STEPS_BETWEEN_LOOKS = 10
 AGGREGATE_BYTES = 64e6
 """Of samples that a rank keeps before they are written."""
 MOST_SAMPLES = 500
+IN_PLACE_VALUES = 2**24
+"""float32, of each thread: beyond any cache."""
 PIXELS = 400
 """Of a movie's longer side, at most."""
-
-
-def default_directory(config: Config) -> str:
-    return config.run.directory or f"{config.path.stem}-run"
 
 
 def loaded(path: Path, *, threads: int | None = None, directory: Path | None = None) -> Config:
     """The configuration with what the command line says instead of it."""
     config = load_config(path)
-    changes: dict[str, Any] = {"directory": str(directory) if directory else default_directory(config)}
+    changes: dict[str, Any] = {}
+    if directory is not None:
+        changes["directory"] = str(directory)
     if threads is not None:
         changes["threads"] = threads
-    return config.replaced("run", **changes)
+    return config.replaced("run", **changes) if changes else config
 
 
 def check_ranks(config: Config, ranks: int, placed: Sequence[int] | None) -> None:
@@ -106,7 +107,7 @@ def run(
 ) -> RunRecord:
     """Collective: the whole run as the configuration describes it; leaves a run folder and returns its record."""
     craton.check_mpi()
-    folder = WavesFolder(default_directory(config))
+    folder = WavesFolder(config.run.directory)
     inputs = {"the configuration": str(config.path)}
 
     def check() -> None:
@@ -155,9 +156,10 @@ class _Job:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _memory_rate(self) -> float:
-        """GB/s of memory that all ranks copy together at the same time."""
+        """GB/s, read and written together, of all ranks at the same time."""
         self.world.barrier()
-        rate, _ = _craton.bench_memory_rates(self.config.run.threads)
+        device = self.simulation.cuda_device
+        rate = in_place_gb_s(self.config.run.threads) if device is None else _craton.cuda_copy_gb_s(device)
         return float(sum(self.comm.allgather(rate)))
 
     # ---------------------------------------------------------------------------------------------------------- beginning
@@ -329,6 +331,18 @@ class _Job:
         )
 
 
+def in_place_gb_s(threads: int) -> float:
+    """What threads of this process read from memory and write back, best of five passes over arrays that are updated in place."""
+    arrays = [np.ones(IN_PLACE_VALUES, np.float32) for _ in range(threads)]
+    best = 0.0
+    with ThreadPoolExecutor(threads) as team:
+        for _ in range(5):
+            begun = time.perf_counter()
+            list(team.map(lambda array: np.negative(array, out=array), arrays))
+            best = max(best, 2e-9 * sum(array.nbytes for array in arrays) / (time.perf_counter() - begun))
+    return best
+
+
 def stations_table(simulation: Simulation) -> str:
     """CSV: name, x_m, y_m, z_m and, where the grid has a place on the Earth, longitude_deg, latitude_deg."""
     stations, grid = simulation.setup.receivers, simulation.setup.grid
@@ -345,7 +359,5 @@ def stations_table(simulation: Simulation) -> str:
 
 def _without_run(config: Config) -> str:
     """What a run's results depend on, as TOML."""
-    same = config.replaced("run", directory="", ranks=0, threads=1, decomposition=()).replaced(
-        "checkpoint", every_s=0.0, every_steps=0
-    )
-    return same.to_toml()
+    tables = config.to_toml().split("\n\n")
+    return "\n\n".join(table for table in tables if not table.startswith(("[run]", "[checkpoint]")))

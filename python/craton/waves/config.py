@@ -135,6 +135,9 @@ class RunConfig:
     )
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank")
+    device: str = setting(
+        "cpu", choice("cpu", "cuda"), '"cpu", or "cuda": a GPU for each rank, those of a machine in turn'
+    )
     decomposition: tuple[int, ...] = setting(
         (), _parts, "[px, py, pz] bricks; [] takes what has the least area between bricks"
     )

@@ -42,7 +42,7 @@ def samples_per_side(setup: Setup) -> int:
     return 1 if max(cut) == 1 else min(max(2, cut[0], cut[1]), MOST_SIDE)
 
 
-def ground_of(setup: Setup, comm: MPI.Comm, own: Box, console_says: Callable[[str], None] | None = None) -> Ground:
+def ground_of(setup: Setup, comm: MPI.Comm, own: Box) -> Ground:
     """Collective. own: this rank's cells."""
     reading = setup.config.media.read
     anelastic = setup.config.attenuation is not None
@@ -53,23 +53,24 @@ def ground_of(setup: Setup, comm: MPI.Comm, own: Box, console_says: Callable[[st
     if reading == "serial":
         cut = setup.subsamples
         return Parts(setup.grid, around, cut, _dealt_out(setup.medium, setup.grid, comm, around, cut), anelastic)
-    sides = samples_per_side(setup)
-    return Asked(setup.medium, setup.grid, math.ceil(setup.subsamples[2] / sides), anelastic)
+    return Asked(setup.medium, setup.grid, setup.subsamples[2], anelastic)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Asks the medium. Each plane is the mean of `planes` within its thickness, so that thin layers count as they are."""
+    """Asks the medium. Each plane is the mean of several within its thickness, so that thin layers count as they are."""
 
     medium: Medium
     grid: Grid
-    planes: int
+    parts: int
+    """of a cell along z"""
     anelastic: bool
 
     def __call__(self, x0: float, y0: float, z: float, spacing: float, nx: int, ny: int) -> Planes:
         x = x0 + spacing * np.arange(nx)[None, None, :]
         y = y0 + spacing * np.arange(ny)[None, :, None]
-        at = z + spacing * ((np.arange(self.planes) + 0.5) / self.planes - 0.5)
+        planes = max(1, math.ceil(self.parts * spacing / self.grid.spacing_m - 1e-6))
+        at = z + spacing * ((np.arange(planes) + 0.5) / planes - 0.5)
         return _mean(self.medium.at(self.grid, x, y, at[:, None, None]), self.anelastic)
 
 

@@ -69,7 +69,7 @@ def read_seismograms(folder: WavesFolder) -> Seismograms:
     with _opened(folder.seismograms) as file:
         values = _dataset(file, "velocity")
         facts = dict(values.attrs)
-        velocity = np.asarray(values)
+        velocity = np.asarray(values, np.float32)
     if velocity.ndim != 3 or len(velocity) != len(names):
         raise UserError(
             f"{folder.seismograms}: {velocity.shape} for {len(names)} stations; allowed: a file of this run"
@@ -89,7 +89,9 @@ def read_snapshots(path: Path) -> Snapshots:
     """UserError where they are not there, or not whole."""
     with _opened(path) as file:
         fields = {
-            name: np.asarray(item) for name, item in file.items() if isinstance(item, h5py.Dataset) and item.ndim == 4
+            name: np.asarray(item, np.float32)
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.ndim == 4
         }
         if not fields:
             raise UserError(f"{path}: no fields (time, z, y, x); allowed: a file of snapshots")

@@ -70,6 +70,9 @@ class Simulation:
         self.steps = self.setup.steps(self.dt_s)
         self.bricks = process_grid(config, comm.size)
         options = solver_options(self.setup, self.dt_s, threads or config.run.threads)
+        self.cuda_device = _cuda_device(config, comm)
+        if self.cuda_device is not None:
+            options.use_cuda(self.cuda_device)
         own = box_of(config.cells, self.bricks, comm.rank, brick_of_rank)
         ground = _agreed(world, lambda: ground_of(self.setup, comm, own))
         self.run = _craton.WaveRun(world, config.cells, self.bricks, options, ground, list(brick_of_rank))
@@ -237,6 +240,24 @@ def relaxation_of(config: Config) -> _craton.WaveRelaxation | None:
         return None
     reference = given.reference_frequency_hz
     return _craton.WaveRelaxation(*given.band_hz, reference, given.exponent, reference)
+
+
+def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:
+    """Collective: of this rank, with [run] device = "cuda": those of a machine in turn."""
+    if config.run.device == "cpu":
+        return None
+    from mpi4py import MPI
+
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    rank = here.rank
+    here.Free()
+    devices = _craton.cuda_devices()
+    if min(comm.allgather(devices)) == 0:
+        raise config.wrong(
+            '[run] device = "cuda": no CUDA device that this process can use; allowed: "cpu", or a build with -DCRATON_CUDA=ON on '
+            "a machine with one"
+        )
+    return rank % devices
 
 
 def _agreed(world: _craton.World, work: Callable[[], Any]) -> Any:

@@ -104,10 +104,6 @@ void in_situ::wait_until_received(module& of) {
     spent_.waiting_s += waited.seconds();
 }
 
-bool in_situ::wants(std::int64_t step) const {
-    return std::ranges::any_of(modules_, [step](const auto& each) { return each->of->wants(step); });
-}
-
 void in_situ::after_step(std::int64_t step, double time_s, const brick_view& view) {
     for (const auto& each : modules_) {
         module& m = *each;

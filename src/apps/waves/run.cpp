@@ -43,9 +43,7 @@ void run::call(const schedule& when, std::vector<wanted_box> boxes, std::functio
 void run::advance(std::int64_t steps) {
     for (std::int64_t n = 0; n < steps; ++n) {
         waves_.advance(1);
-        const std::int64_t step = waves_.step() - 1;
-        if (modules_.wants(step)) waves_.bring_fields();
-        modules_.after_step(step, waves_.time_s(), view());
+        modules_.after_step(waves_.step() - 1, waves_.time_s(), view());
     }
 }
 

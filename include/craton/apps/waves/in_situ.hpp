@@ -57,8 +57,6 @@ class in_situ {
     void add(std::unique_ptr<observer> added, int depth = 2);
     [[nodiscard]] bool empty() const noexcept { return modules_.empty(); }
 
-    /// Whether any of them wants to see the fields after this step.
-    [[nodiscard]] bool wants(std::int64_t step) const;
     /// After each step. Blocks only for observers that are behind by their depth. Collective where one of them meets(step) on it. Throws what a receive() has thrown, once, on the
     /// rank where it did: an error of one rank, for the top of the program.
     void after_step(std::int64_t step, double time_s, const brick_view& view);
