@@ -969,7 +969,9 @@ class WaveAbsorbing:
     speed_m_s: float
     """0: the largest P velocity of the grid."""
     alpha_per_s: float
+    """0: 0.16 times the smallest vs by the spacing."""
     multiaxial_ratio: float
+    multiaxial_power: float
     sponge_alpha: float
     def __init__(self) -> None: ...
 
