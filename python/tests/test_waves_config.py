@@ -316,7 +316,7 @@ def check(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env=environment_without_mpi(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

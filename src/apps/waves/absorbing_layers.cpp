@@ -164,8 +164,11 @@ void absorbing_layers::make_sponge(const absorbing_settings& s, const grid_part&
             sponge_.factor[axis][at] = values.data();
         }
     }
-    sponge_.low = cells_in_layer(0, false, s, part).second;
-    sponge_.high = cells_in_layer(0, true, s, part).first;
+    const auto kept = [&](std::int64_t i) { return sponge_.factor[0][0][i] == 1 && sponge_.factor[0][1][i] == 1; };
+    sponge_.low = 0;
+    while (sponge_.low < shape_.nx && !kept(sponge_.low)) ++sponge_.low;
+    sponge_.high = shape_.nx;
+    while (sponge_.high > sponge_.low && !kept(sponge_.high - 1)) --sponge_.high;
 }
 
 void absorbing_layers::before_velocity(const cell_range& cells, const vector_field<float>& v,

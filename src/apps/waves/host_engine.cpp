@@ -5,6 +5,7 @@
 #include <craton/apps/waves/kernels/wavefront.hpp>
 #include <craton/apps/waves/step_engine.hpp>
 #include <craton/base/assert.hpp>
+#include <craton/base/flush_to_zero.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <algorithm>
@@ -122,6 +123,7 @@ class host_engine final : public step_engine {
     }
 
     void update_velocities(const cell_range& cells) {
+        const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
             if (layers_ != nullptr) layers_->before_velocity(plane, f.v, f.stress, f.media, f.d, f.surface);
@@ -129,6 +131,7 @@ class host_engine final : public step_engine {
         });
     }
     void update_stresses(const cell_range& cells) {
+        const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
             for (const auto& set : sources_) inject_pending(set, plane);

@@ -1,4 +1,5 @@
-// What perfectly matched layers send back: line sources in a plane (fields do not vary along the third axis), beside the same in a grid so large that nothing comes back in time.
+// What perfectly matched layers send back: line sources in a plane (fields do not vary along the third axis), beside the same in a
+// grid so large that nothing comes back in time.
 
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>

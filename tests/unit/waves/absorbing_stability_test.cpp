@@ -1,4 +1,5 @@
-// Perfectly matched layers under rough media: vp/vs up to 3, a contrast that runs through the layers, a free surface. A pulse dies out and nothing comes up again.
+// Perfectly matched layers under rough media: vp/vs up to 3, a contrast that runs through the layers, a free surface. A pulse dies
+// out and nothing comes up again.
 
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>

@@ -18,15 +18,19 @@ struct absorbing_settings {
     absorbing_kind kind = absorbing_kind::pml;
     std::int64_t width = 10; ///< cells; customary for a sponge: 20
 
-    // Perfectly matched layers: d = d0 u^power, d0 = -(power + 1) speed ln(reflection) / (2 width h), alpha = alpha_per_s (1 - u), u the depth in the layer from 0 to
-    // 1; a loss rate multiaxial_ratio d0 u^multiaxial_power. With the defaults a homogeneous full space sends back at most 1e-3 of P and S waves up to 60 degrees at
-    // 8 points per wavelength and more, 3e-4 up to 45 degrees. Free surfaces over layers guide waves that run backwards, which plain layers (ratio 0) amplify: the
-    // default is stable where speeds differ by 2 (LOH.1: 1.5); a slow layer with a third of the rock's speed needs ratio 0.05 and power as multiaxial_power, as
+    // Perfectly matched layers: d = d0 u^power, d0 = -(power + 1) speed ln(reflection) / (2 width h), alpha = alpha_per_s (1 - u),
+    // u the depth in the layer from 0 to
+    // 1; a loss rate multiaxial_ratio d0 u^multiaxial_power. With the defaults a homogeneous full space sends back at most 1e-3 of
+    // P and S waves up to 60 degrees at
+    // 8 points per wavelength and more, 3e-4 up to 45 degrees. Free surfaces over layers guide waves that run backwards, which
+    // plain layers (ratio 0) amplify: the
+    // default is stable where speeds differ by 2 (LOH.1: 1.5); a slow layer with a third of the rock's speed needs ratio 0.05 and
+    // power as multiaxial_power, as
     // Meza-Fajardo and Papageorgiou have them, and sends back 3e-3 at normal incidence to 6e-2 at 60 degrees.
     double reflection = 1e-10; ///< what theory leaves of a wave of `speed` at normal incidence
     double power = 3.5;
-    double speed_m_s = 0;            ///< normally the largest vp of the whole grid
-    double alpha_per_s = 0;          ///< best 0.16 times the smallest vs by h; 0.05 speed / h where that is less
+    double speed_m_s = 0;           ///< normally the largest vp of the whole grid
+    double alpha_per_s = 0;         ///< best 0.16 times the smallest vs by h; 0.05 speed / h where that is less
     double multiaxial_ratio = 0.02; ///< 0: without
     double multiaxial_power = 10;
 
@@ -45,11 +49,13 @@ struct grid_part {
 /// The layers of one brick: profiles, and the memory of perfectly matched layers, zero at first.
 class absorbing_layers {
   public:
-    /// Throws user_error: width < 1, or a grid with less than 2 width + 4 cells across (width + 8 under a free surface), settings out of range (reflection not in
+    /// Throws user_error: width < 1, or a grid with less than 2 width + 4 cells across (width + 8 under a free surface), settings
+    /// out of range (reflection not in
     /// 0..1, ratio above 1, negative powers, alpha, ratio; speed, dt or h not positive).
     absorbing_layers(const absorbing_settings& settings, const grid_part& part, double dt_s, double h_m);
 
-    /// correct_ or damp_ of kernels/absorbing.hpp, by the kind, for the cells that update_velocity or update_stress is about to do. From any thread; ranges must be disjoint, and each cell
+    /// correct_ or damp_ of kernels/absorbing.hpp, by the kind, for the cells that update_velocity or update_stress is about to do.
+    /// From any thread; ranges must be disjoint, and each cell
     /// have its turn once per step.
     void before_velocity(const cell_range& cells, const vector_field<float>& v, const tensor_field<const float>& stress,
                          const elastic_media& media, const differences& d, const surface_closure* surface);

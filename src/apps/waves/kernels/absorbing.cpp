@@ -61,7 +61,8 @@ class of_one_axis {
     std::array<coefficients, 2> value_;
 };
 
-// The memory of three components, all loaded before any is stored: short rows lie close together, and a load that finds a part of a vector on its way
+// The memory of three components, all loaded before any is stored: short rows lie close together, and a load that finds a part of a
+// vector on its way
 // to memory in its range waits.
 template <class Vector> class memory_of_axis {
   public:
@@ -86,7 +87,8 @@ template <class Vector> [[gnu::always_inline]] inline void add(Vector vector, fl
     vector.store(sum, vector.load(sum) + increment);
 }
 
-// What is done for the differences along `axis` with a vector of cells: n their index in the fields, i along x, memory that of component 0.
+// What is done for the differences along `axis` with a vector of cells: n their index in the fields, i along x, memory that of
+// component 0.
 class velocity_step {
   public:
     velocity_step(const vector_field<float>& v, const tensor_field<const float>& stress, const elastic_media& media)
@@ -246,32 +248,60 @@ void correct(const brick_shape& shape, const cell_range& cells, std::int64_t k, 
     plane.across_z();
 }
 
-// field *= fx[i] fy fz along a row.
-void damp_row(float* field, const float* fx, float fyz, const cell_range& cells, const sponge_view& sponge) {
-    const auto damp = [&](std::int64_t i0, std::int64_t i1) {
-        by_vectors(i0, i1, [&](auto vector, std::int64_t i) {
-            vector.store(field + i, vector.load(field + i) * (vector.load(fx + i) * fyz));
-        });
-    };
-    if (fyz != 1) return damp(cells.i0, cells.i1);
-    damp(cells.i0, std::min(cells.i1, sponge.low));
-    damp(std::max(cells.i0, sponge.high), cells.i1);
-}
-
-// All fields of a tuple (pointer, place along x, y, z).
+// A field, and whether it lies at lower faces (0) or centres (1) along x, y, z.
 struct placed_field {
     float* field;
     std::size_t x, y, z;
 };
+
+// One plane k of a range.
+class plane_of_sponge {
+  public:
+    plane_of_sponge(const brick_shape& shape, const cell_range& cells, std::int64_t k, const placed_field& of,
+                    const sponge_view& sponge)
+        : cells_(cells), pitch_(shape.pitch), field_(of.field + shape.at(0, 0, k)), fx_(sponge.factor[0][of.x]),
+          fy_(sponge.factor[1][of.y]), fz_(sponge.factor[2][of.z][k]) {}
+
+    // Rows that are damped all along.
+    void rows() const {
+        for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
+            const float fyz = fy_[j] * fz_;
+            if (fyz == 1) continue;
+            by_vectors(cells_.i0, cells_.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                float* const f = field_ + j * pitch_ + i;
+                vector.store(f, vector.load(f) * (vector.load(fx_ + i) * fyz));
+            });
+        }
+    }
+    // Cells i0 <= i < i1 of the others: vector by vector, down the rows.
+    void ends(std::int64_t i0, std::int64_t i1) const {
+        by_vectors(std::max(i0, cells_.i0), std::min(i1, cells_.i1),
+                   [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                       const lanes fx = vector.load(fx_ + i);
+                       for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
+                           float* const f = field_ + j * pitch_ + i;
+                           if (fy_[j] * fz_ == 1) vector.store(f, vector.load(f) * fx);
+                       }
+                   });
+    }
+
+  private:
+    cell_range cells_;
+    std::int64_t pitch_;
+    float* field_;
+    const float *fx_, *fy_;
+    float fz_;
+};
+
 template <std::size_t count>
 void damp(const brick_shape& shape, const cell_range& cells, const std::array<placed_field, count>& fields,
           const sponge_view& sponge) {
     for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
-        for (std::int64_t j = cells.j0; j < cells.j1; ++j) {
-            for (const auto& f : fields) {
-                damp_row(f.field + shape.at(0, j, k), sponge.factor[0][f.x], sponge.factor[1][f.y][j] * sponge.factor[2][f.z][k],
-                         cells, sponge);
-            }
+        for (const auto& of : fields) {
+            const plane_of_sponge plane(shape, cells, k, of, sponge);
+            plane.rows();
+            plane.ends(0, sponge.low);
+            plane.ends(sponge.high, shape.nx);
         }
     }
 }
