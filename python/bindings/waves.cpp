@@ -237,7 +237,7 @@ void bind_settings(nb::module_& m) {
             },
             "lowest_hz"_a, "highest_hz"_a, "reference_hz"_a, "exponent"_a = 0.0, "corner_hz"_a = 1.0)
         .def_prop_ro("times_s", [](const relaxation& r) { return r.times(); })
-        .def("weight", &relaxation::weight, "mechanism"_a, "q"_a)
+        .def("weight", &relaxation::weight, "q"_a)
         .def("unrelaxed", &relaxation::unrelaxed, "q"_a)
         .def(
             "at",

@@ -984,7 +984,8 @@ class WaveRelaxation:
         """UserError unless 0 < lowest_hz < highest_hz / 3, reference_hz > 0 and 0 <= exponent < 1."""
     @property
     def times_s(self) -> list[float]: ...
-    def weight(self, mechanism: int, q: float) -> float: ...
+    def weight(self, q: float) -> float:
+        """The same for all mechanisms."""
     def unrelaxed(self, q: float) -> float:
         """Unrelaxed modulus over rho v^2, v the phase velocity at the reference frequency."""
     def at(self, frequency_hz: float, q: float) -> tuple[float, float]:

@@ -177,7 +177,8 @@ class _Job:
         self.say(
             f"{self.config.path.name}: {cells} cells of {self.config.grid.spacing_m:g} m, {s.steps} steps of {s.dt_s:.6g} s = "
             f"{s.steps * s.dt_s:g} s, {'elastic' if self.config.attenuation is None else 'anelastic'}, "
-            f"{' x '.join(map(str, s.bricks))} bricks, {self.comm.size} ranks x {self.config.run.threads} threads"
+            f"{' x '.join(map(str, s.bricks))} bricks, {_many(self.comm.size, 'rank')} of "
+            f"{_many(self.config.run.threads, 'thread')}"
             + (f", going on from step {s.step}" if resume else "")
         )
         self._open_files()
@@ -355,6 +356,10 @@ def stations_table(simulation: Simulation) -> str:
         where = [float(p) for p in grid.lon_lat(at[0], at[1])] if placed else []
         writer.writerow([name, *(f"{p:.10g}" for p in at), *(f"{p:.8f}" for p in where)])
     return out.getvalue()
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _without_run(config: Config) -> str:

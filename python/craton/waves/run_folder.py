@@ -99,9 +99,10 @@ class WavesFolder(Folder):
         """UserError for the results of another run, finished or not, unless they may be replaced."""
         self.check(overwrite, inputs)
         if self.unfinished and not overwrite:
+            resume = "--resume, which goes on with it, " if self.checkpoint.is_file() else ""
             raise UserError(
-                f"output folder {self.path}: {self.unfinished[0].name} is of a run that was ended; allowed: "
-                "--resume, which goes on with it, --overwrite, or another folder"
+                f"output folder {self.path}: {self.unfinished[0].name} is of a run that was ended; allowed: {resume}"
+                "--overwrite, or another folder"
             )
 
     def check_resume(self, text: str) -> None:
