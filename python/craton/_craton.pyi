@@ -207,6 +207,9 @@ def bench_assembly(
     ranks: list[int],
     peers: bool,
 ) -> dict[str, Any]: ...
+def bench_in_place_rate(threads: int) -> float:
+    """GB/s read and written by so many threads of this process that change memory in place: best of five passes."""
+
 def bench_memory_rates(threads: int) -> tuple[float, float]:
     """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
 
