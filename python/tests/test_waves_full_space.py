@@ -1,4 +1,4 @@
-"""A point double couple in a full space against Aki and Richards: to 1 % at 10 points per wavelength, and better as the grid is refined."""
+"""A point double couple in a full space against Aki and Richards: to 1 % at 10 points per wavelength, better as the grid is refined."""
 
 from __future__ import annotations
 

@@ -53,8 +53,9 @@ def layer_over_half_space(x, y, z):
     return (4000.0, 2000.0, 2600.0) if z < 1000 else (6000.0, 3464.0, 2700.0)
 
 
-def loh1_misfits(h: float, tmp_path: Path, duration: float = 12.0) -> dict[str, float]:
-    """Of radial, transverse and vertical velocity at (6000, 8000, 0) m; the source's Gaussian has sigma = 0.12 s."""
+def loh1_misfits(h: float, tmp_path: Path, duration: float = 12.0) -> tuple[dict[str, float], dict[str, float]]:
+    """Of radial, transverse and vertical velocity at (6000, 8000, 0) m; the source's Gaussian has sigma = 0.12 s. Against the reference
+    as it is, and without the drift of its radial component, a sinusoid that begins before any wave can arrive."""
     sigma, width = 0.12, 10
     low = -np.ceil((1500.0 + width * h) / h) * h
     cells = [int((high + 1500.0 + width * h - low) / h) for high in (6000.0, 8000.0)]
@@ -77,13 +78,17 @@ def loh1_misfits(h: float, tmp_path: Path, duration: float = 12.0) -> dict[str, 
         MPI.COMM_SELF,
     )
     north, east, down = found["velocity"][0]
-    t, wanted = loh1_velocity(LOH1, sigma)
-    inside = t <= found["t_velocity"][-1]
     components = {"radial": 0.6 * north + 0.8 * east, "transverse": -0.8 * north + 0.6 * east, "vertical": down}
-    return {
-        name: misfit(CubicSpline(found["t_velocity"], velocity)(t[inside]), reference[inside])
-        for (name, velocity), reference in zip(components.items(), wanted, strict=True)
-    }
+
+    def misfits(without_drift: bool) -> dict[str, float]:
+        t, wanted = loh1_velocity(LOH1, sigma, without_drift=without_drift)
+        inside = t <= found["t_velocity"][-1]
+        return {
+            name: misfit(CubicSpline(found["t_velocity"], velocity)(t[inside]), reference[inside])
+            for (name, velocity), reference in zip(components.items(), wanted, strict=True)
+        }
+
+    return misfits(False), misfits(True)
 
 
 needs_reference = pytest.mark.skipif(not LOH1.exists(), reason=f"the LOH.1 reference is not there: {LOH1}")
@@ -92,8 +97,19 @@ needs_reference = pytest.mark.skipif(not LOH1.exists(), reason=f"the LOH.1 refer
 @needs_reference
 def test_loh1_with_cells_of_100_m(tmp_path):
     """AWP-ODC with the same cells: 0.21, 0.36, 0.063 (perfectly matched layers of 20 cells)."""
-    found = loh1_misfits(100.0, tmp_path)
-    print(found)
+    found, without_drift = loh1_misfits(100.0, tmp_path)
+    print(found, without_drift)
     assert found["radial"] <= 0.15
     assert found["transverse"] <= 0.20
     assert found["vertical"] <= 0.06
+
+
+@pytest.mark.long
+@needs_reference
+def test_loh1_with_cells_of_50_m(tmp_path):
+    """To 0.05. The reference's radial drift alone is a misfit of 0.07 for an exact solution: it is compared without."""
+    found, without_drift = loh1_misfits(50.0, tmp_path)
+    print(found, without_drift)
+    assert max(without_drift.values()) <= 0.05
+    assert found["transverse"] <= 0.05
+    assert found["vertical"] <= 0.05

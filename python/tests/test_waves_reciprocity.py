@@ -1,4 +1,4 @@
-"""Source and receiver swapped, and strains against differences of displacements, under a free surface in rock that varies from cell to cell."""
+"""Source and receiver swapped, and strains against differences of displacements, under a free surface in rough rock."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def gentle(x, y, z):
 
 
 def test_strains_are_differences_of_displacements(tmp_path):
-    """At a cell's centre and off it: six strains from stress against fourth-order differences of the displacements at stations, to 1e-4."""
+    """At a cell's centre and off it: strains from stress against fourth-order differences of displacements at stations, to 1e-4."""
     dt, sigma = 0.45 * H / 6400.0, 0.25
     points = [(2250.0, 2050.0, 1450.0), (2310.0, 2080.0, 1420.0)]
     offsets = [-1.5, -0.5, 0.5, 1.5]

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import craton
 import h5py
 import numpy as np
-
-import craton
 from craton import _craton
 
 
@@ -39,7 +38,7 @@ class Case:
 
 
 def run(case: Case, folder: Path, comm: Any, processes: tuple[int, int, int] | None = None) -> dict[str, np.ndarray]:
-    """velocity [station][3][time] at times t_velocity and, where asked for, sgt [point][6][time] at t_strain; alike on every rank."""
+    """velocity [station][3][time] at t_velocity and, where asked for, sgt [point][6][time] at t_strain; alike on every rank."""
     world = craton.World(comm)
     o = _craton.WaveOptions()
     o.spacing_m, o.dt_s, o.free_surface, o.threads = case.h, case.dt, case.free_surface, case.threads

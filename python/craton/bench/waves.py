@@ -40,10 +40,12 @@ SPACING_M, DT_S = 100.0, 0.007
     },
 )
 def waves(run: Run) -> Iterator[Measurement]:
-    """A cube of two kinds of rock under a free surface, perfectly matched layers on the other five sides, a force on the surface. All contenders take
-    turns with the memory: as many threads as there are ranks change large arrays in place (bytes read and written). The limit is that rate over the
-    least bytes of a cell: 120 elastic, 176 anelastic (facts of AWP-ODC-SGT: each field and medium once, without averaged media). "SGT":
-    six strains at 10,000 cell centres scattered over the grid, every 10 steps, into a file, over the same without; less is better.
+    """A cube of two kinds of rock under a free surface, perfectly matched layers on the other five sides, a force on the
+    surface. All contenders take turns with the memory: as many threads as there are ranks change large arrays in place (bytes read
+    and written). The limit is that rate over the least bytes of a cell: 120 elastic, 176 anelastic (each field and medium once,
+    media at one place in the cell).
+
+    "SGT": six strains at 10,000 cell centres scattered over the grid, every 10 steps, into a file, over the same without.
     """
     o = run.options
     for cells in _numbers(o["cells"]):
