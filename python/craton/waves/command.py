@@ -178,8 +178,7 @@ class _Job:
             f"{self.config.path.name}: {cells} cells of {self.config.grid.spacing_m:g} m, {s.steps} steps of {s.dt_s:.6g} s = "
             f"{s.steps * s.dt_s:g} s, {'elastic' if self.config.attenuation is None else 'anelastic'}, "
             f"{' x '.join(map(str, s.bricks))} bricks, {_many(self.comm.size, 'rank')} of "
-            f"{_many(self.config.run.threads, 'thread')}"
-            + (f", going on from step {s.step}" if resume else "")
+            f"{_many(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if resume else "")
         )
         self._open_files()
 
