@@ -225,6 +225,7 @@ void bind_settings(nb::module_& m) {
         .def_rw("speed_m_s", &absorbing_settings::speed_m_s)
         .def_rw("alpha_per_s", &absorbing_settings::alpha_per_s)
         .def_rw("multiaxial_ratio", &absorbing_settings::multiaxial_ratio)
+        .def_rw("multiaxial_power", &absorbing_settings::multiaxial_power)
         .def_rw("sponge_alpha", &absorbing_settings::sponge_alpha);
 
     using waves::relaxation;

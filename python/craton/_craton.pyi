@@ -207,6 +207,9 @@ def bench_assembly(
     ranks: list[int],
     peers: bool,
 ) -> dict[str, Any]: ...
+def bench_in_place_rate(threads: int) -> float:
+    """GB/s read and written by so many threads of this process that change memory in place: best of five passes."""
+
 def bench_memory_rates(threads: int) -> tuple[float, float]:
     """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
 
@@ -969,7 +972,9 @@ class WaveAbsorbing:
     speed_m_s: float
     """0: the largest P velocity of the grid."""
     alpha_per_s: float
+    """0: 0.16 times the smallest vs by the spacing."""
     multiaxial_ratio: float
+    multiaxial_power: float
     sponge_alpha: float
     def __init__(self) -> None: ...
 

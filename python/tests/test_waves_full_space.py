@@ -42,7 +42,9 @@ def misfits(case: Case, exact, tmp_path) -> np.ndarray:
     return np.array(
         [
             [misfit(velocity[c], wanted[c]) for c in range(3)]
-            for velocity, wanted in zip(found["velocity"], [exact(np.array(each), t) for each in RECEIVERS], strict=True)
+            for velocity, wanted in zip(
+                found["velocity"], [exact(np.array(each), t) for each in RECEIVERS], strict=True
+            )
         ]
     )
 

@@ -69,9 +69,7 @@ def test_strains_are_differences_of_displacements(tmp_path):
     points = [(2250.0, 2050.0, 1450.0), (2310.0, 2080.0, 1420.0)]
     offsets = [-1.5, -0.5, 0.5, 1.5]
     weights = np.array([1, -27, 27, -1]) / 24 / H
-    stations = [
-        np.array(p) + o * H * np.eye(3)[axis] for p in points for axis in range(3) for o in offsets
-    ]
+    stations = [np.array(p) + o * H * np.eye(3)[axis] for p in points for axis in range(3) for o in offsets]
     found = run(
         Case(
             CELLS,

@@ -89,5 +89,3 @@ def run(case: Case, folder: Path, comm: Any, processes: tuple[int, int, int] | N
         with h5py.File(folder / "sgt.h5") as file:
             found["sgt"] = file["sgt"][:]
     return found
-
-

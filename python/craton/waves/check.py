@@ -229,7 +229,7 @@ def _absorbing_cells(box: Box, config: Config) -> list[int]:
     """Of each absorbing side, the cells of it in a brick."""
     found = []
     for d, (first, last, n) in enumerate(zip(box.first, box.last, config.cells, strict=True)):
-        width = config.boundary.width_cells
+        width = config.boundary.layer_cells
         across = box.cells // (last - first)
         if d < 2 or config.boundary.top == "absorbing":
             found.append(max(0, min(last, width) - first) * across)
@@ -242,7 +242,7 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
     if not config.sources:
         notes.append("no [[source]]: nothing will move")
     if config.boundary.absorbing != "none":
-        edge = config.boundary.width_cells * grid.spacing_m
+        edge = config.boundary.layer_cells * grid.spacing_m
         low = (edge, edge, edge if config.boundary.top == "absorbing" else 0.0)
         high = tuple(size - edge for size in grid.size_m)
 

@@ -236,10 +236,16 @@ class BoundaryConfig:
 
     top: str = setting("free", choice("free", "absorbing"), '"free" or "absorbing"')
     absorbing: str = setting("pml", choice("pml", "sponge", "none"), '"pml", "sponge" (Cerjan), or "none": closed')
-    width_cells: int = setting(20, integer(1, 1000), "cells")
+    width_cells: int = setting(0, integer(0, 1000), "cells; 0: 10 of a pml, 20 of a sponge")
     multi_axial_ratio: float = setting(
-        0.1, number(0, 1), "pml: damping across, as a part of that along; 0 is a plain PML"
+        0.02, number(0, 1), "pml: a loss in all directions, as a part of the damping; 0 is a plain PML"
     )
+    multi_axial_power: float = setting(10.0, number(0, 100), "pml: how that loss grows with depth in the layer")
+
+    @property
+    def layer_cells(self) -> int:
+        """Cells of a layer, by choice or by default."""
+        return self.width_cells or {"pml": 10, "sponge": 20, "none": 0}[self.absorbing]
 
 
 @dataclass(frozen=True)
@@ -464,11 +470,11 @@ def _check_grid(config: Config) -> None:
     sides = 2 if boundary.absorbing != "none" else 0
     for axis, n in zip("xyz", config.cells, strict=True):
         layers = (1 + (boundary.top == "absorbing")) * sides // 2 if axis == "z" else sides
-        needed = layers * boundary.width_cells + 8
+        needed = layers * boundary.layer_cells + 8
         if n < needed:
             raise config.wrong(
                 f"[grid] {n} cells along {axis}; allowed: {needed} or more, {layers} absorbing layers of width_cells = "
-                f"{boundary.width_cells} and 8 between"
+                f"{boundary.layer_cells} and 8 between"
             )
     if boundary.top == "absorbing" and boundary.absorbing == "none":
         raise config.wrong(

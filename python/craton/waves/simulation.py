@@ -225,9 +225,10 @@ def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptio
     options.free_surface = config.boundary.top == "free"
     options.samples_per_side = samples_per_side(setup)
     sides = _craton.WaveAbsorbing()
-    sides.kind, sides.width = config.boundary.absorbing, config.boundary.width_cells
+    sides.kind, sides.width = config.boundary.absorbing, config.boundary.layer_cells or 1
     if sides.kind == "pml":
         sides.multiaxial_ratio = config.boundary.multi_axial_ratio
+        sides.multiaxial_power = config.boundary.multi_axial_power
     options.absorbing = sides
     options.attenuation = relaxation_of(config)
     return options

@@ -93,7 +93,8 @@ medium::medium(array::brick_grid<float>& grid, int first_array, const solver_opt
         failure = error.what();
     }
     agree(grid.ranks(), failure);
-    fastest_m_s_ = std::sqrt(grid.ranks().communicator().maximum(fastest_m_s_ * fastest_m_s_));
+    fastest_m_s_ = grid.ranks().communicator().maximum(fastest_m_s_);
+    slowest_m_s_ = -grid.ranks().communicator().maximum(-slowest_m_s_);
 }
 
 void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
@@ -108,6 +109,7 @@ void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_opt
             lambda[n] = static_cast<float>(plane.lambda(n));
             mu[n] = static_cast<float>(plane.mu(n));
             fastest_m_s_ = std::max(fastest_m_s_, std::sqrt(plane.p_modulus(n) / plane.rho(n)));
+            if (plane.mu(n) > 0) slowest_m_s_ = std::min(slowest_m_s_, std::sqrt(plane.mu(n) / plane.rho(n)));
         }
     };
     fill_effective_media({e.nx, e.ny, e.nz, e.pitch, e.plane}, {0, e.nx, 0, e.ny, 0, e.nz}, first[0], first[1], first[2],

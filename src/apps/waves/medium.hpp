@@ -5,6 +5,7 @@
 #include <craton/apps/waves/solver.hpp>
 #include <craton/array/brick_grid.hpp>
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,8 @@ class medium {
 
     [[nodiscard]] const elastic_media& elastic() const noexcept { return elastic_; }
     [[nodiscard]] const attenuation_media& attenuation() const noexcept { return attenuation_; }
+    /// Smallest speed of S waves that is not 0, of all ranks; infinite where there is nothing but water.
+    [[nodiscard]] double slowest_m_s() const noexcept { return slowest_m_s_; }
     /// Largest speed of P waves of infinite frequency, of all ranks.
     [[nodiscard]] double fastest_m_s() const noexcept { return fastest_m_s_; }
 
@@ -32,7 +35,7 @@ class medium {
 
     elastic_media elastic_;
     attenuation_media attenuation_;
-    double fastest_m_s_ = 0;
+    double fastest_m_s_ = 0, slowest_m_s_ = std::numeric_limits<double>::infinity();
 };
 
 } // namespace craton::waves

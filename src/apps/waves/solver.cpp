@@ -114,6 +114,9 @@ struct solver::state {
         auto& settings = options.absorbing;
         if (settings.kind == absorbing_kind::none) return;
         if (settings.speed_m_s == 0) settings.speed_m_s = ground.fastest_m_s();
+        if (settings.alpha_per_s == 0 && std::isfinite(ground.slowest_m_s())) {
+            settings.alpha_per_s = 0.16 * ground.slowest_m_s() / options.spacing_m;
+        }
         layers.emplace(settings, grid_part{grid.layout().grid().high, own.low, fields.shape, options.free_surface}, options.dt_s,
                        options.spacing_m);
     }

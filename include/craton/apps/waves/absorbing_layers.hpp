@@ -30,7 +30,7 @@ struct absorbing_settings {
     double reflection = 1e-10; ///< what theory leaves of a wave of `speed` at normal incidence
     double power = 3.5;
     double speed_m_s = 0;           ///< normally the largest vp of the whole grid
-    double alpha_per_s = 0;         ///< best 0.16 times the smallest vs by h; 0.05 speed / h where that is less
+    double alpha_per_s = 0;         ///< best 0.16 times the smallest vs by h, which the solver takes for 0
     double multiaxial_ratio = 0.02; ///< 0: without
     double multiaxial_power = 10;
 
