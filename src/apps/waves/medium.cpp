@@ -82,8 +82,9 @@ class ground_plane {
 
 } // namespace
 
-medium::medium(array::brick_grid<float>& grid, int first_array, const solver_options& options, const ground_sampler& sampler) {
-    const auto view = [&](int n) { return grid.view(first_array + n); };
+medium::medium(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler)
+    : arrays_(grid.extents(), grid.ghost(), options.attenuation ? 10 : 8) {
+    const auto view = [&](int n) { return arrays_.view(n); };
     elastic_ = {{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)};
     std::string failure;
     try {

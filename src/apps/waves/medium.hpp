@@ -1,5 +1,7 @@
 #pragma once
 
+#include "private_bricks.hpp"
+
 #include <craton/apps/waves/effective_media.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/solver.hpp>
@@ -15,10 +17,7 @@ namespace craton::waves {
 class medium {
   public:
     /// Collective. Throws user_error as solver's constructor says.
-    medium(array::brick_grid<float>& grid, int first_array, const solver_options& options, const ground_sampler& sampler);
-
-    /// How many arrays of a brick grid it takes.
-    [[nodiscard]] static int arrays(const solver_options& options) { return options.attenuation ? 10 : 8; }
+    medium(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler);
 
     [[nodiscard]] const elastic_media& elastic() const noexcept { return elastic_; }
     [[nodiscard]] const attenuation_media& attenuation() const noexcept { return attenuation_; }
@@ -33,6 +32,7 @@ class medium {
     void fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                       float* bulk, float* shear);
 
+    private_bricks arrays_;
     elastic_media elastic_;
     attenuation_media attenuation_;
     double fastest_m_s_ = 0, slowest_m_s_ = std::numeric_limits<double>::infinity();

@@ -29,7 +29,7 @@ namespace craton::waves {
 
 namespace {
 
-// Arrays of the brick grid: the stored fields in their order, without memory variables where there is no attenuation, then the media.
+// Arrays of the brick grid: the stored fields in their order, without memory variables where there is no attenuation.
 constexpr int elastic_fields = 9;
 int changing_fields(const solver_options& options) {
     return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields;
@@ -81,8 +81,8 @@ const char* not_allowed(const solver_options& options) {
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
-        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given) + medium::arrays(given), halo, &team),
-          own(grid.cells()), ground(grid, changing_fields(given), options, sampler),
+        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given), halo, &team),
+          own(grid.cells()), ground(grid, options, sampler),
           velocities(grid, halos_of(half_step::velocity), &team),
           stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
         fields.shape = shape_of(grid);
