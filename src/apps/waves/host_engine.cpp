@@ -126,7 +126,8 @@ class host_engine final : public step_engine {
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
             if (matched())
-                return update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface, layers_->layers(), layers_->damping());
+                return update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface, layers_->layers(),
+                                       layers_->damping());
             if (layers_ != nullptr) layers_->before_velocity(plane, f.v, f.stress, f.media, f.d, f.surface);
             update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface);
         });

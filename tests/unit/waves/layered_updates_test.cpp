@@ -67,10 +67,11 @@ struct stepper {
 
     void in_one_sweep(const cell_range& cells) {
         auto& b = given;
-        update_velocity(b.shape, cells, b.velocities(), b.stresses(), b.elasticity(), step, surface, layers.layers(), layers.damping());
+        update_velocity(b.shape, cells, b.velocities(), b.stresses(), b.elasticity(), step, surface, layers.layers(),
+                        layers.damping());
         if (lossy)
-            update_stress(b.shape, cells, b.stresses(), b.memories(), b.velocities(), b.elasticity(), b.attenuation(), step, surface,
-                          layers.layers(), layers.damping());
+            update_stress(b.shape, cells, b.stresses(), b.memories(), b.velocities(), b.elasticity(), b.attenuation(), step,
+                          surface, layers.layers(), layers.damping());
         else
             update_stress(b.shape, cells, b.stresses(), b.velocities(), b.elasticity(), step, surface, layers.layers(),
                           layers.damping());
@@ -81,7 +82,8 @@ struct stepper {
         update_velocity(b.shape, cells, b.velocities(), b.stresses(), b.elasticity(), step, surface);
         layers.before_stress(cells, b.stresses(), b.velocities(), b.elasticity(), step, surface);
         if (lossy)
-            update_stress(b.shape, cells, b.stresses(), b.memories(), b.velocities(), b.elasticity(), b.attenuation(), step, surface);
+            update_stress(b.shape, cells, b.stresses(), b.memories(), b.velocities(), b.elasticity(), b.attenuation(), step,
+                          surface);
         else
             update_stress(b.shape, cells, b.stresses(), b.velocities(), b.elasticity(), step, surface);
     }
@@ -93,7 +95,8 @@ void expect_same(const extents& grid, const extents& first, const extents& size,
     const grid_part part{grid, first, given.shape, with.surface};
     const surface_closure* surface = with.surface && first[2] == 0 ? &closure : nullptr;
     if (surface != nullptr) { // no shear there, ever
-        for (const std::size_t n : {4U, 5U}) std::fill_n(given.stress[n].first() - halo * (1 + given.shape.pitch), given.shape.plane, 0.0F);
+        for (const std::size_t n : {4U, 5U})
+            std::fill_n(given.stress[n].first() - halo * (1 + given.shape.pitch), given.shape.plane, 0.0F);
     }
     stepper sweep{given, layers_of(part, with.ratio), surface, with.lossy};
     stepper plain{given, layers_of(part, with.ratio), surface, with.lossy};
@@ -101,7 +104,8 @@ void expect_same(const extents& grid, const extents& first, const extents& size,
         sweep.in_one_sweep(cells);
         plain.one_by_one(cells);
     }
-    const std::string what = "nx " + std::to_string(size[0]) + ", i " + std::to_string(cells.i0) + " to " + std::to_string(cells.i1);
+    const std::string what =
+        "nx " + std::to_string(size[0]) + ", i " + std::to_string(cells.i0) + " to " + std::to_string(cells.i1);
     for (std::size_t n = 0; n < 3; ++n) expect_near(sweep.given.v[n].values(), plain.given.v[n].values(), what + ", v");
     for (std::size_t n = 0; n < 6; ++n) {
         expect_near(sweep.given.stress[n].values(), plain.given.stress[n].values(), what + ", stress");
@@ -111,7 +115,8 @@ void expect_same(const extents& grid, const extents& first, const extents& size,
 }
 
 TEST_P(layered_updates, equal_corrections_and_updates_on_whole_grids) {
-    for (const std::int64_t nx : {14, 17, 23, 32, 43, 70}) expect_same({nx, 17, 16}, {0, 0, 0}, {nx, 17, 16}, {0, nx, 0, 17, 0, 16});
+    for (const std::int64_t nx : {14, 17, 23, 32, 43, 70})
+        expect_same({nx, 17, 16}, {0, 0, 0}, {nx, 17, 16}, {0, nx, 0, 17, 0, 16});
 }
 
 TEST_P(layered_updates, equal_corrections_and_updates_on_parts_of_bricks) {

@@ -35,42 +35,49 @@ struct run_of_layers {
     float factor[2][2] = {{1, 1}, {1, 1}};                       // of damping by y and z
 };
 
-// A vector of such cells.
-template <class Half, class Vector> class layers_at {
+// A vector of such cells, in_x: of the x layers, across: of y or z layers.
+template <class Half, class Vector, bool in_x, bool across> class layers_at {
   public:
     static constexpr bool any = true;
 
-    [[gnu::always_inline]] layers_at(const run_of_layers& run, Vector vector, std::int64_t i)
-        : run_(run), vector_(vector), i_(i), in_x_(vector & detail::part_of_vector(run.x0 - i, run.x1 - i)) {
+    [[gnu::always_inline]] layers_at(const run_of_layers& run, Vector vector, std::int64_t i) : run_(run), vector_(vector), i_(i) {
+        if constexpr (!in_x) return;
         const auto& x = run_.axis[0];
-        if (x.memory == nullptr) return;
+        with_memory_ = vector & detail::part_of_vector(run.x0 - i, run.x1 - i);
         // All loaded before any is stored: the components' rows are short and close together.
-        for (int n = 0; n < 3; ++n) q_[n] = in_x_.load(x.memory + n * x.pitch + i_);
+        for (int n = 0; n < 3; ++n) {
+            q_[n] = with_memory_.load(x.memory + n * x.pitch + i_);
+        }
     }
 
     // Memory one step on. To be called once for each axis and component that there is.
     template <int axis, int component> [[gnu::always_inline]] lanes psi(lanes difference) const {
-        const auto& along = run_.axis[axis];
-        if (along.memory == nullptr) return lanes{};
         constexpr std::size_t at = Half::place(axis, component);
+        const auto& along = run_.axis[axis];
         float* const memory = along.memory + component * along.pitch + i_;
-        if constexpr (axis == 0) {
+        if constexpr (axis == 0 ? !in_x : !across) {
+            return lanes{};
+        } else if constexpr (axis == 0) {
             const lanes now = detail::multiply_add(vector_.load(run_.decay_x[at] + i_), q_[component],
                                                    vector_.load(run_.gain_x[at] + i_) * difference);
-            in_x_.store(memory, now);
+            with_memory_.store(memory, now);
             return 0.5F * (now + q_[component]);
         } else {
+            if (along.memory == nullptr) return lanes{};
             const lanes before = vector_.load(memory);
+            __builtin_prefetch(memory + 3 * along.pitch, 1); // of the next row, as a rule
             const lanes now = detail::multiply_add(detail::all(along.decay[at]), before, along.gain[at] * difference);
             vector_.store(memory, now);
             return 0.5F * (now + before);
         }
     }
     template <int axis, int component> [[gnu::always_inline]] lanes stretched(lanes difference) const {
+        if constexpr (axis == 0 ? !in_x : !across) return difference;
         return difference + psi<axis, component>(difference);
     }
     template <int x, int y, int z> [[gnu::always_inline]] lanes damped(lanes field) const {
         const float of_row = run_.factor[y][z];
+        if constexpr (!in_x) return field * of_row;
         return run_.factor_x[x] != nullptr ? field * (of_row * vector_.load(run_.factor_x[x] + i_)) : field * of_row;
     }
 
@@ -78,8 +85,8 @@ template <class Half, class Vector> class layers_at {
     const run_of_layers& run_;
     Vector vector_;
     std::int64_t i_;
-    detail::part_of_vector in_x_;
-    lanes q_[3]; // of x
+    detail::part_of_vector with_memory_{0}; // of x
+    lanes q_[3];                            // of x
 };
 
 // Rows cut in runs: the x layers, rounded to whole vectors, and what is between them.
@@ -106,20 +113,33 @@ template <class Half> class layered_rows {
                                                std::clamp(last_, cells_.i0, cells_.i1), cells_.i1};
         for (std::size_t n = 0; n < 3; ++n) {
             if (cuts[n] == cuts[n + 1]) continue;
+            along_x(run, n, j, k);
             if (n == 1 && inside) {
                 detail::for_vectors(cuts[n], cuts[n + 1], [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
                     update(vector, i, detail::without_layers{});
                 });
-                continue;
+            } else if (n == 1) {
+                run_of<false, true>(run, cuts[n], cuts[n + 1], update);
+            } else if (inside) {
+                run_of<true, false>(run, cuts[n], cuts[n + 1], update);
+            } else {
+                run_of<true, true>(run, cuts[n], cuts[n + 1], update);
             }
-            along_x(run, n, j, k);
-            detail::for_vectors(cuts[n], cuts[n + 1], [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-                update(vector, i, layers_at<Half, decltype(vector)>(run, vector, i));
-            });
         }
     }
 
   private:
+    template <bool in_x, bool across, class Update>
+    [[gnu::always_inline]] static void run_of(const run_of_layers& run, std::int64_t i0, std::int64_t i1, const Update& update) {
+        // As for_vectors, but all as parts: one copy of this code, so that it stays in the first-level cache.
+        const std::int64_t length = detail::lanes_per_vector;
+        for (std::int64_t i = i0, next = 0; i < i1; i = next) {
+            next = std::min(i / length * length + length, i1);
+            const detail::part_of_vector vector(next - i);
+            update(vector, i, layers_at<Half, detail::part_of_vector, in_x, across>(run, vector, i));
+        }
+    }
+
     [[nodiscard]] const layer_row& memory_of(std::size_t axis, std::int64_t j, std::int64_t k) const {
         return layers_.axis[axis].rows[j + k * shape_.ny];
     }
@@ -170,9 +190,10 @@ template <class Half> class layered_rows {
 };
 
 template <class Rheology>
-void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
-                      const vector_field<const float>& v, const elastic_media& media, const differences& differences,
-                      const surface_closure* surface, const layers_view& layers, const sponge_view* damping) {
+void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells,
+                      const tensor_field<float>& stress, const vector_field<const float>& v, const elastic_media& media,
+                      const differences& differences, const surface_closure* surface, const layers_view& layers,
+                      const sponge_view* damping) {
     const layered_rows<of_stress> rows(shape, cells, layers, damping);
     detail::stress_sweep<Rheology> sweep(rheology, shape, stress, v, media);
     detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {

@@ -105,8 +105,8 @@ class elastic {
         vector.store(stress_.zz + n, before.zz + increments.zz);
     }
     template <float* tensor_field<float>::* component, class Vector>
-    [[gnu::always_inline]] void edge(Vector vector, std::int64_t, std::int64_t n, lanes before, lanes mu, lanes strain, std::int64_t,
-                                     std::int64_t) const {
+    [[gnu::always_inline]] void edge(Vector vector, std::int64_t, std::int64_t n, lanes before, lanes mu, lanes strain,
+                                     std::int64_t, std::int64_t) const {
         vector.store(stress_.*component + n, multiply_add(mu, strain, before));
     }
 
@@ -143,8 +143,8 @@ class anelastic {
     }
     // s and t: steps to the other cells round the edge.
     template <float* tensor_field<float>::* component, class Vector>
-    [[gnu::always_inline]] void edge(Vector vector, std::int64_t i, std::int64_t n, lanes before, lanes mu, lanes strain, std::int64_t s,
-                                     std::int64_t t) const {
+    [[gnu::always_inline]] void edge(Vector vector, std::int64_t i, std::int64_t n, lanes before, lanes mu, lanes strain,
+                                     std::int64_t s, std::int64_t t) const {
         const float* const w = media_.shear + n;
         const lanes mean = 0.25F * ((vector.load(w) + vector.load(w - s)) + (vector.load(w - t) + vector.load(w - s - t)));
         const strained at(vector, stress_.*component + n, memory_.*component + n, before, mu * strain);
@@ -158,8 +158,7 @@ class anelastic {
         lanes r, middle, after;
 
         template <class Vector>
-        [[gnu::always_inline]] strained(Vector vector, float* stress_at, float* memory_at, lanes stress_before,
-                                        lanes increment)
+        [[gnu::always_inline]] strained(Vector vector, float* stress_at, float* memory_at, lanes stress_before, lanes increment)
             : stress(stress_at), memory(memory_at), r(vector.load(memory_at)) {
             const lanes before = stress_before + r;
             middle = multiply_add(all(0.5F), increment, before);
@@ -206,9 +205,12 @@ template <class Differences, class Vector, class Layers>
     const lanes along_z = layers.template stretched<0, 2>(d.plus(vector, stress.xz + n, x)) +
                           layers.template stretched<1, 2>(d.plus(vector, stress.yz + n, y)) +
                           layers.template stretched<2, 2>(d.minus_z(vector, stress.zz + n));
-    vector.store(v.x + n, multiply_add(vector.load(buoyancy.x + n), along_x, layers.template damped<0, 1, 1>(vector.load(v.x + n))));
-    vector.store(v.y + n, multiply_add(vector.load(buoyancy.y + n), along_y, layers.template damped<1, 0, 1>(vector.load(v.y + n))));
-    vector.store(v.z + n, multiply_add(vector.load(buoyancy.z + n), along_z, layers.template damped<1, 1, 0>(vector.load(v.z + n))));
+    vector.store(v.x + n,
+                 multiply_add(vector.load(buoyancy.x + n), along_x, layers.template damped<0, 1, 1>(vector.load(v.x + n))));
+    vector.store(v.y + n,
+                 multiply_add(vector.load(buoyancy.y + n), along_y, layers.template damped<1, 0, 1>(vector.load(v.y + n))));
+    vector.store(v.z + n,
+                 multiply_add(vector.load(buoyancy.z + n), along_z, layers.template damped<1, 1, 0>(vector.load(v.z + n))));
 }
 
 // Cells i.. of the row whose element 0 is `row`. psi is a part of the stress before.
@@ -250,9 +252,9 @@ template <class Rheology> class stress_sweep {
         const lanes twice_mu = 2 * vector.load(media_.mu + n);
         normal_components before{vector.load(stress_.xx + n), vector.load(stress_.yy + n), vector.load(stress_.zz + n)};
         if constexpr (Layers::any) {
-            const normal_components psi = response(lambda, twice_mu,
-                                                   {layers.template psi<0, 0>(strain.xx), layers.template psi<1, 1>(strain.yy),
-                                                    layers.template psi<2, 2>(strain.zz)});
+            const normal_components psi = response(
+                lambda, twice_mu,
+                {layers.template psi<0, 0>(strain.xx), layers.template psi<1, 1>(strain.yy), layers.template psi<2, 2>(strain.zz)});
             before.xx = layers.template damped<1, 1, 1>(before.xx) + psi.xx;
             before.yy = layers.template damped<1, 1, 1>(before.yy) + psi.yy;
             before.zz = layers.template damped<1, 1, 1>(before.zz) + psi.zz;
@@ -262,8 +264,8 @@ template <class Rheology> class stress_sweep {
 
     // Across axes a and b: along_a of the velocity along b, and the other way round. x, y, z: where it lies. s and t: steps along a and b.
     template <float* tensor::* component, int a, int b, int x, int y, int z, class Vector, class Layers>
-    [[gnu::always_inline]] void edge(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers, lanes along_a, lanes along_b,
-                                     const float* moduli, std::int64_t s, std::int64_t t) const {
+    [[gnu::always_inline]] void edge(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers, lanes along_a,
+                                     lanes along_b, const float* moduli, std::int64_t s, std::int64_t t) const {
         const lanes mu = vector.load(moduli + n);
         lanes before = vector.load(stress_.*component + n);
         if constexpr (Layers::any)

@@ -7,9 +7,9 @@ namespace craton::waves {
 namespace {
 
 template <class Rheology>
-void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
-                      const vector_field<const float>& v, const elastic_media& media, const differences& differences,
-                      const surface_closure* surface) {
+void update_stress_as(const Rheology& rheology, const brick_shape& shape, const cell_range& cells,
+                      const tensor_field<float>& stress, const vector_field<const float>& v, const elastic_media& media,
+                      const differences& differences, const surface_closure* surface) {
     detail::stress_sweep<Rheology> sweep(rheology, shape, stress, v, media);
     detail::for_rows(shape, cells, differences, surface, [&](const auto& d, std::int64_t j, std::int64_t k) {
         sweep.of_row(j, k);
