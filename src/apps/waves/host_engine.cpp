@@ -1,6 +1,7 @@
 #include "work_plan.hpp"
 
 #include <craton/apps/waves/absorbing_layers.hpp>
+#include <craton/apps/waves/kernels/layered_updates.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>
 #include <craton/apps/waves/kernels/wavefront.hpp>
 #include <craton/apps/waves/step_engine.hpp>
@@ -126,6 +127,9 @@ class host_engine final : public step_engine {
         const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
+            if (matched())
+                return update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface, layers_->layers(),
+                                       layers_->damping());
             if (layers_ != nullptr) layers_->before_velocity(plane, f.v, f.stress, f.media, f.d, f.surface);
             update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface);
         });
@@ -135,13 +139,28 @@ class host_engine final : public step_engine {
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
             for (const auto& set : sources_) inject_pending(set, plane);
-            if (layers_ != nullptr) layers_->before_stress(plane, f.stress, f.v, f.media, f.d, f.surface);
+            if (!matched() && layers_ != nullptr) layers_->before_stress(plane, f.stress, f.v, f.media, f.d, f.surface);
             if (f.anelastic()) {
-                update_stress(f.shape, plane, f.stress, f.memory, f.v, f.media, f.attenuation, f.d, f.surface);
+                update_stresses_of(plane, f.memory, f.attenuation);
             } else {
-                update_stress(f.shape, plane, f.stress, f.v, f.media, f.d, f.surface);
+                update_stresses_of(plane);
             }
         });
+    }
+
+    [[nodiscard]] bool matched() const { return layers_ != nullptr && layers_->matched(); }
+    void update_stresses_of(const cell_range& plane) {
+        const auto& f = fields_;
+        if (matched())
+            return update_stress(f.shape, plane, f.stress, f.v, f.media, f.d, f.surface, layers_->layers(), layers_->damping());
+        update_stress(f.shape, plane, f.stress, f.v, f.media, f.d, f.surface);
+    }
+    void update_stresses_of(const cell_range& plane, const tensor_field<float>& memory, const attenuation_media& attenuation) {
+        const auto& f = fields_;
+        if (matched())
+            return update_stress(f.shape, plane, f.stress, memory, f.v, f.media, attenuation, f.d, f.surface, layers_->layers(),
+                                 layers_->damping());
+        update_stress(f.shape, plane, f.stress, memory, f.v, f.media, attenuation, f.d, f.surface);
     }
 
     // Of the cells of one plane.
