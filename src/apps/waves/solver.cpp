@@ -81,9 +81,8 @@ const char* not_allowed(const solver_options& options) {
 
 struct solver::state {
     state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
-        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given), halo, &team),
-          own(grid.cells()), ground(grid, options, sampler),
-          velocities(grid, halos_of(half_step::velocity), &team),
+        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given), halo, &team), own(grid.cells()),
+          ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), &team),
           stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
         fields.shape = shape_of(grid);
         fields.media = ground.elastic();
