@@ -63,6 +63,12 @@ mpich:
 	cmake --build --preset mpich
 	tools/run_tests "MPICH" ctest --preset mpich $(CTEST_ARGS)
 
+## cuda       compiles and links the CUDA implementation of the wave steps; on a machine with a GPU runs it beside the host's
+.PHONY: cuda
+cuda: build/cuda/build.ninja
+	cmake --build --preset cuda
+	tools/run_tests "CUDA" ctest --preset cuda $(CTEST_ARGS)
+
 ## two-hosts  the matrix's tests between two network namespaces over TCP, and the bandwidth beside iperf3's (as root)
 .PHONY: two-hosts
 two-hosts: build/audit/build.ninja

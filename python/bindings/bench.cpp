@@ -101,6 +101,14 @@ void bind_bench(nb::module_& m) {
         },
         nb::arg("threads"), "(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes.");
     m.def(
+        "bench_in_place_rate",
+        [](int threads) {
+            if (threads < 1) throw user_error("bench_in_place_rate: " + std::to_string(threads) + " threads; allowed: at least 1");
+            return without_gil([&] { return bench::measure_in_place(threads); });
+        },
+        nb::arg("threads"),
+        "GB/s read and written by so many threads of this process that change memory in place: best of five passes.");
+    m.def(
         "bench_overlap",
         [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int periods, double period_s,
            double computing, int repeats, int ranks_per_node) {

@@ -28,6 +28,7 @@ void bind_linalg(nanobind::module_& m);
 void bind_checkpoint(nanobind::module_& m);
 void bind_tomography(nanobind::module_& m);
 void bind_multigrid(nanobind::module_& m);
+void bind_waves(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 void bind_bench(nanobind::module_& m);
 

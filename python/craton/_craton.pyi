@@ -4,7 +4,7 @@ Arrays of the tomography part are C-contiguous NumPy arrays; those of the distri
 says km; times are seconds. "Collective" means that every rank of the world must call.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, TypedDict, TypeVar, overload
 
@@ -207,6 +207,9 @@ def bench_assembly(
     ranks: list[int],
     peers: bool,
 ) -> dict[str, Any]: ...
+def bench_in_place_rate(threads: int) -> float:
+    """GB/s read and written by so many threads of this process that change memory in place: best of five passes."""
+
 def bench_memory_rates(threads: int) -> tuple[float, float]:
     """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
 
@@ -953,3 +956,190 @@ def agree(world: World, failure: str) -> None:
 
 def boxes_of_rank(world: World, boxes: _Three, side: int, order: str) -> i64:
     """(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3). Not collective."""
+
+# -------------------------------------------------------------------------------------------------------------------- waves
+
+class WaveAbsorbing:
+    """What takes waves away at the sides of the grid: the C++ absorbing_settings."""
+
+    kind: str
+    """none, pml or sponge"""
+    width: int
+    """cells"""
+    reflection: float
+    """pml: what theory leaves of a wave of speed_m_s at normal incidence."""
+    power: float
+    speed_m_s: float
+    """0: the largest P velocity of the grid."""
+    alpha_per_s: float
+    """0: 0.16 times the smallest vs by the spacing."""
+    multiaxial_ratio: float
+    multiaxial_power: float
+    sponge_alpha: float
+    def __init__(self) -> None: ...
+
+class WaveRelaxation:
+    """Eight relaxation mechanisms that imitate Q(f) over a band of frequencies: Q up to corner_hz, Q (f / corner_hz)^exponent above."""
+
+    def __init__(
+        self, lowest_hz: float, highest_hz: float, reference_hz: float, exponent: float = 0.0, corner_hz: float = 1.0
+    ) -> None:
+        """UserError unless 0 < lowest_hz < highest_hz / 3, reference_hz > 0 and 0 <= exponent < 1."""
+    @property
+    def times_s(self) -> list[float]: ...
+    def weight(self, q: float) -> float:
+        """The same for all mechanisms."""
+    def unrelaxed(self, q: float) -> float:
+        """Unrelaxed modulus over rho v^2, v the phase velocity at the reference frequency."""
+    def at(self, frequency_hz: float, q: float) -> tuple[float, float]:
+        """What the mechanisms give together: Q, and phase velocity over that at infinite frequency."""
+
+class WaveOptions:
+    """Of a run: everything but the ground. Lengths in m, times in s."""
+
+    spacing_m: float
+    dt_s: float
+    free_surface: bool
+    absorbing: WaveAbsorbing
+    attenuation: WaveRelaxation | None
+    source_points: int
+    """Of the polynomial per axis that spreads a source between grid points."""
+    samples_per_side: int
+    threads: int
+    overlap: bool
+    def __init__(self) -> None: ...
+    def use_cuda(self, device: int) -> None:
+        """The steps are taken on that CUDA device. UserError where this build has no CUDA; what else there is to say, WaveRun says."""
+
+class WaveSchedule:
+    """Which steps a module sees: first, first + every, ... of a run of `steps`, counted from 0."""
+
+    def __init__(self, first: int, every: int, steps: int) -> None: ...
+    @property
+    def samples(self) -> int: ...
+
+_WavePlanes = Sequence[NDArray[np.float32] | float | None]
+
+class WaveRun:
+    """An anelastic wave computation and the modules that look at it; craton.waves.Simulation is its face. All ranks make the same
+    calls. Fields of a rank have the shape (nz, ny, nx)."""
+
+    def __init__(
+        self,
+        world: World,
+        cells: Sequence[int],
+        processes: Sequence[int],
+        options: WaveOptions,
+        ground: Callable[[float, float, float, float, int, int], _WavePlanes],
+        brick_of_rank: Sequence[int] = ...,
+    ) -> None:
+        """Collective. ground(x0_m, y0_m, z_m, spacing_m, nx, ny) gives vp, vs, rho and, where there is attenuation, qp, qs at the points
+        (x0 + i spacing, y0 + j spacing, z), as arrays (ny, nx) or what can be broadcast to them. UserError on every rank for what is no
+        ground, a step that is not stable, and what ground raises."""
+    @property
+    def step(self) -> int: ...
+    @property
+    def time_s(self) -> float:
+        """Of stress; velocities are half a step earlier."""
+    @property
+    def options(self) -> WaveOptions: ...
+    @property
+    def own_cells(self) -> tuple[list[int], list[int]]:
+        """This rank's: from, to (exclusive), along x, y, z."""
+    def set_sources(self, moment_at: f64, moments: f64, force_at: f64, forces: f64) -> None:
+        """Positions (n, 3) in m; moments (n, 6) xx, yy, zz, xy, xz, yz in N m; forces (n, 3) in N; of this rank's brick at least. Not
+        collective. UserError for one outside the grid."""
+    def set_moment_rates(self, first_step: int, values: f32) -> None:
+        """(sources, steps), 1/s; 0 outside those steps. Not collective."""
+    def set_force_series(self, first_step: int, values: f32) -> None:
+        """(forces, steps). Not collective."""
+    def advance(self, steps: int) -> None:
+        """Collective."""
+    def field(self, name: str) -> f32:
+        """A copy of this rank's: vx, vy, vz (m/s), xx, yy, zz, xy, xz, yz (Pa)."""
+    def set_field(self, name: str, values: f32) -> None: ...
+    def energy(self) -> float:
+        """Collective: J, kinetic and elastic."""
+    def peak_velocity(self) -> float:
+        """Collective: the largest component of a velocity anywhere, m/s; NaN where a field is not finite any more."""
+    def write_stations(
+        self,
+        path: str,
+        when: WaveSchedule,
+        at: f64,
+        attributes: Mapping[str, int | float | str | Sequence[float]] = ...,
+        samples_at_once: int = 100,
+        resume_at_step: int = 0,
+        hints: Mapping[str, str] = ...,
+    ) -> None:
+        """Collective: velocities at positions (n, 3), dataset velocity [station][x, y, z][time]. The file is path.partial until finish()."""
+    def write_strains(
+        self,
+        path: str,
+        when: WaveSchedule,
+        at: f64,
+        attributes: Mapping[str, int | float | str | Sequence[float]] = ...,
+        samples_at_once: int = 100,
+        resume_at_step: int = 0,
+        hints: Mapping[str, str] = ...,
+    ) -> None:
+        """Collective: strains at positions (n, 3), dataset sgt [point][xx, yy, zz, xy, xz, yz][time]."""
+    def write_snapshots(
+        self,
+        path: str,
+        when: WaveSchedule,
+        fields: Sequence[str],
+        low: Sequence[int],
+        high: Sequence[int],
+        stride: Sequence[int] = ...,
+        attributes: Mapping[str, int | float | str | Sequence[float]] = ...,
+        samples_at_once: int = 10,
+        resume_at_step: int = 0,
+        hints: Mapping[str, str] = ...,
+    ) -> None:
+        """Collective: fields of cells low to high (exclusive), every stride-th; a dataset each, [time][z][y][x]."""
+    def call(
+        self,
+        function: Callable[[int, float, dict[str, f32], tuple[int, int, int]], object],
+        when: WaveSchedule,
+        fields: Sequence[str],
+        low: Sequence[int],
+        high: Sequence[int],
+        stride: Sequence[int] = ...,
+    ) -> None:
+        """function(step, time_s, {name: (nz, ny, nx)}, first) gets this rank's part of a box on a thread of its own, where the box's part
+        begins at `first` (x, y, z), counted in strides. What it raises ends the run."""
+    def save(self, path: str) -> None:
+        """Collective: a checkpoint, whole or not at all; what modules were given is on disk too."""
+    def restore(self, path: str) -> None:
+        """Collective: goes on from a checkpoint. UserError on every rank for one of another grid, step or physics."""
+    def finish(self) -> None:
+        """Collective, once: files are whole and get their names."""
+    @property
+    def module_seconds(self) -> dict[str, float]:
+        """What modules took of the solver's own thread: copying, waiting, meeting."""
+
+def best_process_grid(cells: Sequence[int], ranks: int, fixed: Sequence[int] = ...) -> list[int]:
+    """Bricks along x, y, z with the least area between them; fixed: numbers that are given, 0 where free."""
+
+def brick_of(
+    cells: Sequence[int], processes: Sequence[int], rank: int, brick_of_rank: Sequence[int] = ...
+) -> tuple[list[int], list[int]]:
+    """A rank's cells: from, to (exclusive), along x, y, z."""
+
+def cuda_devices() -> int:
+    """That this process can use; 0 also where this build has no CUDA."""
+
+def cuda_copy_gb_s(device: int) -> float:
+    """Read and written together, of copies within a device's memory. UserError where there is none."""
+
+def place_bricks(
+    cells: Sequence[int],
+    processes: Sequence[int],
+    network: str,
+    origin: str,
+    bytes_per_face_cell: Sequence[float],
+    evaluations: int = 20_000_000,
+) -> dict[str, Any]:
+    """brick_of_rank with few hop-bytes on a network given as a node list's text (origin: its path, for messages); before, after, tile,
+    in_words."""

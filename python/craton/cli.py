@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 app = typer.Typer(
     name="craton",
-    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid.",
+    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid, waves.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -40,6 +40,11 @@ multigrid = typer.Typer(
     "Start with: [bold]craton multigrid run 5 4 --ranks 2[/bold]",
 )
 app.add_typer(multigrid, name="multigrid")
+waves = typer.Typer(
+    help="Compute seismic waves in three dimensions: sources and ground in, seismograms, strains and pictures out.\n\n"
+    "Start with: [bold]craton waves run examples/waves/layer.toml --ranks 2[/bold]",
+)
+app.add_typer(waves, name="waves")
 
 ConfigFile = Annotated[
     Path,
@@ -134,6 +139,12 @@ def _tomography(context: typer.Context) -> None:
 
 @multigrid.callback(invoke_without_command=True)
 def _multigrid(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@waves.callback(invoke_without_command=True)
+def _waves(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -548,6 +559,180 @@ def multigrid_scale(
     )
 
 
+WavesFile = Annotated[
+    Path,
+    typer.Argument(metavar="CONFIG", help="A TOML file; `craton waves template` prints one with every key explained."),
+]
+WavesRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run that has ended.")]
+
+
+@waves.command("run")
+def waves_run(
+    config: WavesFile,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="T", parser=_count, help="Threads of each rank; overrides \\[run] threads.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[run] directory.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was ended, in the same folder.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results that the folder already holds.")
+    ] = False,
+    placement: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json", help="Which brick each rank has, as `craton waves place --output` writes it."
+        ),
+    ] = None,
+    pictures: Annotated[
+        bool, typer.Option("--pictures/--no-pictures", help="Draw record section, snapshots and movie at the end.")
+    ] = True,
+) -> None:
+    """Compute waves as a configuration describes them: ground, sources, stations.
+
+    On two processes:    [bold]craton waves run examples/waves/layer.toml --ranks 2[/bold]
+
+    On one, with four threads:    [bold]craton waves run my.toml --threads 4[/bold]
+
+    In a batch job:    [bold]srun craton waves run my.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
+
+    After it was ended, from its last checkpoint:    [bold]craton waves run my.toml --ranks 2 --resume[/bold]
+
+    The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures. Files that are not yet
+    whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
+    """
+    from craton.waves import command
+
+    if resume and overwrite:
+        raise UserError("--resume with --overwrite; allowed: one of them")
+
+    def load() -> Any:
+        return command.loaded(config, threads=threads, directory=directory)
+
+    placed = None if placement is None else command.read_placement(placement)
+    if launched_size() is None:
+        planned = load()
+        wanted = ranks or planned.run.ranks or 1
+        command.check_ranks(planned, wanted, placed)
+        if wanted > 1:
+            _launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads)
+    comm = _communicator()
+    settings = _agreed(comm, load)
+    command.check_ranks(settings, comm.size, placed)
+    command.run(
+        settings,
+        comm,
+        ranks_per_node=ranks_per_node or 0,
+        console=_console(comm),
+        overwrite=overwrite,
+        resume=resume,
+        pictures=pictures,
+        brick_of_rank=placed or (),
+    )
+
+
+@waves.command("check")
+def waves_check(
+    config: WavesFile,
+    ranks: Ranks = None,
+    points_per_s: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R", help="Points per second of all ranks together, as a run has told, for the time it takes."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Say what a run resolves, which step it takes, and what memory and time it needs; compute nothing.
+
+    [bold]craton waves check examples/waves/layer.toml --ranks 2[/bold]
+    """
+    from craton.waves import command
+    from craton.waves.check import examine
+
+    settings = command.loaded(config)
+    found = examine(settings, ranks or 0, points_per_s)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+        return
+    from craton.progress import make_console
+
+    make_console().print(found.table())
+
+
+@waves.command("template")
+def waves_template() -> None:
+    """Print a configuration file with every key, its default and what it means.
+
+    To begin with:    [bold]craton waves template > my.toml[/bold]
+    """
+    from craton.waves import config
+
+    typer.echo(config.template())
+
+
+@waves.command("place")
+def waves_place(
+    nodes: Annotated[Path, typer.Argument(metavar="NODELIST", help="The network and its nodes, a line each.")],
+    config: WavesFile,
+    ranks: Annotated[int, typer.Option(metavar="N", parser=_count, help="Processes of the run.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Write the placement there, for `craton waves run --placement`."),
+    ] = None,
+) -> None:
+    """Find which brick each rank should have so that neighbours are near each other in the machine's network.
+
+    [bold]craton waves place nodes.txt my.toml --ranks 512 --output placement.json[/bold]
+
+    The node list says `torus 24 24 24` or `dragonfly` on its first line, if wanted `ranks_per_node 16`, then a line for each
+    node in the order in which ranks fill them: its name and coordinates, or its name, group and router. Hop-bytes, bytes that
+    cross faces times the hops they go, are printed as the ranks' own order has them and as the placement found has them.
+    """
+    from craton.waves import command
+
+    _check_folders(output=output)
+    typer.echo(command.place(nodes, command.loaded(config), ranks, output))
+
+
+@waves.command("draw")
+def waves_draw(directory: WavesRun) -> None:
+    """Draw the pictures of a run again from what it has left in its folder."""
+    from craton.waves.pictures import draw
+    from craton.waves.run_folder import WavesFolder
+
+    typer.echo(draw(WavesFolder(directory)))
+
+
+@waves.command("export")
+def waves_export(
+    directory: WavesRun,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="sac|mseed|asdf", parser=_one_of("sac", "mseed", "asdf"), help="Of the files."
+        ),
+    ] = "sac",
+    output: Annotated[Path | None, typer.Option(metavar="PATH", help="Folder (sac) or file; else inside RUN.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there already.")] = False,
+) -> None:
+    """Write a run's seismograms for other programs, through ObsPy: SAC, MiniSEED or ASDF.
+
+    [bold]craton waves export layer-run --format mseed[/bold]
+
+    Velocities in m/s, up, north and east (components 1 and 2 along x and y where x does not point north).
+    """
+    from craton.waves.export import export
+
+    _check_folders(output=output)
+    typer.echo(str(export(directory, kind, output, overwrite=overwrite)))
+
+
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
     """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.
@@ -718,8 +903,8 @@ def _agreed(comm: MPI.Comm, read: Callable[[], Result]) -> Result:
 
 def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:
     """The prior that the Hessian's run used, changed by each --prior in turn."""
+    from craton.run_folder import read_hdf5
     from craton.tomography.config import load_prior, prior_from_dict
-    from craton.tomography.run_folder import read_hdf5
 
     stored = read_hdf5(hessian, leave_out=("hessian",))
     try:

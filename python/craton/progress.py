@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -52,12 +53,20 @@ class ProgressBar:
         assemble(..., progress=bar.update)
 
     With `console` None (ranks other than 0) it shows nothing. `update` takes (done, total), as the extension gives
-    them, or (done).
+    them, or (done). `rate`: what to show of a rate, instead of `unit` per second.
     """
 
-    def __init__(self, label: str, total: int, unit: str = "items", console: Console | None = None) -> None:
+    def __init__(
+        self,
+        label: str,
+        total: int,
+        unit: str = "items",
+        console: Console | None = None,
+        rate: Callable[[float], str] | None = None,
+    ) -> None:
         self._label, self._total, self._unit, self._console = label, total, unit, console
-        self._done = 0
+        self._rate = rate or (lambda per_s: rate_text(per_s, unit))
+        self._done = self._before = 0
         self._started = time.monotonic()
         self._last_line = self._started
         self._last_tenth = 0
@@ -71,7 +80,7 @@ class ProgressBar:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-                _RateColumn(self._unit),
+                _RateColumn(self._rate),
                 TimeElapsedColumn(),
                 TextColumn("left"),
                 TimeRemainingColumn(),
@@ -88,6 +97,12 @@ class ProgressBar:
             self._bar.update(self._task, completed=done, total=self._total)
         elif self._console is not None:
             self._line_if_due()
+
+    def begin_at(self, done: int) -> None:
+        """What was done before, and counts in no rate: of a run that is resumed."""
+        self._before = self._done = done
+        if self._bar is not None and self._task is not None:
+            self._bar.reset(self._task, completed=done)
 
     def advance(self, count: int = 1) -> None:
         self.update(self._done + count)
@@ -110,20 +125,19 @@ class ProgressBar:
             return
         self._last_tenth, self._last_line = tenth, now
         elapsed = max(now - self._started, 1e-9)
-        rate = self._done / elapsed
+        rate = (self._done - self._before) / elapsed
         left = f"{(self._total - self._done) / rate:.0f} s left" if rate and not finished else f"{elapsed:.1f} s"
         percent = 100 * self._done // max(self._total, 1)
         self._console.print(
-            f"{self._label}: {percent:3d}%  {self._done}/{self._total} {self._unit}"
-            f"  {rate_text(rate, self._unit)}  {left}"
+            f"{self._label}: {percent:3d}%  {self._done}/{self._total} {self._unit}  {self._rate(rate)}  {left}"
         )
 
 
 class _RateColumn(ProgressColumn):
-    def __init__(self, unit: str) -> None:
+    def __init__(self, rate: Callable[[float], str]) -> None:
         super().__init__()
-        self._unit = unit
+        self._rate = rate
 
     def render(self, task: Task) -> Text:
         rate = task.finished_speed or task.speed
-        return Text(rate_text(rate, self._unit) if rate else "", style="progress.data.speed")
+        return Text(self._rate(rate) if rate else "", style="progress.data.speed")

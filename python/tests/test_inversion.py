@@ -13,6 +13,7 @@ from helpers import replaced_dataset
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.progress import make_console  # noqa: E402
+from craton.run_folder import on_root, replaced  # noqa: E402
 from craton.tomography import inversion  # noqa: E402
 from craton.tomography.catalogue import read_events, read_stations  # noqa: E402
 from craton.tomography.config import PriorConfig, load_config  # noqa: E402
@@ -27,7 +28,7 @@ from craton.tomography.data import (  # noqa: E402
 )
 from craton.tomography.modes import cache_file, mode_catalogue  # noqa: E402
 from craton.tomography.prior import gaussian_prior  # noqa: E402
-from craton.tomography.run_folder import RunFolder, on_root, replaced  # noqa: E402
+from craton.tomography.run_folder import RunFolder  # noqa: E402
 from craton.tomography.solve import solve  # noqa: E402
 
 

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md, one after the other as one program; and of docs/multigrid.md."""
+"""The snippets of docs/python.md, one after the other as one program; and those of docs/multigrid.md and docs/waves.md."""
 
 import re
 import sys
@@ -25,10 +25,10 @@ def test_the_snippets_run(ranks, tmp_path, capfd):
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_the_multigrid_snippet_runs(ranks, tmp_path, capfd):
-    [snippet] = re.findall(
-        r"^```python\n(.*?)^```$", PAGE.with_name("multigrid.md").read_text(), re.DOTALL | re.MULTILINE
-    )
+@pytest.mark.parametrize("page", ["multigrid.md", "waves.md"])
+def test_the_snippet_of_a_page_runs(page, ranks, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    [snippet] = re.findall(r"^```python\n(.*?)^```$", PAGE.with_name(page).read_text(), re.DOTALL | re.MULTILINE)
     program = tmp_path / "snippet.py"
     program.write_text(snippet)
     assert run_under_mpi([str(program)], ranks, program=[sys.executable]) == 0, capfd.readouterr().err

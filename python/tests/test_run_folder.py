@@ -14,9 +14,10 @@ from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
+from craton.run_folder import reserved, write_hdf5  # noqa: E402
 from craton.tomography import inversion, run_folder  # noqa: E402
 from craton.tomography.report import write_report  # noqa: E402
-from craton.tomography.run_folder import RunFolder, reserved, write_hdf5  # noqa: E402
+from craton.tomography.run_folder import RunFolder  # noqa: E402
 from craton.tomography.solve import solve  # noqa: E402
 
 

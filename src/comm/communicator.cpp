@@ -5,7 +5,11 @@
 #include <craton/base/narrow.hpp>
 #include <craton/comm/environment.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace craton::comm {
@@ -77,6 +81,26 @@ communicator communicator::split_shared_memory() const {
     return communicator(part);
 }
 
+std::vector<int> communicator::numbers_in_grid(std::span<const int> extents) const {
+    std::int64_t product = 1;
+    for (const int extent : extents) product = extent < 1 || product > size_ ? 0 : product * extent;
+    if (product != size_) {
+        throw user_error(
+            fmt::format("Cartesian grid of {} ranks; allowed: positive numbers whose product is the {} ranks that there are",
+                        fmt::join(extents, " x "), size_));
+    }
+    const std::vector<int> slowest_first(extents.rbegin(), extents.rend()); // MPI numbers along the last dimension first
+    const std::vector<int> open_ends(extents.size(), 0);
+    MPI_Comm grid = MPI_COMM_NULL;
+    MPI_Cart_create(comm_, static_cast<int>(extents.size()), slowest_first.data(), open_ends.data(), 1, &grid);
+    int own = 0;
+    MPI_Comm_rank(grid, &own);
+    MPI_Comm_free(&grid);
+    std::vector<int> numbers(static_cast<std::size_t>(size_));
+    MPI_Allgather(&own, 1, MPI_INT, numbers.data(), 1, MPI_INT, comm_);
+    return numbers;
+}
+
 void communicator::barrier() const { MPI_Barrier(comm_); }
 
 std::int64_t communicator::sum(std::int64_t value) const { return reduce(value, MPI_SUM, comm_); }
@@ -127,6 +151,54 @@ std::string communicator::broadcast(const std::string& value, int root) const {
 void communicator::broadcast_in_place(std::span<std::int64_t> values, int root) const {
     MPI_Bcast(values.data(), base::narrow<int>(static_cast<std::int64_t>(values.size()), "values broadcast"), MPI_INT64_T, root,
               comm_);
+}
+
+namespace {
+
+std::vector<int> narrowed(std::span<const std::int64_t> values) {
+    std::vector<int> narrow;
+    narrow.reserve(values.size());
+    for (const std::int64_t value : values) narrow.push_back(base::narrow<int>(value, "items exchanged between ranks"));
+    return narrow;
+}
+
+std::vector<int> places_of(std::span<const std::int64_t> counts) {
+    std::vector<std::int64_t> places(counts.size());
+    std::exclusive_scan(counts.begin(), counts.end(), places.begin(), std::int64_t{0});
+    return narrowed(places);
+}
+
+} // namespace
+
+void communicator::exchange_items(std::span<const float> send, std::span<const std::int64_t> send_first,
+                                  std::span<const std::int64_t> send_count, std::span<float> receive,
+                                  std::span<const std::int64_t> receive_first, std::span<const std::int64_t> receive_count,
+                                  std::int64_t floats_per_item) const {
+    const auto from = narrowed(send_first);
+    const auto to = narrowed(receive_first);
+    const auto gives = narrowed(send_count);
+    const auto takes = narrowed(receive_count);
+    MPI_Datatype item = MPI_DATATYPE_NULL; // so that counts are of items
+    MPI_Type_contiguous(base::narrow<int>(floats_per_item, "floats of an item"), MPI_FLOAT, &item);
+    MPI_Type_commit(&item);
+    MPI_Alltoallv(send.data(), gives.data(), from.data(), item, receive.data(), takes.data(), to.data(), item, comm_);
+    MPI_Type_free(&item);
+}
+
+communicator::sorted_integers communicator::exchange(std::span<const std::int64_t> values,
+                                                     std::span<const std::int64_t> counts) const {
+    sorted_integers received;
+    received.counts.resize(static_cast<std::size_t>(size_));
+    MPI_Alltoall(counts.data(), 1, MPI_INT64_T, received.counts.data(), 1, MPI_INT64_T, comm_);
+    received.values.resize(
+        static_cast<std::size_t>(std::accumulate(received.counts.begin(), received.counts.end(), std::int64_t{0})));
+    const auto gives = narrowed(counts);
+    const auto takes = narrowed(received.counts);
+    const auto from = places_of(counts);
+    const auto to = places_of(received.counts);
+    MPI_Alltoallv(values.data(), gives.data(), from.data(), MPI_INT64_T, received.values.data(), takes.data(), to.data(),
+                  MPI_INT64_T, comm_);
+    return received;
 }
 
 request communicator::start_sum(std::span<const std::int64_t> in, std::span<std::int64_t> out) const {

@@ -1,5 +1,6 @@
 #include "checkpoint_file.hpp"
 
+#include "checked_content.hpp"
 #include "distributed_dataset.hpp"
 
 #include <craton/base/error.hpp>
@@ -11,9 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
 #include <span>
-#include <type_traits>
 #include <variant>
 
 namespace craton::io {
@@ -30,34 +29,6 @@ constexpr const char* magnitude_attribute = "magnitude";
 
 std::string place_of(const named_array& a) { return fmt::format("{}/{}", arrays_group, a.name); }
 
-template <class T> hid_t scalar_type() {
-    if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
-    if constexpr (std::is_same_v<T, std::int64_t>) return H5T_NATIVE_INT64;
-    if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
-}
-
-template <class T> bool write_scalar(hid_t object, const char* name, T value) {
-    const hdf5_handle space(H5Screate(H5S_SCALAR), H5Sclose);
-    const hdf5_handle attribute(H5Acreate2(object, name, scalar_type<T>(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    return attribute.valid() && H5Awrite(attribute.get(), scalar_type<T>(), &value) >= 0;
-}
-
-// False when there is no such scalar.
-template <class T> bool read_scalar(hid_t object, const char* name, T& value) {
-    if (H5Aexists(object, name) <= 0) return false;
-    const hdf5_handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
-    if (!attribute.valid()) return false;
-    const hdf5_handle space(H5Aget_space(attribute.get()), H5Sclose);
-    return H5Sget_simple_extent_npoints(space.get()) == 1 && H5Aread(attribute.get(), scalar_type<T>(), &value) >= 0;
-}
-
-// The sum over the ranks, modulo 2^64 (which MPI's sums of signed numbers do not promise).
-std::uint64_t sum_of_ranks(const comm::communicator& ranks, std::uint64_t part) {
-    const auto parts = ranks.all_gather(static_cast<std::int64_t>(part));
-    return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, std::int64_t p) { return sum + static_cast<std::uint64_t>(p); });
-}
-
 std::vector<std::int64_t> flattened(const subset_list& list) {
     std::vector<std::int64_t> ends;
     for (const auto& r : list.runs()) ends.insert(ends.end(), {r.first, r.last});
@@ -69,21 +40,6 @@ std::uint64_t checksum_of(std::vector<std::int64_t>& ends) {
     const array::block_cyclic one_rank{{pairs, std::max<std::int64_t>(pairs, 1), 1}, {1, 1, 1}};
     return local_checksum({element::int64, 1, one_rank, reinterpret_cast<std::byte*>(ends.data()), {}}, 0);
 }
-
-// Every rank makes these calls in the same order, also after a failure of its own: HDF5 keeps a file's structure alike on all of them.
-class first_failure {
-  public:
-    void unless(bool fine) {
-        if (!fine && reason_.empty()) reason_ = last_hdf5_error();
-    }
-    void keep(const std::string& reason) {
-        if (reason_.empty()) reason_ = reason;
-    }
-    [[nodiscard]] const std::string& reason() const { return reason_; }
-
-  private:
-    std::string reason_;
-};
 
 void write_counted(hid_t file, bool first_rank, const subset_list& counted, first_failure& failure) {
     auto ends = flattened(counted);

@@ -70,7 +70,7 @@ std::string keep_previous(const std::string& path) {
     return error ? fmt::format("{} when renaming it to '{}'", error.message(), name) : std::string{};
 }
 
-std::string give_name(const file_purpose& file, const std::string& partial, previous what_was_there) {
+std::string rename_partial(const file_purpose& file, const std::string& partial, previous what_was_there) {
     if (what_was_there == previous::kept) {
         if (auto failure = keep_previous(file.path); !failure.empty()) return file.cannot_save(failure);
     }
@@ -154,6 +154,16 @@ void remove_leftovers(const file_purpose& file) {
     ::unlink((file.path + ".partial.room").c_str());
 }
 
+std::string reserve_room(const std::string& path, bool create, std::uintmax_t bytes) {
+    return reserve(path, create ? O_CREAT : 0, bytes);
+}
+
+std::string force_file_to_disk(const std::string& path) { return force_to_disk(path, 0); }
+
+std::string give_name(const file_purpose& file, previous what_was_there) {
+    return rename_partial(file, file.path + ".partial", what_was_there);
+}
+
 void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
                  previous what_was_there, const std::function<std::string(hid_t)>& write) {
     const bool first = ranks.rank() == 0;
@@ -163,13 +173,13 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     try {
         // First in a file of another name: the new one's striping is MPI-IO's to choose, when it creates it.
-        std::string failure = first ? reserve(partial + ".room", O_CREAT, bytes) : "";
+        std::string failure = first ? reserve_room(partial + ".room", true, bytes) : "";
         if (first) remove_leftovers(file);
         comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
         {
             hdf5_handle open(H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), H5Fclose);
             comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
-            failure = first ? reserve(partial, 0, bytes) : "";
+            failure = first ? reserve_room(partial, false, bytes) : "";
             if (ranks.maximum(failure.empty() ? 0 : 1) == 0) failure = write(open.get());
             if (!failure.empty()) failure = file.cannot_save(failure);
             close(ranks, file, open, partial, failure, options.patience_s);
@@ -177,7 +187,7 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
         // Every rank forces what its own machine may still hold.
         failure = force_to_disk(partial, 0);
         comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
-        comm::agree(ranks, first ? give_name(file, partial, what_was_there) : "");
+        comm::agree(ranks, first ? give_name(file, what_was_there) : "");
     } catch (const user_error&) {
         std::error_code ignored;
         if (first && fs::is_regular_file(partial, ignored)) fs::remove(partial, ignored);

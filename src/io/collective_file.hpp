@@ -32,6 +32,15 @@ void remove_leftovers(const file_purpose& file);
 
 enum class previous { replaced, kept };
 
+// The steps of write_aside, for files that stay open to the run for long. Not collective; "" or why.
+
+/// Reserves room for a file, or shows that there is none: a full disk, a quota, a limit on file sizes. Nothing is reserved where the file system cannot. With `create` makes the file.
+[[nodiscard]] std::string reserve_room(const std::string& path, bool create, std::uintmax_t bytes);
+/// What this machine still holds of the file.
+[[nodiscard]] std::string force_file_to_disk(const std::string& path);
+/// Renames `<path>.partial`, and forces the folder to disk.
+[[nodiscard]] std::string give_name(const file_purpose& file, previous what_was_there);
+
 /// Writes a file of about so many bytes at `<path>.partial`, for which it reserves the room first, forces it to disk on every rank, and gives
 /// it its name. Its metadata carry checksums. At no moment is there no whole file at `path` where there was one before; with previous::kept
 /// that one is then at `<path>.previous`. Collective. `write` fills the open file and returns

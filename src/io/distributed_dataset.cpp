@@ -1,5 +1,6 @@
 #include "distributed_dataset.hpp"
 
+#include "checked_content.hpp"
 #include "element_type.hpp"
 #include "patience.hpp"
 
@@ -232,15 +233,11 @@ std::string why_not_readable(hid_t file, const stored_array& data, const std::st
 
 namespace {
 
-// Odd, so that no change of one element's bits is lost modulo 2^64; scattered, so that changes of many elements do not cancel in patterns
-// (Knuth, TAOCP 3, 6.4: multiplicative hashing by the golden ratio).
-std::uint64_t weight(std::uint64_t place) { return (place * 0x9E3779B97F4A7C15U) | 1U; }
-
 template <std::size_t Bytes>
 std::uint64_t column_checksum(const std::byte* column, std::span<const std::uint64_t> places_of_rows, std::uint64_t j) {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < places_of_rows.size(); ++i) {
-        const std::uint64_t w = weight(places_of_rows[i] + j);
+        const std::uint64_t w = checksum_weight(places_of_rows[i] + j);
         if constexpr (Bytes == 4) {
             std::uint32_t bits = 0;
             std::memcpy(&bits, column + Bytes * i, Bytes);

@@ -1,24 +1,37 @@
 """The configuration of a tomography run: what may be written in demo.toml, its defaults, and what is allowed.
 
-One frozen dataclass per TOML table. Every setting carries its help, unit and range beside its default, so that the
-check, the error message and the template that `craton tomography template` prints come from one place.
+`craton tomography template` prints all of it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import json
 import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from craton.errors import UserError
+from craton.settings import (
+    REQUIRED,
+    Reader,
+    boolean,
+    check_keys,
+    choice,
+    finite,
+    integer,
+    number,
+    read_table,
+    read_toml,
+    setting,
+    table_to_toml,
+    text,
+    toml_value,
+)
 from craton.tomography.matern_grid import check_resolution
 
 __all__ = [
@@ -42,43 +55,12 @@ __all__ = [
     "template",
 ]
 
-REQUIRED = "<required>"
 CMB_DEPTH_KM = 2891.0
 SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
 
 BARE_KIND = re.compile(r"^(\s*kind\s*=\s*)([A-Za-z_]\w*)\s*$")
 """On the command line kind=matern needs no quotes, which a shell would take away."""
-
-# A reader turns what TOML gave into the field's value, or raises ValueError with what is allowed.
-Reader = Callable[[Any], Any]
-
-
-def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a finite number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError("a finite number")
-    return number
-
-
-def _number(low: float, high: float, unit: str = "") -> Reader:
-    allowed = f"a number in [{low:g}, {high:g}] {unit}".rstrip()
-
-    def read(value: Any) -> float:
-        try:
-            number = _finite(value)
-        except ValueError:
-            raise ValueError(allowed) from None
-        if not low <= number <= high:
-            raise ValueError(allowed)
-        return number
-
-    return read
 
 
 def _amplitude(high: float) -> Reader:
@@ -87,7 +69,7 @@ def _amplitude(high: float) -> Reader:
 
     def read(value: Any) -> float:
         try:
-            number = _finite(value)
+            number = finite(value)
         except ValueError:
             raise ValueError(allowed) from None
         if number and not SMALLEST <= abs(number) <= high:
@@ -97,44 +79,12 @@ def _amplitude(high: float) -> Reader:
     return read
 
 
-def _integer(low: int, high: int) -> Reader:
-    def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"a whole number in [{low}, {high}]")
-        return value
-
-    return read
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")
-    return value
-
-
-def _choice(*choices: str) -> Reader:
-    def read(value: Any) -> str:
-        if value not in choices:
-            raise ValueError(" or ".join(f'"{choice}"' for choice in choices))
-        return str(value)
-
-    return read
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a string in quotes")
-    if "\0" in value:
-        raise ValueError("a string without the character NUL")
-    return value
-
-
 def _filter_periods(value: Any) -> tuple[float, float, float, float]:
     allowed = "four decreasing periods in seconds, [T1, T2, T3, T4] with 100000 >= T1 > T2 > T3 > T4 > 0"
     if not isinstance(value, list | tuple) or len(value) != 4:
         raise ValueError(allowed)
     try:
-        periods = tuple(_finite(item) for item in value)
+        periods = tuple(finite(item) for item in value)
     except ValueError:
         raise ValueError(allowed) from None
     if not 1e5 >= periods[0] > periods[1] > periods[2] > periods[3] > 0:
@@ -150,7 +100,7 @@ def _knot_depths(value: Any) -> tuple[float, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError(allowed)
     try:
-        depths = tuple(_finite(item) for item in value)
+        depths = tuple(finite(item) for item in value)
     except ValueError:
         raise ValueError(allowed) from None
     increasing = all(upper + 1 <= lower for upper, lower in zip(depths, depths[1:], strict=False))
@@ -164,11 +114,11 @@ def _strength(value: Any) -> float | tuple[tuple[float, float], ...]:
         f"a number in [{SMALLEST:g}, 1], or a list of [depth_km, strength] pairs with increasing depths in "
         f"[0, {CMB_DEPTH_KM:g}] km"
     )
-    one = _number(SMALLEST, 1)
+    one = number(SMALLEST, 1)
     try:
         if not isinstance(value, list | tuple):
             return float(one(value))
-        pairs = tuple((_number(0, CMB_DEPTH_KM)(depth), one(strength)) for depth, strength in value)
+        pairs = tuple((number(0, CMB_DEPTH_KM)(depth), one(strength)) for depth, strength in value)
     except (TypeError, ValueError):
         raise ValueError(allowed) from None
     if not pairs or any(upper[0] >= lower[0] for upper, lower in zip(pairs, pairs[1:], strict=False)):
@@ -176,58 +126,53 @@ def _strength(value: Any) -> float | tuple[tuple[float, float], ...]:
     return pairs
 
 
-def _setting(default: Any, read: Reader, text: str, *, path: str = "") -> Any:
-    """A dataclass field. path: "" no path; "input" a file, relative to the configuration; "output" as it is."""
-    return field(default=default, metadata={"read": read, "help": text, "path": path})
-
-
 @dataclass(frozen=True)
 class RunConfig:
     """Where the results go."""
 
-    directory: str = _setting(
+    directory: str = setting(
         "",
-        _text,
+        text,
         'folder of the results, relative to where you start craton; "" is <name of this file>-run',
         path="output",
     )
-    seed: int = _setting(2015, _integer(0, 2**31 - 1), "seed of everything random: the noise, and the choice of paths")
+    seed: int = setting(2015, integer(0, 2**31 - 1), "seed of everything random: the noise, and the choice of paths")
 
 
 @dataclass(frozen=True)
 class EarthConfig:
     """The spherically symmetric reference Earth."""
 
-    model: str = _setting(
+    model: str = setting(
         "prem_isotropic",
-        _choice("prem_isotropic", "prem_iso_light"),
+        choice("prem_isotropic", "prem_iso_light"),
         "prem_isotropic, or prem_iso_light (no crust and ocean)",
     )
-    dispersion: bool = _setting(True, _boolean, "velocities at each mode's own frequency (physical dispersion)")
-    attenuation: bool = _setting(True, _boolean, "seismograms decay with each mode's quality factor")
+    dispersion: bool = setting(True, boolean, "velocities at each mode's own frequency (physical dispersion)")
+    attenuation: bool = setting(True, boolean, "seismograms decay with each mode's quality factor")
 
 
 @dataclass(frozen=True)
 class ModesConfig:
     """The toroidal modes that the seismograms are summed from; they are computed once and kept in the cache."""
 
-    shortest_period_s: float = _setting(
-        80.0, _number(5, 1000, "s"), "seconds; halving it makes about four times as many modes"
+    shortest_period_s: float = setting(
+        80.0, number(5, 1000, "s"), "seconds; halving it makes about four times as many modes"
     )
-    element_km: float = _setting(80.0, _number(1, 500, "km"), "km; thickness of the radial finite elements")
-    order: int = _setting(3, _integer(2, 8), "polynomial order of the radial finite elements")
-    cache: str = _setting("", _text, 'folder of computed mode catalogues; "" is ~/.cache/craton', path="output")
+    element_km: float = setting(80.0, number(1, 500, "km"), "km; thickness of the radial finite elements")
+    order: int = setting(3, integer(2, 8), "polynomial order of the radial finite elements")
+    cache: str = setting("", text, 'folder of computed mode catalogues; "" is ~/.cache/craton', path="output")
 
 
 @dataclass(frozen=True)
 class BasisConfig:
     """The model: spherical splines on a subdivided icosahedron times cubic B-splines in radius."""
 
-    lateral_level: int = _setting(
-        4, _integer(1, 8), "level L has 10 * 4^(L-1) + 2 knots: 1: 12, 2: 42, 3: 162, 4: 642, 5: 2562, 6: 10242"
+    lateral_level: int = setting(
+        4, integer(1, 8), "level L has 10 * 4^(L-1) + 2 knots: 1: 12, 2: 42, 3: 162, 4: 642, 5: 2562, 6: 10242"
     )
-    radial: int = _setting(10, _integer(4, 100), "number of B-splines between the core and the surface")
-    radial_depths_km: tuple[float, ...] = _setting(
+    radial: int = setting(10, integer(4, 100), "number of B-splines between the core and the surface")
+    radial_depths_km: tuple[float, ...] = setting(
         (), _knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
     )
 
@@ -236,96 +181,96 @@ class BasisConfig:
 class EventsConfig:
     """Earthquakes: a CSV table of places and moment tensors (its header explains the columns)."""
 
-    file: str = _setting(REQUIRED, _text, "CSV file, relative to this file's folder", path="input")
-    maximum: int = _setting(0, _integer(0, 10**6), "use only the first so many; 0 uses all")
+    file: str = setting(REQUIRED, text, "CSV file, relative to this file's folder", path="input")
+    maximum: int = setting(0, integer(0, 10**6), "use only the first so many; 0 uses all")
 
 
 @dataclass(frozen=True)
 class StationsConfig:
     """Stations: a CSV table of places."""
 
-    file: str = _setting(REQUIRED, _text, "CSV file, relative to this file's folder", path="input")
-    maximum: int = _setting(0, _integer(0, 10**6), "use only the first so many; 0 uses all")
+    file: str = setting(REQUIRED, text, "CSV file, relative to this file's folder", path="input")
+    maximum: int = setting(0, integer(0, 10**6), "use only the first so many; 0 uses all")
 
 
 @dataclass(frozen=True)
 class PathsConfig:
     """Which event-station pairs are used."""
 
-    min_distance_deg: float = _setting(25.0, _number(0, 180, "degrees"), "degrees")
-    max_distance_deg: float = _setting(
-        155.0, _number(0, 180, "degrees"), "degrees; minor-arc theory fails near the antipode"
+    min_distance_deg: float = setting(25.0, number(0, 180, "degrees"), "degrees")
+    max_distance_deg: float = setting(
+        155.0, number(0, 180, "degrees"), "degrees; minor-arc theory fails near the antipode"
     )
-    maximum: int = _setting(0, _integer(0, 10**9), "take a random subset of so many paths (by run.seed); 0 takes all")
+    maximum: int = setting(0, integer(0, 10**9), "take a random subset of so many paths (by run.seed); 0 takes all")
 
 
 @dataclass(frozen=True)
 class DataConfig:
     """Seismograms: made from the target model, or read from a file; filter and time windows."""
 
-    kind: str = _setting(
-        "synthetic", _choice("synthetic", "file"), '"synthetic" makes data from [target]; "file" reads them'
+    kind: str = setting(
+        "synthetic", choice("synthetic", "file"), '"synthetic" makes data from [target]; "file" reads them'
     )
-    file: str = _setting(
+    file: str = setting(
         "",
-        _text,
+        text,
         "HDF5 file with the observed samples (data.h5 of a run), relative to this file's folder",
         path="input",
     )
-    noise: float = _setting(0.05, _number(1e-4, 10), "noise's standard deviation as a fraction of each trace's rms")
-    filter_periods_s: tuple[float, float, float, float] = _setting(
+    noise: float = setting(0.05, number(1e-4, 10), "noise's standard deviation as a fraction of each trace's rms")
+    filter_periods_s: tuple[float, float, float, float] = setting(
         (400.0, 250.0, 100.0, 80.0), _filter_periods, "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4"
     )
-    sample_interval_s: float = _setting(10.0, _number(0.1, 200, "s"), "seconds")
-    fastest_km_s: float = _setting(9.0, _number(0.5, 50, "km/s"), "km/s; the window opens at distance / fastest - pad")
-    slowest_km_s: float = _setting(3.4, _number(0.5, 50, "km/s"), "km/s; the window closes at distance / slowest + pad")
-    pad_s: float = _setting(100.0, _number(0, 10000, "s"), "seconds")
+    sample_interval_s: float = setting(10.0, number(0.1, 200, "s"), "seconds")
+    fastest_km_s: float = setting(9.0, number(0.5, 50, "km/s"), "km/s; the window opens at distance / fastest - pad")
+    slowest_km_s: float = setting(3.4, number(0.5, 50, "km/s"), "km/s; the window closes at distance / slowest + pad")
+    pad_s: float = setting(100.0, number(0, 10000, "s"), "seconds")
 
 
 @dataclass(frozen=True)
 class TargetConfig:
     """The Earth that synthetic data are made from: a checkerboard plus one cylinder of slow (or fast) rock."""
 
-    checkerboard_degree: int = _setting(
-        8, _integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"
+    checkerboard_degree: int = setting(
+        8, integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"
     )
-    checkerboard_amplitude: float = _setting(
+    checkerboard_amplitude: float = setting(
         0.02, _amplitude(0.2), "largest dlnVs of the checkerboard (0.02 is 2%); 0 for none"
     )
-    checkerboard_depth_nodes: int = _setting(
-        2, _integer(0, 20), "how often the pattern changes sign between surface and core"
+    checkerboard_depth_nodes: int = setting(
+        2, integer(0, 20), "how often the pattern changes sign between surface and core"
     )
-    plume_latitude_deg: float = _setting(19.4, _number(-90, 90, "degrees"), "degrees north")
-    plume_longitude_deg: float = _setting(-155.3, _number(-180, 360, "degrees"), "degrees east")
-    plume_radius_km: float = _setting(
-        800.0, _number(10, 5000, "km"), "km; distance from the axis at which the anomaly has fallen to 1/e"
+    plume_latitude_deg: float = setting(19.4, number(-90, 90, "degrees"), "degrees north")
+    plume_longitude_deg: float = setting(-155.3, number(-180, 360, "degrees"), "degrees east")
+    plume_radius_km: float = setting(
+        800.0, number(10, 5000, "km"), "km; distance from the axis at which the anomaly has fallen to 1/e"
     )
-    plume_amplitude: float = _setting(-0.03, _amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
-    plume_name: str = _setting("Hawaii", _text, "the plume's name on the maps")
+    plume_amplitude: float = setting(-0.03, _amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
+    plume_name: str = setting("Hawaii", text, "the plume's name on the maps")
 
 
 @dataclass(frozen=True)
 class PriorConfig:
     """What is believed before the data: how strong the Earth's structure is, and over what distance it is alike."""
 
-    kind: str = _setting(
-        "gaussian", _choice("gaussian", "matern"), '"gaussian", or "matern": the same in all directions, rougher'
+    kind: str = setting(
+        "gaussian", choice("gaussian", "matern"), '"gaussian", or "matern": the same in all directions, rougher'
     )
-    correlation_km: float = _setting(
+    correlation_km: float = setting(
         1000.0,
-        _number(1, 20000, "km"),
+        number(1, 20000, "km"),
         "km; distance over which structure is alike: laterally (gaussian) or in every direction (matern)",
     )
-    correlation_depth_km: float = _setting(400.0, _number(1, 3000, "km"), "km; the same in depth (gaussian only)")
-    strength: float | tuple[tuple[float, float], ...] = _setting(
+    correlation_depth_km: float = setting(400.0, number(1, 3000, "km"), "km; the same in depth (gaussian only)")
+    strength: float | tuple[tuple[float, float], ...] = setting(
         0.03, _strength, "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs"
     )
-    nugget: float = _setting(
-        1e-3, _number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible (gaussian only)"
+    nugget: float = setting(
+        1e-3, number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible (gaussian only)"
     )
-    cells: int = _setting(
+    cells: int = setting(
         0,
-        _integer(0, 10**4),
+        integer(0, 10**4),
         "cells along each side of the grid (matern only): a multiple of 16; 0 takes what is needed",
     )
 
@@ -342,7 +287,7 @@ class PriorConfig:
         return pairs[-1][1]
 
     def to_toml(self) -> str:
-        return _table_to_toml("prior", self)
+        return table_to_toml("prior", self)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -352,20 +297,20 @@ class PriorConfig:
 class InversionConfig:
     """The Gauss-Newton iterations."""
 
-    max_iterations: int = _setting(4, _integer(1, 100), "stop after so many")
-    tolerance: float = _setting(0.01, _number(0, 1), "stop when the misfit falls by less than this fraction")
-    precision: str = _setting("float32", _choice("float32", "float64"), "of the Hessian's elements")
-    solve_precision: str = _setting("float64", _choice("float32", "float64"), "of the Cholesky factorisation")
-    block: int = _setting(64, _integer(1, 4096), "rows and columns of a block of the distributed Hessian")
-    damping: float = _setting(0.0, _number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")
+    max_iterations: int = setting(4, integer(1, 100), "stop after so many")
+    tolerance: float = setting(0.01, number(0, 1), "stop when the misfit falls by less than this fraction")
+    precision: str = setting("float32", choice("float32", "float64"), "of the Hessian's elements")
+    solve_precision: str = setting("float64", choice("float32", "float64"), "of the Cholesky factorisation")
+    block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
+    damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")
 
 
 @dataclass(frozen=True)
 class AssemblyConfig:
     """How the work is shared out."""
 
-    subset: int = _setting(16, _integer(1, 100000), "paths handed out at a time")
-    threads: int = _setting(1, _integer(1, 1024), "worker threads of each rank")
+    subset: int = setting(16, integer(1, 100000), "paths handed out at a time")
+    threads: int = setting(1, integer(1, 1024), "worker threads of each rank")
 
 
 @dataclass(frozen=True)
@@ -394,7 +339,7 @@ class Config:
     def to_toml(self) -> str:
         """The same configuration with every default written out; load_config reads it back, from any folder."""
         tables = ((name, getattr(self, name)) for name in TABLES)
-        return "\n".join(_table_to_toml(name, table) for name, table in tables if table is not None)
+        return "\n".join(table_to_toml(name, table) for name, table in tables if table is not None)
 
     def replaced(self, table: str, **values: Any) -> Config:
         """A copy with some settings of one table replaced, checked as if they had been written in the file."""
@@ -418,13 +363,11 @@ TABLES: dict[str, type] = {
     "assembly": AssemblyConfig,
 }
 
-Table = TypeVar("Table")
-
 
 def load_config(path: str | os.PathLike[str]) -> Config:
     """Reads and checks a configuration file. UserError names the key, the value and what is allowed."""
     source = Path(path)
-    return _build(_read_toml(source), source)
+    return _build(read_toml(source, "craton tomography template"), source)
 
 
 def check_ranks(config: Config, ranks: int) -> None:
@@ -463,8 +406,8 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
     if not spec.strip():
         raise UserError("--prior '': says nothing; allowed: key=value pairs separated by commas, or a TOML file")
     source = Path(spec)
-    tables = _with_whole_prior(_read_toml(source))
-    _check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
+    tables = _with_whole_prior(read_toml(source, "craton tomography template"))
+    check_keys(tables, TABLES, f"{source}: unknown table", brackets=True)
     if "prior" not in tables:
         raise UserError(f"{source}: no [prior] table; allowed: a TOML file with a [prior] table, or key=value pairs")
     return prior_from_dict(tables["prior"], str(source))
@@ -472,7 +415,7 @@ def load_prior(spec: str, base: PriorConfig | None = None) -> PriorConfig:
 
 def prior_from_dict(values: Mapping[str, Any], where: str) -> PriorConfig:
     """The inverse of PriorConfig.to_dict, checked."""
-    prior = _read_table(PriorConfig, "prior", values, where, Path.cwd())
+    prior = read_table(PriorConfig, "prior", values, where, Path.cwd())
     _check_grid(prior, where)
     return prior
 
@@ -484,36 +427,20 @@ def template() -> str:
         lines += [f"# {table.__doc__}", f"[{name}]"]
         for item in dataclasses.fields(table):
             default = f"{name}.csv" if item.default == REQUIRED else item.default
-            lines.append(f"{f'{item.name} = {_toml_value(default)}':<44} # {item.metadata['help']}")
+            lines.append(f"{f'{item.name} = {toml_value(default)}':<44} # {item.metadata['help']}")
         lines.append("")
     return "\n".join(lines)
 
 
-def _read_toml(source: Path) -> dict[str, Any]:
-    try:
-        with source.open("rb") as stream:
-            return tomllib.load(stream)
-    except FileNotFoundError:
-        raise UserError(
-            f"{source}: no such file; allowed: a TOML file (craton tomography template > my.toml makes one)"
-        ) from None
-    except OSError as error:
-        raise UserError(f"{source}: cannot be read: {error.strerror}; allowed: a readable TOML file") from None
-    except UnicodeDecodeError as error:
-        raise UserError(f"{source}: not UTF-8 text at byte {error.start}; allowed: a TOML file") from None
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, or thousands of brackets
-        raise UserError(f"{source}: not valid TOML: {error}") from None
-
-
 def _build(raw: Mapping[str, Any], source: Path) -> Config:
-    _check_keys(raw, TABLES, f"{source}: unknown table", brackets=True)
+    check_keys(raw, TABLES, f"{source}: unknown table", brackets=True)
     folder = source.absolute().parent
     raw, tables = _with_whole_prior(raw), dict[str, Any]()
     for name, table in TABLES.items():
         if name == "target" and name not in raw:
             tables[name] = None
         else:
-            tables[name] = _read_table(table, name, raw.get(name, {}), str(source), folder)
+            tables[name] = read_table(table, name, raw.get(name, {}), str(source), folder)
     config = Config(**tables, source=source)
     if not config.run.directory:
         default = dataclasses.replace(config.run, directory=str(Path.cwd() / f"{source.stem}-run"))
@@ -525,55 +452,6 @@ def _build(raw: Mapping[str, Any], source: Path) -> Config:
 def _with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """prior = "matern" is short for a table [prior] with nothing but its kind."""
     return {**raw, "prior": {"kind": raw["prior"]}} if isinstance(raw.get("prior"), str) else raw
-
-
-def _read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
-    if not isinstance(raw, Mapping):
-        raise UserError(f"{where}: {name} = {raw!r} is not a table; allowed: a line [{name}] with keys below it")
-    fields = {item.name: item for item in dataclasses.fields(table)}  # type: ignore[arg-type]
-    _check_keys(raw, fields, f"{where}: [{name}] unknown key")
-    values: dict[str, Any] = {}
-    for key, item in fields.items():
-        if key not in raw:
-            if item.default == REQUIRED:
-                raise UserError(f"{where}: [{name}] {key} is missing; allowed: {item.metadata['help']}")
-            continue
-        try:
-            value = item.metadata["read"](raw[key])
-        except ValueError as error:
-            raise UserError(f"{where}: [{name}] {key} = {_shown(raw[key])}; allowed: {error}") from None
-        values[key] = _resolved(value, item.metadata["path"], folder, f"{where}: [{name}] {key}")
-    return table(**values)
-
-
-FILES = {"input": "file, relative to this configuration's folder", "output": "folder that can be made"}
-
-
-def _resolved(value: Any, kind: str, folder: Path, where: str) -> Any:
-    if not kind or not value:
-        return value
-    try:
-        path = Path(value).expanduser()
-        if kind == "output":
-            return str(path.absolute())
-        path = (folder / path).absolute()
-        if path.is_file():
-            return str(path)
-        what = f"{path} is a directory" if path.is_dir() else f"no such file {path}"
-    except (OSError, RuntimeError) as error:  # a name too long, a folder that may not be searched, ~ of an unknown user
-        what = getattr(error, "strerror", None) or str(error)
-    raise UserError(f"{where} = {_shown(value)}: {what}; allowed: a {FILES[kind]}")
-
-
-def _check_keys(raw: Mapping[str, Any], allowed: Mapping[str, Any], what: str, *, brackets: bool = False) -> None:
-    def shown(key: str) -> str:
-        return f"[{key}]" if brackets else f"'{key}'"
-
-    for key in raw:
-        if key not in allowed:
-            close = difflib.get_close_matches(key, allowed, n=1)
-            hint = f" did you mean {shown(close[0])}?" if close else ""
-            raise UserError(f"{what} {shown(key)};{hint} allowed: {', '.join(allowed)}")
 
 
 def _check_grid(prior: PriorConfig, where: str) -> None:
@@ -616,23 +494,3 @@ def _check_together(config: Config) -> None:
         raise wrong('[data] file is missing; allowed: an HDF5 file, because kind = "file"')
     if data.kind == "synthetic" and config.target is None:
         raise wrong('the table [target] is missing; allowed: a [target] table, because [data] kind = "synthetic"')
-
-
-def _shown(value: Any) -> str:
-    text = _toml_value(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    return repr(value)
-
-
-def _table_to_toml(name: str, table: Any) -> str:
-    lines = [f"{key} = {_toml_value(value)}" for key, value in dataclasses.asdict(table).items()]
-    return "\n".join([f"[{name}]", *lines]) + "\n"

@@ -16,9 +16,9 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.run_folder import check_room, on_root, replaced
 from craton.tomography.catalogue import Events, Stations, read_events, read_stations
 from craton.tomography.prior import EARTH_RADIUS_KM, unit_vectors
-from craton.tomography.run_folder import check_room, on_root, replaced
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, PathSet

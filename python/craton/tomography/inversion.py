@@ -28,22 +28,13 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.progress import ProgressBar
+from craton.run_folder import aside_of, on_root, replaced, reserved, write_hdf5
 from craton.tomography import data as observations_module
 from craton.tomography.config import load_config
 from craton.tomography.data import Observations, PathTable, predict
 from craton.tomography.modes import shared_mode_catalogue
 from craton.tomography.prior import EARTH_RADIUS_KM, AnyPrior, Step, make_prior, misfit
-from craton.tomography.run_folder import (
-    CoverageCorrelation,
-    IterationRecord,
-    RunFolder,
-    RunRecord,
-    aside_of,
-    on_root,
-    replaced,
-    reserved,
-    write_hdf5,
-)
+from craton.tomography.run_folder import CoverageCorrelation, IterationRecord, RunFolder, RunRecord
 from craton.tomography.target import make_target
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mpi4py import MPI
 import craton
 from craton._craton import EarthModel, ModeCatalogue
 from craton.errors import UserError
-from craton.tomography.run_folder import on_root, replaced
+from craton.run_folder import on_root, replaced
 
 if TYPE_CHECKING:
     from craton.tomography.config import Config

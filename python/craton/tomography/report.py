@@ -24,10 +24,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.run_folder import replaced
 from craton.tomography import maps
 from craton.tomography.data import QUIETEST_TRACE, Observations, load_observations
 from craton.tomography.prior import unit_vectors
-from craton.tomography.run_folder import RunFolder, RunRecord, replaced
+from craton.tomography.run_folder import RunFolder, RunRecord
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

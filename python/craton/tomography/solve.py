@@ -18,10 +18,11 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.progress import make_console
+from craton.run_folder import on_root, read_hdf5, replaced, reserved, write_hdf5
 from craton.tomography import maps
 from craton.tomography.inversion import correlation, solve_step
 from craton.tomography.prior import make_prior
-from craton.tomography.run_folder import RunFolder, on_root, read_hdf5, replaced, reserved, write_hdf5
+from craton.tomography.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

@@ -1,8 +1,11 @@
+#include "../../expect_user_error.hpp"
+
 #include <craton/comm/communicator.hpp>
 #include <craton/comm/request_set.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +31,44 @@ TEST(communicator, reductions_and_gather) {
     EXPECT_EQ(values[1], static_cast<double>(n * (n - 1) / 2));
 }
 
+// Rank r has for rank q the integers 1000 r + q, as many as r + q, and as items pairs of them.
+TEST(communicator, exchanges_integers_and_items) {
+    const auto world = communicator::world();
+    const std::int64_t n = world.size();
+    const std::int64_t me = world.rank();
+    std::vector<std::int64_t> values;
+    std::vector<std::int64_t> counts;
+    std::vector<std::int64_t> first;
+    std::vector<float> items;
+    for (std::int64_t q = 0; q < n; ++q) {
+        first.push_back(static_cast<std::int64_t>(values.size()));
+        counts.push_back(me + q);
+        for (std::int64_t m = 0; m < me + q; ++m) {
+            values.push_back(1000 * me + q);
+            items.push_back(static_cast<float>(1000 * me + q));
+            items.push_back(static_cast<float>(m));
+        }
+    }
+    const auto received = world.exchange(values, counts);
+    std::vector<std::int64_t> places;
+    std::size_t at = 0;
+    for (std::int64_t r = 0; r < n; ++r) {
+        places.push_back(static_cast<std::int64_t>(at));
+        ASSERT_EQ(received.counts[static_cast<std::size_t>(r)], r + me);
+        for (std::int64_t m = 0; m < r + me; ++m) EXPECT_EQ(received.values[at++], 1000 * r + me);
+    }
+    ASSERT_EQ(at, received.values.size());
+    std::vector<float> pairs(2 * at);
+    world.exchange_items(items, first, counts, pairs, places, received.counts, 2);
+    at = 0;
+    for (std::int64_t r = 0; r < n; ++r) {
+        for (std::int64_t m = 0; m < r + me; ++m, ++at) {
+            EXPECT_EQ(pairs[2 * at], static_cast<float>(1000 * r + me));
+            EXPECT_EQ(pairs[2 * at + 1], static_cast<float>(m));
+        }
+    }
+}
+
 TEST(communicator, broadcasts_integers) {
     const auto world = craton::comm::communicator::world();
     const int root = world.size() - 1;
@@ -51,6 +92,22 @@ TEST(communicator, splits_in_rank_order) {
     EXPECT_EQ(half.rank(), world.rank() / 2);
     EXPECT_EQ(half.sum(1), half.size());
     EXPECT_GE(world.split_shared_memory().size(), 1);
+}
+
+TEST(communicator, numbers_in_a_grid_are_each_rank_once_and_places_in_it_mpis) {
+    const auto world = communicator::world();
+    const int n = world.size();
+    const std::array<std::array<int, 3>, 3> grids{{{n, 1, 1}, {1, n % 2 == 0 ? n / 2 : n, n % 2 == 0 ? 2 : 1}, {1, 1, n}}};
+    for (const auto& extents : grids) {
+        const auto numbers = world.numbers_in_grid(extents);
+        auto sorted = numbers;
+        std::ranges::sort(sorted);
+        for (int rank = 0; rank < n; ++rank) EXPECT_EQ(sorted[static_cast<std::size_t>(rank)], rank);
+        EXPECT_EQ(world.numbers_in_grid(extents), numbers);
+    }
+    craton::tests::expect_user_error([&] { static_cast<void>(world.numbers_in_grid(std::array{n, 2})); },
+                                     {std::to_string(n) + " x 2 ranks"});
+    craton::tests::expect_user_error([&] { static_cast<void>(world.numbers_in_grid(std::array{-n, -1})); }, "positive numbers");
 }
 
 TEST(communicator, moves_bytes_of_any_size_and_completes_only_when_received) {

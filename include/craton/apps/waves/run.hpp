@@ -1,0 +1,62 @@
+#pragma once
+
+#include <craton/apps/waves/in_situ.hpp>
+#include <craton/apps/waves/kernels/surface_closure.hpp>
+#include <craton/apps/waves/output.hpp>
+#include <craton/apps/waves/solver.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace craton::waves {
+
+/// A solver and the modules that look at it while it goes on: what a program steps. All ranks make the same calls in the same order.
+class run {
+  public:
+    /// Collective. As the solver's own constructor.
+    run(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const ground_sampler& ground);
+    run(const run&) = delete;
+    run& operator=(const run&) = delete;
+    /// Not collective. Modules end first; their files keep the names of unfinished ones unless finish() was called.
+    ~run();
+
+    [[nodiscard]] solver& waves() noexcept { return waves_; }
+    [[nodiscard]] const solver& waves() const noexcept { return waves_; }
+
+    /// What recorders need to know of the solver.
+    [[nodiscard]] grid_extent grid() const;
+    [[nodiscard]] brick_view view() const;
+    [[nodiscard]] const surface_closure* surface() const noexcept { return at_surface_ ? &closure_ : nullptr; }
+
+    /// From the next step on. Not collective, but the same on every rank.
+    void watch(std::unique_ptr<observer> module);
+    /// Velocities at stations, strains at points, fields of a box: the writers of output.hpp. Collective; throw what these throw.
+    void write_stations(const output_plan& plan, std::span<const position_m> stations);
+    void write_strains(const output_plan& plan, std::span<const position_m> points);
+    void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
+                         const array::index3& stride);
+    /// A function that gets this rank's part of fields on its own thread. Not collective.
+    void call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function);
+
+    /// Collective; blocking, polls. After each step the modules see it, as steps counted from 0 with the time of its stress, (step + 1) dt.
+    /// Throws what a module has thrown, on its rank alone.
+    void advance(std::int64_t steps);
+
+    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a run needs that goes on from here.
+    void save(const std::string& path);
+    /// Collective, once, after the last step: files are whole and get their names.
+    void finish();
+    [[nodiscard]] in_situ::times module_times() const noexcept { return modules_.spent(); }
+
+  private:
+    solver waves_;
+    bool at_surface_;
+    surface_closure closure_ = fourth_order_closure();
+    in_situ modules_;
+};
+
+} // namespace craton::waves

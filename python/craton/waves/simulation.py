@@ -1,0 +1,280 @@
+"""A run in Python: from a configuration to a solver that steps, with sources fed to it as their time comes.
+
+    from mpi4py import MPI
+    import craton
+    from craton import waves
+
+    config = waves.load_config("run.toml")
+    simulation = waves.Simulation(config, craton.World(MPI.COMM_WORLD), MPI.COMM_WORLD)
+    simulation.watch(lambda step, time_s, fields, first: ..., fields=("vz",), every=20)
+    simulation.advance(simulation.steps)
+    simulation.finish()
+
+All ranks make the same calls. `craton waves run` is this with a folder round it (command.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.errors import UserError
+from craton.run_folder import on_root
+from craton.waves.check import check_sources
+from craton.waves.grid import Box
+from craton.waves.ground import ground_of, samples_per_side
+from craton.waves.kinematic import StreamedSource
+from craton.waves.setup import Setup
+from craton.waves.sources import COMPONENTS, Source
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from craton.waves.config import Config
+
+__all__ = ["Simulation", "box_of", "process_grid", "solver_options"]
+
+STEPS_BETWEEN_CHECKS = 100
+"""Of whether the fields are finite."""
+RATE_VALUES = 2**22
+"""Of sources that a rank holds at a time: sources times steps."""
+MOST_STEPS_FED = 512
+
+Module = Callable[[int, float, dict[str, NDArray[np.float32]], tuple[int, int, int]], object]
+"""(step, time_s of its stress, fields of this rank (nz, ny, nx), where they begin in the box, counted in strides)."""
+
+
+class Simulation:
+    """A solver on all ranks, at step 0."""
+
+    def __init__(
+        self,
+        config: Config,
+        world: _craton.World,
+        comm: MPI.Comm,
+        *,
+        threads: int = 0,
+        brick_of_rank: Sequence[int] = (),
+    ) -> None:
+        """Collective. threads: instead of the configuration's. UserError on every rank for what the solver or a file refuses."""
+        self.config, self.world, self.comm = config, world, comm
+        self.setup = Setup(config)
+        found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
+        on_root(comm, lambda: check_sources(self.setup, found))
+        self.dt_s = self.setup.step_s(found)
+        self.steps = self.setup.steps(self.dt_s)
+        self.bricks = process_grid(config, comm.size)
+        options = solver_options(self.setup, self.dt_s, threads or config.run.threads)
+        self.cuda_device = _cuda_device(config, comm)
+        if self.cuda_device is not None:
+            options.use_cuda(self.cuda_device)
+        own = box_of(config.cells, self.bricks, comm.rank, brick_of_rank)
+        ground = _agreed(world, lambda: ground_of(self.setup, comm, own))
+        self.run = _craton.WaveRun(world, config.cells, self.bricks, options, ground, list(brick_of_rank))
+        self.own = own
+        self.sources = _agreed(world, lambda: self.setup.sources(own, self.dt_s))
+        self._set_sources()
+        self._fed_until = 0
+        self._checked_at = 0
+
+    @property
+    def step(self) -> int:
+        return self.run.step
+
+    @property
+    def time_s(self) -> float:
+        """Of stress; velocities are half a step earlier."""
+        return self.run.time_s
+
+    @property
+    def points(self) -> int:
+        """Of the whole grid."""
+        return math.prod(self.config.cells)
+
+    @property
+    def bytes_per_point(self) -> float:
+        """Least traffic with memory of a step: each array of a sweep read or written once."""
+        return 120.0 if self.config.attenuation is None else 176.0
+
+    # ------------------------------------------------------------------------------------------------------------- stepping
+
+    def advance(self, steps: int) -> None:
+        """Collective. UserError on every rank when a field is not finite any more."""
+        end = self.step + steps
+        while self.step < end:
+            self._feed()
+            stop = min(end, self._fed_until, _next_multiple(self.step, STEPS_BETWEEN_CHECKS))
+            self.run.advance(stop - self.step)
+            if self.step % STEPS_BETWEEN_CHECKS == 0 or self.step == self.steps:
+                self.check_finite()
+
+    def check_finite(self) -> float:
+        """Collective: the largest velocity, m/s."""
+        peak = self.run.peak_velocity()
+        if not math.isfinite(peak):
+            raise self.config.wrong(
+                f"velocities are not finite any more at step {self.step} of {self.steps}, t = {self.time_s:.6g} s (they were at "
+                f"step {self._checked_at}); allowed: a smaller [time] dt_s than {self.dt_s:g} s, or a larger [boundary] "
+                "multi_axial_ratio"
+            )
+        self._checked_at = self.step
+        return peak
+
+    def save(self, path: str) -> None:
+        """Collective: a checkpoint, replaced when it is whole; what modules were given is on disk."""
+        self.run.save(path)
+
+    def restore(self, path: str) -> None:
+        """Collective, before modules are added: goes on from a checkpoint, bit for bit as the run that made it."""
+        self.run.restore(path)
+        self._fed_until = self._checked_at = self.step
+
+    def finish(self) -> None:
+        """Collective, once: files get their names."""
+        self.run.finish()
+
+    # -------------------------------------------------------------------------------------------------------------- sources
+
+    def _set_sources(self) -> None:
+        arrays: list[NDArray[np.float64]] = []
+        for kind in ("moment", "force"):
+            those = self._of_kind(kind)
+            arrays.append(_rows([one.position_m for one in those], 3))
+            arrays.append(_rows([one.pattern for one in those], len(COMPONENTS[kind])))
+        self.run.set_sources(*arrays)
+        self._most_sources = max(self.comm.allgather(sum(len(one.position_m) for one in self.sources)))
+        bounds = [one.steps_at_a_time for one in self.sources if isinstance(one, StreamedSource)]
+        self._most_steps = min(self.comm.allgather(min([MOST_STEPS_FED, *bounds])))
+
+    def source_positions_m(self) -> NDArray[np.float64]:
+        """Collective: (n, 3), of all points, each once."""
+        self.world.barrier()
+        own = _rows([one.position_m for one in self.sources], 3)
+        return np.unique(np.concatenate(self.comm.allgather(own)), axis=0)
+
+    def _of_kind(self, kind: str) -> list[Source]:
+        return [one for one in self.sources if one.kind == kind]
+
+    def _feed(self) -> None:
+        """Rates of the steps to come, when those before are used up."""
+        if self.step < self._fed_until:
+            return
+        steps = max(1, min(self._most_steps, RATE_VALUES // max(self._most_sources, 1)))
+        self._fed_until = self.step + steps
+        made = _agreed(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
+        if made["moment"] is not None:
+            self.run.set_moment_rates(self.step, made["moment"])
+        if made["force"] is not None:
+            self.run.set_force_series(self.step, made["force"])
+
+    def _rates(self, kind: str, steps: int) -> NDArray[np.float32] | None:
+        those = self._of_kind(kind)
+        if not those:
+            return None
+        rates = [one.rates(self.step, steps, self.dt_s) for one in those]
+        return np.ascontiguousarray(np.concatenate(rates), np.float32)
+
+    # -------------------------------------------------------------------------------------------------------------- modules
+
+    def watch(
+        self,
+        module: Module,
+        fields: Sequence[str],
+        every: int,
+        *,
+        low: tuple[int, int, int] = (0, 0, 0),
+        high: tuple[int, int, int] | None = None,
+        stride: tuple[int, int, int] = (1, 1, 1),
+    ) -> None:
+        """A function that gets this rank's part of fields of cells low <= (i, j, k) < high after every so many steps, on a
+        thread of its own, while the solver goes on. The same call on every rank."""
+        when = self.schedule(every, "watch")
+        self.run.call(module, when, list(fields), low, high or self.config.cells, stride)
+
+    def schedule(self, every: int, what: str) -> _craton.WaveSchedule:
+        """After steps every, 2 every, ... UserError where that is never."""
+        if every > self.steps:
+            raise self.config.wrong(f"{what} every {every} steps, but the run has {self.steps}; allowed: at most that")
+        return _craton.WaveSchedule(every - 1, every, self.steps)
+
+
+def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
+    """Bricks along x, y and z: the configuration's, or those with the least area between them."""
+    given = config.run.decomposition
+    if given and math.prod(given) != ranks:
+        raise config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
+    a, b, c = given or _craton.best_process_grid(config.cells, ranks)
+    return a, b, c
+
+
+def box_of(
+    cells: tuple[int, int, int], bricks: tuple[int, int, int], rank: int, brick_of_rank: Sequence[int] = ()
+) -> Box:
+    return Box(*_craton.brick_of(cells, bricks, rank, list(brick_of_rank)))
+
+
+def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptions:
+    config = setup.config
+    options = _craton.WaveOptions()
+    options.spacing_m, options.dt_s, options.threads = config.grid.spacing_m, dt_s, threads
+    options.free_surface = config.boundary.top == "free"
+    options.samples_per_side = samples_per_side(setup)
+    sides = _craton.WaveAbsorbing()
+    sides.kind, sides.width = config.boundary.absorbing, config.boundary.layer_cells or 1
+    if sides.kind == "pml":
+        sides.multiaxial_ratio = config.boundary.multi_axial_ratio
+        sides.multiaxial_power = config.boundary.multi_axial_power
+    options.absorbing = sides
+    options.attenuation = relaxation_of(config)
+    return options
+
+
+def relaxation_of(config: Config) -> _craton.WaveRelaxation | None:
+    """What imitates Q(f); None for elastic ground."""
+    given = config.attenuation
+    if given is None:
+        return None
+    reference = given.reference_frequency_hz
+    return _craton.WaveRelaxation(*given.band_hz, reference, given.exponent, reference)
+
+
+def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:
+    """Collective: of this rank, with [run] device = "cuda": those of a machine in turn."""
+    if config.run.device == "cpu":
+        return None
+    from mpi4py import MPI
+
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    rank = here.rank
+    here.Free()
+    devices = _craton.cuda_devices()
+    if min(comm.allgather(devices)) == 0:
+        raise config.wrong(
+            '[run] device = "cuda": no CUDA device that this process can use; allowed: "cpu", or a build with -DCRATON_CUDA=ON on '
+            "a machine with one"
+        )
+    return rank % devices
+
+
+def _agreed(world: _craton.World, work: Callable[[], Any]) -> Any:
+    """Collective: what this rank has made; a UserError of one rank becomes one of all."""
+    made, failure = None, ""
+    try:
+        made = work()
+    except UserError as error:
+        failure = str(error)
+    _craton.agree(world, failure)
+    return made
+
+
+def _rows(some: Sequence[NDArray[np.float64]], columns: int) -> NDArray[np.float64]:
+    return np.ascontiguousarray(np.concatenate([np.empty((0, columns)), *some]), np.float64)
+
+
+def _next_multiple(step: int, of: int) -> int:
+    return (step // of + 1) * of

@@ -1,0 +1,193 @@
+#include "work_plan.hpp"
+
+#include <craton/apps/waves/absorbing_layers.hpp>
+#include <craton/apps/waves/kernels/layered_updates.hpp>
+#include <craton/apps/waves/kernels/updates.hpp>
+#include <craton/apps/waves/kernels/wavefront.hpp>
+#include <craton/apps/waves/step_engine.hpp>
+#include <craton/base/assert.hpp>
+#include <craton/base/flush_to_zero.hpp>
+#include <craton/base/thread_team.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+
+namespace craton::waves {
+
+namespace {
+
+constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
+
+constexpr std::int64_t wavefronts_per_thread = 2; // so that a thread that is held up is helped; more of them fetch more
+
+struct point_set {
+    std::vector<point_term> terms; // of sources: by offset, so by plane and row
+    std::size_t count = 0;
+    bool into_stress = false;
+    std::vector<float> pending; // rates that stress gets in this step, cell by cell just before its update
+};
+
+class host_engine final : public step_engine {
+  public:
+    host_engine(const brick_fields& fields, absorbing_layers* layers, base::thread_team& team)
+        : fields_(fields), layers_(layers), team_(&team) {}
+
+    [[nodiscard]] bool overlaps() const noexcept override { return false; }
+    [[nodiscard]] std::int64_t outer_width_x() const noexcept override { return halo; }
+
+    void update(half_step half, const cell_range& cells, part) override {
+        const auto pieces = pieces_of(cells, rows_of_a_piece, team_->size());
+        team_->for_each(std::ssize(pieces), [&](std::int64_t n) {
+            const auto& piece = pieces[static_cast<std::size_t>(n)];
+            if (half == half_step::velocity) {
+                update_velocities(piece);
+            } else {
+                update_stresses(piece);
+            }
+        });
+    }
+
+    [[nodiscard]] bool in_one_passage() const noexcept override { return true; }
+    void update_both(const cell_range& cells) override {
+        const auto plan = plan_wavefronts(cells, cells, wavefronts_per_thread * team_->size());
+        const auto block = wavefront_block::of(fields_.shape);
+        const auto velocities = [this](const cell_range& some) { update_velocities(some); };
+        const auto stresses = [this](const cell_range& some) { update_stresses(some); };
+        team_->for_each(std::ssize(plan.parts), [&](std::int64_t n) {
+            plan.parts[static_cast<std::size_t>(n)].run(block, fields_.surface != nullptr, velocities, stresses);
+        });
+        team_->for_each(std::ssize(plan.between),
+                        [&](std::int64_t n) { update_stresses(plan.between[static_cast<std::size_t>(n)]); });
+    }
+
+    int add_sources(std::span<const point_term> terms, std::int64_t count) override { return add_source_set(terms, count); }
+    int add_receivers(std::span<const point_term> terms, std::int64_t count) override { return add(receivers_, terms, count); }
+
+    // Into stress with the updates of the cells: between the halves there may be no moment when all velocities are new and no stress is.
+    void inject(int sources, std::span<const float> values) override {
+        point_set& set = sources_.at(static_cast<std::size_t>(sources));
+        CRATON_ASSERT(values.size() == set.count);
+        if (set.into_stress) {
+            set.pending.assign(values.begin(), values.end());
+            return;
+        }
+        for (const auto& term : set.terms)
+            fields_.first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
+    }
+    void gather(int receivers, std::span<float> values) override {
+        const point_set& set = receivers_.at(static_cast<std::size_t>(receivers));
+        CRATON_ASSERT(values.size() == set.count);
+        std::fill(values.begin(), values.end(), 0.0F);
+        for (const auto& term : set.terms)
+            values[static_cast<std::size_t>(term.value)] += term.weight * fields_.first(term.which)[term.offset];
+    }
+    void clear_points() override {
+        sources_.clear();
+        receivers_.clear();
+    }
+
+    // The fields are the host arrays.
+    void start_giving(half_step) override {}
+    void finish_giving(half_step) override {}
+    void take(half_step half) override {
+        if (half == half_step::velocity) return;
+        for (auto& set : sources_) set.pending.clear();
+    }
+    void copy_out(stored_field, const cell_range&) override {}
+    void copy_in(stored_field, const cell_range&) override {}
+    void copy_layers_out() override {}
+    void copy_layers_in() override {}
+    void wait() override {}
+
+  private:
+    static int add(std::vector<point_set>& sets, std::span<const point_term> terms, std::int64_t count) {
+        sets.push_back({{terms.begin(), terms.end()}, static_cast<std::size_t>(count), false, {}});
+        return static_cast<int>(sets.size()) - 1;
+    }
+
+    int add_source_set(std::span<const point_term> terms, std::int64_t count) {
+        const int number = add(sources_, terms, count);
+        auto& set = sources_.back();
+        std::ranges::stable_sort(set.terms, {}, &point_term::offset);
+        set.into_stress = !terms.empty() && terms.front().which >= stored_field::xx;
+        return number;
+    }
+
+    // Plane by plane, so that the update finds in the cache what the corrections have read.
+    template <class What> static void by_planes(cell_range cells, const What& what) {
+        for (const auto last = cells.k1; cells.k0 < last; ++cells.k0) {
+            cells.k1 = cells.k0 + 1;
+            what(cells);
+        }
+    }
+
+    void update_velocities(const cell_range& cells) {
+        const base::flush_to_zero mode;
+        const auto& f = fields_;
+        by_planes(cells, [&](const cell_range& plane) {
+            if (matched())
+                return update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface, layers_->layers(),
+                                       layers_->damping());
+            if (layers_ != nullptr) layers_->before_velocity(plane, f.v, f.stress, f.media, f.d, f.surface);
+            update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface);
+        });
+    }
+    void update_stresses(const cell_range& cells) {
+        const base::flush_to_zero mode;
+        const auto& f = fields_;
+        by_planes(cells, [&](const cell_range& plane) {
+            for (const auto& set : sources_) inject_pending(set, plane);
+            if (!matched() && layers_ != nullptr) layers_->before_stress(plane, f.stress, f.v, f.media, f.d, f.surface);
+            if (f.anelastic()) {
+                update_stresses_of(plane, f.memory, f.attenuation);
+            } else {
+                update_stresses_of(plane);
+            }
+        });
+    }
+
+    [[nodiscard]] bool matched() const { return layers_ != nullptr && layers_->matched(); }
+    void update_stresses_of(const cell_range& plane) {
+        const auto& f = fields_;
+        if (matched())
+            return update_stress(f.shape, plane, f.stress, f.v, f.media, f.d, f.surface, layers_->layers(), layers_->damping());
+        update_stress(f.shape, plane, f.stress, f.v, f.media, f.d, f.surface);
+    }
+    void update_stresses_of(const cell_range& plane, const tensor_field<float>& memory, const attenuation_media& attenuation) {
+        const auto& f = fields_;
+        if (matched())
+            return update_stress(f.shape, plane, f.stress, memory, f.v, f.media, attenuation, f.d, f.surface, layers_->layers(),
+                                 layers_->damping());
+        update_stress(f.shape, plane, f.stress, memory, f.v, f.media, attenuation, f.d, f.surface);
+    }
+
+    // Of the cells of one plane.
+    void inject_pending(const point_set& set, const cell_range& cells) {
+        if (set.pending.empty()) return;
+        const auto& shape = fields_.shape;
+        const auto row = [&](std::int64_t j) {
+            return std::ranges::lower_bound(set.terms, shape.at(0, j, cells.k0), {}, &point_term::offset);
+        };
+        const auto last = row(cells.j1);
+        for (auto term = row(cells.j0); term != last; ++term) {
+            const std::int64_t i = term->offset % shape.plane % shape.pitch;
+            if (i < cells.i0 || i >= cells.i1) continue;
+            fields_.first(term->which)[term->offset] += term->weight * set.pending[static_cast<std::size_t>(term->value)];
+        }
+    }
+
+    brick_fields fields_;
+    absorbing_layers* layers_;
+    base::thread_team* team_;
+    std::vector<point_set> sources_, receivers_;
+};
+
+} // namespace
+
+std::unique_ptr<step_engine> make_host_engine(const brick_fields& fields, absorbing_layers* layers, base::thread_team& team) {
+    return std::make_unique<host_engine>(fields, layers, team);
+}
+
+} // namespace craton::waves

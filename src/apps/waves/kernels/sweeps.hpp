@@ -1,0 +1,284 @@
+#pragma once
+
+#include "vectors.hpp"
+
+#include <craton/apps/waves/kernels/updates.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// What updates with and without absorbing layers share.
+
+namespace craton::waves::detail {
+
+// Differences within planes, and along z inside the grid. f points to the element with the result's indices, s is the step along the axis.
+class inner_differences {
+  public:
+    inner_differences(const differences& d, std::int64_t plane) : c1_(detail::all(d.c1)), c2_(detail::all(d.c2)), plane_(plane) {}
+
+    template <class Vector> [[gnu::always_inline]] lanes plus(Vector vector, const float* f, std::int64_t s) const {
+        return multiply_add(c1_, vector.load(f + s) - vector.load(f), c2_ * (vector.load(f + 2 * s) - vector.load(f - s)));
+    }
+    template <class Vector> [[gnu::always_inline]] lanes minus(Vector vector, const float* f, std::int64_t s) const {
+        return multiply_add(c1_, vector.load(f) - vector.load(f - s), c2_ * (vector.load(f + s) - vector.load(f - 2 * s)));
+    }
+    template <class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
+        return plus(vector, f, plane_);
+    }
+    template <class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
+        return minus(vector, f, plane_);
+    }
+    [[nodiscard]] static constexpr bool on_surface() { return false; }
+
+  private:
+    lanes c1_, c2_;
+    std::int64_t plane_;
+};
+
+// Those of a plane near the free surface.
+class differences_at_surface : public inner_differences {
+  public:
+    differences_at_surface(const differences& d, std::int64_t plane, const surface_closure& surface, std::int64_t k)
+        : inner_differences(d, plane), plane_(plane), k_(k) {
+        for (std::size_t n = 0; n < surface_closure::width; ++n) {
+            plus_[n] = static_cast<float>(d.dt_over_h() * surface.plus[static_cast<std::size_t>(k)][n]);
+            minus_[n] = static_cast<float>(d.dt_over_h() * surface.minus[static_cast<std::size_t>(k)][n]);
+        }
+    }
+
+    template <class Vector> [[gnu::always_inline]] lanes plus_z(Vector vector, const float* f) const {
+        return sum(vector, plus_, f);
+    }
+    template <class Vector> [[gnu::always_inline]] lanes minus_z(Vector vector, const float* f) const {
+        return sum(vector, minus_, f);
+    }
+    [[nodiscard]] bool on_surface() const { return k_ == 0; }
+
+  private:
+    using coefficients = std::array<float, surface_closure::width>;
+
+    template <class Vector> [[gnu::always_inline]] lanes sum(Vector vector, const coefficients& c, const float* f) const {
+        const float* const column = f - k_ * plane_;
+        lanes total = c[0] * vector.load(column);
+        for (std::size_t n = 1; n < surface_closure::width; ++n)
+            total = multiply_add(all(c[n]), vector.load(column + static_cast<std::int64_t>(n) * plane_), total);
+        return total;
+    }
+
+    coefficients plus_{}, minus_{};
+    std::int64_t plane_, k_;
+};
+
+// what(d, j, k) for each row, with the differences that hold there.
+template <class What>
+void for_rows(const brick_shape& shape, const cell_range& cells, const differences& d, const surface_closure* surface,
+              const What& what) {
+    if (cells.empty()) return;
+    const inner_differences inside(d, shape.plane);
+    for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
+        if (surface != nullptr && k < surface_closure::planes) {
+            const differences_at_surface near(d, shape.plane, *surface, k);
+            for (std::int64_t j = cells.j0; j < cells.j1; ++j) what(near, j, k);
+        } else {
+            for (std::int64_t j = cells.j0; j < cells.j1; ++j) what(inside, j, k);
+        }
+    }
+}
+
+struct normal_components {
+    lanes xx, yy, zz;
+};
+
+// How stress follows strain: `normal` and `edge` take the stress before and the increments that unrelaxed moduli give at element n.
+// `of_row` is called before.
+class elastic {
+  public:
+    explicit elastic(const tensor_field<float>& stress) : stress_(stress) {}
+
+    void of_row(std::int64_t, std::int64_t) {}
+    template <class Vector>
+    [[gnu::always_inline]] void normal(Vector vector, std::int64_t, std::int64_t n, const normal_components& before,
+                                       const normal_components& increments) const {
+        vector.store(stress_.xx + n, before.xx + increments.xx);
+        vector.store(stress_.yy + n, before.yy + increments.yy);
+        vector.store(stress_.zz + n, before.zz + increments.zz);
+    }
+    template <float* tensor_field<float>::* component, class Vector>
+    [[gnu::always_inline]] void edge(Vector vector, std::int64_t, std::int64_t n, lanes before, lanes mu, lanes strain,
+                                     std::int64_t, std::int64_t) const {
+        vector.store(stress_.*component + n, multiply_add(mu, strain, before));
+    }
+
+  private:
+    tensor_field<float> stress_;
+};
+
+class anelastic {
+  public:
+    anelastic(const tensor_field<float>& stress, const tensor_field<float>& memory, const attenuation_media& media)
+        : stress_(stress), memory_(memory), media_(media) {}
+
+    // Mechanisms alternate along the row.
+    void of_row(std::int64_t j, std::int64_t k) {
+        const int first = media_.parity ^ static_cast<int>(2 * (j & 1) + 4 * (k & 1));
+        const float even = media_.decay[first];
+        const float odd = media_.decay[first ^ 1];
+        decay_from_even_ = detail::alternating(even, odd);
+        decay_from_odd_ = detail::alternating(odd, even);
+    }
+
+    template <class Vector>
+    [[gnu::always_inline]] void normal(Vector vector, std::int64_t i, std::int64_t n, const normal_components& before,
+                                       const normal_components& increments) const {
+        const strained at_xx(vector, stress_.xx + n, memory_.xx + n, before.xx, increments.xx);
+        const strained at_yy(vector, stress_.yy + n, memory_.yy + n, before.yy, increments.yy);
+        const strained at_zz(vector, stress_.zz + n, memory_.zz + n, before.zz, increments.zz);
+        const lanes mean = (1.0F / 3) * (at_xx.middle + at_yy.middle + at_zz.middle);
+        const lanes shear = vector.load(media_.shear + n);
+        const lanes isotropic = (vector.load(media_.bulk + n) - shear) * mean;
+        at_xx.relax(vector, decay(i), multiply_add(shear, at_xx.middle, isotropic));
+        at_yy.relax(vector, decay(i), multiply_add(shear, at_yy.middle, isotropic));
+        at_zz.relax(vector, decay(i), multiply_add(shear, at_zz.middle, isotropic));
+    }
+    // s and t: steps to the other cells round the edge.
+    template <float* tensor_field<float>::* component, class Vector>
+    [[gnu::always_inline]] void edge(Vector vector, std::int64_t i, std::int64_t n, lanes before, lanes mu, lanes strain,
+                                     std::int64_t s, std::int64_t t) const {
+        const float* const w = media_.shear + n;
+        const lanes mean = 0.25F * ((vector.load(w) + vector.load(w - s)) + (vector.load(w - t) + vector.load(w - s - t)));
+        const strained at(vector, stress_.*component + n, memory_.*component + n, before, mu * strain);
+        at.relax(vector, decay(i), mean * at.middle);
+    }
+
+  private:
+    // One component: r, and E between the steps and after.
+    struct strained {
+        float *stress, *memory;
+        lanes r, middle, after;
+
+        template <class Vector>
+        [[gnu::always_inline]] strained(Vector vector, float* stress_at, float* memory_at, lanes stress_before, lanes increment)
+            : stress(stress_at), memory(memory_at), r(vector.load(memory_at)) {
+            const lanes before = stress_before + r;
+            middle = multiply_add(all(0.5F), increment, before);
+            after = before + increment;
+        }
+        // Towards `limit` = W E.
+        template <class Vector> [[gnu::always_inline]] void relax(Vector vector, lanes decay, lanes limit) const {
+            const lanes relaxed = multiply_add(decay, r - limit, limit);
+            vector.store(memory, relaxed);
+            vector.store(stress, after - relaxed);
+        }
+    };
+
+    [[gnu::always_inline]] lanes decay(std::int64_t i) const { return (i & 1) == 0 ? decay_from_even_ : decay_from_odd_; }
+
+    tensor_field<float> stress_, memory_;
+    attenuation_media media_;
+    lanes decay_from_even_{}, decay_from_odd_{}; // for vectors that begin at an even, an odd i
+};
+
+// What the sweeps ask of layers; here there are none.
+struct without_layers {
+    static constexpr bool any = false;
+
+    // A difference along an axis for a component, with psi.
+    template <int axis, int component> [[gnu::always_inline]] static lanes stretched(lanes difference) { return difference; }
+    // A field at faces (0) or centres (1) along x, y, z.
+    template <int x, int y, int z> [[gnu::always_inline]] static lanes damped(lanes field) { return field; }
+};
+
+// A vector of cells from element n on.
+template <class Differences, class Vector, class Layers>
+[[gnu::always_inline]] inline void velocity_at(std::int64_t n, Vector vector, const Differences& d, const Layers& layers,
+                                               const brick_shape& shape, const vector_field<float>& v,
+                                               const tensor_field<const float>& stress, const vector_field<const float>& buoyancy) {
+    const std::int64_t x = 1;
+    const std::int64_t y = shape.pitch;
+    const lanes along_x = layers.template stretched<0, 0>(d.minus(vector, stress.xx + n, x)) +
+                          layers.template stretched<1, 0>(d.plus(vector, stress.xy + n, y)) +
+                          layers.template stretched<2, 0>(d.plus_z(vector, stress.xz + n));
+    const lanes along_y = layers.template stretched<0, 1>(d.plus(vector, stress.xy + n, x)) +
+                          layers.template stretched<1, 1>(d.minus(vector, stress.yy + n, y)) +
+                          layers.template stretched<2, 1>(d.plus_z(vector, stress.yz + n));
+    const lanes along_z = layers.template stretched<0, 2>(d.plus(vector, stress.xz + n, x)) +
+                          layers.template stretched<1, 2>(d.plus(vector, stress.yz + n, y)) +
+                          layers.template stretched<2, 2>(d.minus_z(vector, stress.zz + n));
+    vector.store(v.x + n,
+                 multiply_add(vector.load(buoyancy.x + n), along_x, layers.template damped<0, 1, 1>(vector.load(v.x + n))));
+    vector.store(v.y + n,
+                 multiply_add(vector.load(buoyancy.y + n), along_y, layers.template damped<1, 0, 1>(vector.load(v.y + n))));
+    vector.store(v.z + n,
+                 multiply_add(vector.load(buoyancy.z + n), along_z, layers.template damped<1, 1, 0>(vector.load(v.z + n))));
+}
+
+// Cells i.. of the row whose element 0 is `row`. psi is a part of the stress before.
+template <class Rheology> class stress_sweep {
+  public:
+    stress_sweep(const Rheology& rheology, const brick_shape& shape, const tensor_field<float>& stress,
+                 const vector_field<const float>& v, const elastic_media& media)
+        : rheology_(rheology), y_(shape.pitch), z_(shape.plane), stress_(stress), v_(v), media_(media) {}
+
+    void of_row(std::int64_t j, std::int64_t k) { rheology_.of_row(j, k); }
+
+    template <class Differences, class Vector, class Layers>
+    [[gnu::always_inline]] void at(std::int64_t row, std::int64_t i, Vector vector, const Differences& d,
+                                   const Layers& layers) const {
+        const std::int64_t n = row + i;
+        normals(n, i, vector, layers, {d.plus(vector, v_.x + n, x_), d.plus(vector, v_.y + n, y_), d.plus_z(vector, v_.z + n)});
+        edge<&tensor::xy, 0, 1, 0, 0, 1>(n, i, vector, layers, d.minus(vector, v_.y + n, x_), d.minus(vector, v_.x + n, y_),
+                                         media_.mu_xy, x_, y_);
+        if (d.on_surface()) return;
+        edge<&tensor::xz, 0, 2, 0, 1, 0>(n, i, vector, layers, d.minus(vector, v_.z + n, x_), d.minus_z(vector, v_.x + n),
+                                         media_.mu_xz, x_, z_);
+        edge<&tensor::yz, 1, 2, 1, 0, 0>(n, i, vector, layers, d.minus(vector, v_.z + n, y_), d.minus_z(vector, v_.y + n),
+                                         media_.mu_yz, y_, z_);
+    }
+
+  private:
+    using tensor = tensor_field<float>;
+
+    [[gnu::always_inline]] static normal_components response(lanes lambda, lanes twice_mu, const normal_components& strain) {
+        const lanes isotropic = lambda * (strain.xx + strain.yy + strain.zz);
+        return {multiply_add(twice_mu, strain.xx, isotropic), multiply_add(twice_mu, strain.yy, isotropic),
+                multiply_add(twice_mu, strain.zz, isotropic)};
+    }
+
+    template <class Vector, class Layers>
+    [[gnu::always_inline]] void normals(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers,
+                                        const normal_components& strain) const {
+        const lanes lambda = vector.load(media_.lambda + n);
+        const lanes twice_mu = 2 * vector.load(media_.mu + n);
+        normal_components before{vector.load(stress_.xx + n), vector.load(stress_.yy + n), vector.load(stress_.zz + n)};
+        if constexpr (Layers::any) {
+            const normal_components psi = response(
+                lambda, twice_mu,
+                {layers.template psi<0, 0>(strain.xx), layers.template psi<1, 1>(strain.yy), layers.template psi<2, 2>(strain.zz)});
+            before.xx = layers.template damped<1, 1, 1>(before.xx) + psi.xx;
+            before.yy = layers.template damped<1, 1, 1>(before.yy) + psi.yy;
+            before.zz = layers.template damped<1, 1, 1>(before.zz) + psi.zz;
+        }
+        rheology_.normal(vector, i, n, before, response(lambda, twice_mu, strain));
+    }
+
+    // Across axes a and b: along_a of the velocity along b, and the other way round. x, y, z: where it lies. s and t: steps along a and b.
+    template <float* tensor::* component, int a, int b, int x, int y, int z, class Vector, class Layers>
+    [[gnu::always_inline]] void edge(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers, lanes along_a,
+                                     lanes along_b, const float* moduli, std::int64_t s, std::int64_t t) const {
+        const lanes mu = vector.load(moduli + n);
+        lanes before = vector.load(stress_.*component + n);
+        if constexpr (Layers::any)
+            before = multiply_add(mu, layers.template psi<a, b>(along_a) + layers.template psi<b, a>(along_b),
+                                  layers.template damped<x, y, z>(before));
+        rheology_.template edge<component>(vector, i, n, before, mu, along_a + along_b, s, t);
+    }
+
+    Rheology rheology_;
+    std::int64_t x_ = 1, y_, z_;
+    tensor_field<float> stress_;
+    vector_field<const float> v_;
+    elastic_media media_;
+};
+
+} // namespace craton::waves::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <craton/array/brick_grid.hpp>
+#include <craton/io/matrix_file.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace craton::waves {
+
+/// What a file of fields says about itself.
+struct saved_state {
+    std::int64_t step = 0;
+    std::string of;   ///< grid, steps, ground: in words, compared as a whole
+    std::string note; ///< the caller's
+
+    [[nodiscard]] std::string as_text() const;
+    /// Throws user_error when it is none.
+    [[nodiscard]] static saved_state of_text(const std::string& text, const std::string& path);
+    /// "", or why a run of `wanted` cannot go on from it.
+    [[nodiscard]] std::string why_not_for(const std::string& wanted, const std::string& path) const;
+};
+
+/// Each rank's memory of the absorbing layers, stored as it lies in the bricks of `fields`' process grid; the file before is kept at `<path>.previous`. Collective; throw user_error on every rank as
+/// io::save_bricks() and io::load_bricks() do.
+void save_layers(const array::brick_grid<float>& fields, std::span<const float> memory, std::int64_t step, const std::string& path,
+                 const io::transfer_options& options);
+/// Of that step, from `path` or the file before it. Throws user_error on every rank when neither is of that step.
+void load_layers(const array::brick_grid<float>& fields, std::span<float> memory, std::int64_t step, const std::string& path,
+                 const io::transfer_options& options);
+
+} // namespace craton::waves

@@ -1,0 +1,373 @@
+#include <craton/apps/waves/solver.hpp>
+
+#include "agree.hpp"
+#include "medium.hpp"
+#include "saved_state.hpp"
+#include "source_set.hpp"
+#include "work_plan.hpp"
+
+#include <craton/apps/waves/kernels/surface_closure.hpp>
+#include <craton/apps/waves/kernels/updates.hpp>
+#include <craton/array/brick_exchange.hpp>
+#include <craton/array/brick_grid.hpp>
+#include <craton/base/error.hpp>
+#include <craton/base/thread_team.hpp>
+#include <craton/io/brick_file.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace craton::waves {
+
+namespace {
+
+// Arrays of the brick grid: the stored fields in their order, without memory variables where there is no attenuation.
+constexpr int elastic_fields = 9;
+int changing_fields(const solver_options& options) {
+    return options.attenuation ? static_cast<int>(stored_fields) : elastic_fields;
+}
+
+// What the differences read beyond the brick, alike on all ranks: as halo_plan_of, but also at sides without a neighbour.
+std::vector<array::brick_halo> halos_of(half_step half) {
+    const brick_shape cube{4, 4, 4, 16, 64};
+    const auto plan = halo_plan_of(cube, {true, true, true}, {true, true, true});
+    std::map<std::pair<int, int>, array::brick_halo> wanted; // by array and axis
+    for (const auto& planes : plan.take[static_cast<std::size_t>(half)]) {
+        const auto& c = planes.cells;
+        const int axis = c.i0 < 0 || c.i0 == 4 ? 0 : c.j0 < 0 || c.j0 == 4 ? 1 : 2;
+        const auto array = static_cast<int>(planes.which);
+        const std::array<std::int64_t, 3> first{c.i0, c.j0, c.k0}, last{c.i1, c.j1, c.k1};
+        const auto d = static_cast<std::size_t>(axis);
+        auto& halo_of = wanted.try_emplace({array, axis}, array::brick_halo{array, axis, 0, 0}).first->second;
+        (first[d] < 0 ? halo_of.low : halo_of.high) = static_cast<int>(last[d] - first[d]);
+    }
+    std::vector<array::brick_halo> found;
+    for (const auto& each : wanted) found.push_back(each.second);
+    return found;
+}
+
+struct neighbour_sides {
+    std::array<bool, 3> low{}, high{};
+};
+neighbour_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
+    neighbour_sides found;
+    for (int axis = 0; axis < 3; ++axis) {
+        found.low[static_cast<std::size_t>(axis)] = layout.beside(rank, axis, -1) >= 0;
+        found.high[static_cast<std::size_t>(axis)] = layout.beside(rank, axis, 1) >= 0;
+    }
+    return found;
+}
+
+brick_shape shape_of(const array::brick_grid<float>& grid) {
+    const auto e = grid.extents();
+    return {e.nx, e.ny, e.nz, e.pitch, e.plane};
+}
+
+const char* not_allowed(const solver_options& options) {
+    if (!(options.spacing_m > 0) || !std::isfinite(options.spacing_m)) return "spacing: allowed: more than 0 m";
+    if (!(options.dt_s > 0) || !std::isfinite(options.dt_s)) return "time step: allowed: more than 0 s";
+    return nullptr;
+}
+
+} // namespace
+
+struct solver::state {
+    state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
+        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given), halo, &team), own(grid.cells()),
+          ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), &team),
+          stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
+        fields.shape = shape_of(grid);
+        fields.media = ground.elastic();
+        fields.attenuation = ground.attenuation();
+        fields.d = differences::of(given.dt_s, given.spacing_m);
+        if (given.free_surface && own.low[2] == 0) fields.surface = &at_surface;
+        const auto view = [&](stored_field which) { return grid.view(static_cast<int>(which)); };
+        using enum stored_field;
+        fields.v = {view(vx), view(vy), view(vz)};
+        fields.stress = {view(xx), view(yy), view(zz), view(xy), view(xz), view(yz)};
+        if (given.attenuation) fields.memory = {view(rxx), view(ryy), view(rzz), view(rxy), view(rxz), view(ryz)};
+        agree(ranks, why_not_stable());
+        make_layers();
+        make_engine();
+    }
+
+    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest eigenvalue.
+    [[nodiscard]] std::string why_not_stable() const {
+        const double limit = 6 / (7 * std::sqrt(3.0)) * options.spacing_m / ground.fastest_m_s();
+        if (options.dt_s < limit) return "";
+        return fmt::format("waves: time step {} s, cells of {} m, vp up to {:.6g} m/s: vp dt / h = {:.4g}; allowed: below 0.495, "
+                           "so less than {:.6g} s",
+                           options.dt_s, options.spacing_m, ground.fastest_m_s(),
+                           ground.fastest_m_s() * options.dt_s / options.spacing_m, limit);
+    }
+
+    void make_layers() {
+        auto& settings = options.absorbing;
+        if (settings.kind == absorbing_kind::none) return;
+        if (settings.speed_m_s == 0) settings.speed_m_s = ground.fastest_m_s();
+        if (settings.alpha_per_s == 0 && std::isfinite(ground.slowest_m_s())) {
+            settings.alpha_per_s = 0.16 * ground.slowest_m_s() / options.spacing_m;
+        }
+        layers.emplace(settings, grid_part{grid.layout().grid().high, own.low, fields.shape, options.free_surface}, options.dt_s,
+                       options.spacing_m);
+    }
+
+    void make_engine() {
+        const auto sides = sides_with_neighbours(grid.layout(), grid.ranks().rank());
+        auto* const absorbing = layers ? &*layers : nullptr;
+        engine = options.make_engine ? options.make_engine(fields, halo_plan_of(fields.shape, sides.low, sides.high), absorbing)
+                                     : make_host_engine(fields, absorbing, team);
+        plan = plan_of(fields.shape, sides.low, sides.high, engine->outer_width_x());
+        if (options.overlap) return;
+        plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
+        plan.inner.clear();
+    }
+
+    void half(half_step which, array::brick_exchange<float>& exchange) {
+        sources.inject(*engine, which, step);
+        take_half_step(*engine, which, plan.outer, plan.inner, [&] { exchange.begin(); }, [&] { exchange.finish(); });
+    }
+
+    void advance() {
+        if (changed) fill_halos();
+        if (engine->in_one_passage()) {
+            in_one_passage();
+        } else {
+            half(half_step::velocity, velocities);
+            half(half_step::stress, stresses);
+        }
+        ++step;
+    }
+
+    // While the velocities of outer cells travel both halves of the step are taken on the inner cells.
+    void in_one_passage() {
+        sources.inject(*engine, half_step::velocity, step);
+        sources.inject(*engine, half_step::stress, step);
+        for (const auto& cells : plan.outer) engine->update(half_step::velocity, cells, step_engine::part::outer);
+        velocities.begin();
+        for (const auto& cells : plan.inner) engine->update_both(cells);
+        velocities.finish();
+        for (const auto& cells : plan.outer) engine->update(half_step::stress, cells, step_engine::part::outer);
+        stresses.begin();
+        stresses.finish();
+        engine->take(half_step::stress);
+    }
+
+    [[nodiscard]] std::vector<io::brick_dataset> datasets() const;
+    // What a saved state must be of to go on here.
+    [[nodiscard]] std::string what_it_is() const {
+        const auto& layout = grid.layout();
+        std::string text =
+            fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
+                        layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
+                        options.free_surface ? "free surface" : "no free surface");
+        if (layers && !layers->memory().empty()) {
+            text += fmt::format(", absorbing layers of {} cells on {} x {} x {} processes", options.absorbing.width,
+                                layout.processes()[0], layout.processes()[1], layout.processes()[2]);
+        }
+        return text;
+    }
+
+    void fill_halos() {
+        velocities.fill();
+        stresses.fill();
+        const auto& s = fields.shape;
+        for (int n = 0; n < changing_fields(options); ++n) {
+            engine->copy_in(static_cast<stored_field>(n), {-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo});
+        }
+        if (layers) engine->copy_layers_in();
+        changed = false;
+    }
+    void bring_fields() {
+        const auto& s = fields.shape;
+        for (int n = 0; n < changing_fields(options); ++n) {
+            engine->copy_out(static_cast<stored_field>(n), {-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo});
+        }
+        if (layers) engine->copy_layers_out();
+    }
+
+    using velocity_copy = std::array<std::vector<float>, 3>; // as the grid has them, ghosts included
+    [[nodiscard]] velocity_copy copy_of_velocity() const {
+        velocity_copy copy;
+        for (std::size_t c = 0; c < 3; ++c) {
+            const float* const first = grid.view(static_cast<int>(c));
+            copy[c].assign(first, first + fields.shape.plane * fields.shape.nz);
+        }
+        return copy;
+    }
+    void put_velocity(const velocity_copy& from) {
+        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.view(static_cast<int>(c)));
+    }
+    // Of the cells of plane k, per volume of a cell; `before` is v half a step before the stress.
+    [[nodiscard]] double plane_energy(std::int64_t k, const velocity_copy& before) const {
+        const auto& [shape, v, stress, memory, m, attenuation, d, surface] = fields;
+        const bool near = surface != nullptr && k < surface_closure::planes;
+        const double at_face = near ? surface->face_norm[static_cast<std::size_t>(k)] : 1;
+        const double at_centre = near ? surface->centre_norm[static_cast<std::size_t>(k)] : 1;
+        double centres = 0, faces = 0;
+        for (std::int64_t j = 0; j < shape.ny; ++j) {
+            for (std::int64_t i = 0; i < shape.nx; ++i) {
+                const std::int64_t n = shape.at(i, j, k);
+                const auto kinetic = [&](std::size_t c, const float* now, const float* buoyancy) {
+                    return double{before[c][static_cast<std::size_t>(n)]} * now[n] / buoyancy[n];
+                };
+                const auto shear = [&](const float* stress_at, const float* mu) {
+                    return mu[n] > 0 ? double{stress_at[n]} * stress_at[n] / mu[n] : 0.0;
+                };
+                const double p = (double{stress.xx[n]} + stress.yy[n] + stress.zz[n]) / 3;
+                const double bulk = m.lambda[n] + 2.0 / 3 * m.mu[n];
+                const double deviator =
+                    std::pow(stress.xx[n] - p, 2) + std::pow(stress.yy[n] - p, 2) + std::pow(stress.zz[n] - p, 2);
+                centres += p * p / bulk + (m.mu[n] > 0 ? deviator / (2 * m.mu[n]) : 0) + shear(stress.xy, m.mu_xy) +
+                           kinetic(0, v.x, m.buoyancy.x) + kinetic(1, v.y, m.buoyancy.y);
+                faces += shear(stress.xz, m.mu_xz) + shear(stress.yz, m.mu_yz) + kinetic(2, v.z, m.buoyancy.z);
+            }
+        }
+        return 0.5 * (centres * at_centre + faces * at_face);
+    }
+
+    solver_options options;
+    base::thread_team team;
+    array::brick_grid<float> grid;
+    array::domain own;
+    medium ground;
+    array::brick_exchange<float> velocities, stresses;
+    surface_closure at_surface = fourth_order_closure();
+    brick_fields fields;
+    std::optional<absorbing_layers> layers;
+    std::unique_ptr<step_engine> engine;
+    work_plan plan;
+    source_set sources;
+    std::int64_t step = 0;
+    std::int64_t points_cleared = 0;
+    bool changed = false;
+    std::vector<std::function<void()>> after;
+};
+
+solver::solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options,
+               const ground_sampler& ground) {
+    const char* const wrong = not_allowed(options);
+    agree(ranks,
+          wrong == nullptr ? "" : fmt::format("waves: spacing {} m, time step {} s: {}", options.spacing_m, options.dt_s, wrong));
+    state_ = std::make_unique<state>(ranks, layout, options, ground);
+}
+solver::solver(solver&&) noexcept = default;
+solver::~solver() = default;
+
+runtime::world& solver::ranks() const noexcept { return state_->grid.ranks(); }
+const array::brick_layout& solver::layout() const noexcept { return state_->grid.layout(); }
+const solver_options& solver::options() const noexcept { return state_->options; }
+const array::domain& solver::own_cells() const noexcept { return state_->own; }
+const brick_shape& solver::shape() const noexcept { return state_->fields.shape; }
+std::int64_t solver::step() const noexcept { return state_->step; }
+
+void solver::set_sources(std::span<const moment_source> moments, std::span<const force_source> forces) {
+    const grid_extent whole{state_->grid.layout().grid().high, state_->options.spacing_m};
+    state_->sources = source_set(moments, forces, whole, {state_->fields.shape, state_->own}, state_->fields.media.buoyancy,
+                                 state_->fields.surface, state_->options.dt_s, state_->options.source_order);
+    state_->engine->clear_points();
+    ++state_->points_cleared;
+    state_->sources.put_into(*state_->engine);
+}
+void solver::set_moment_rates(const source_series& rates) { state_->sources.set_moment_rates(rates); }
+void solver::set_force_series(const source_series& series) { state_->sources.set_force_series(series); }
+
+void solver::advance(std::int64_t steps) {
+    for (std::int64_t n = 0; n < steps; ++n) {
+        state_->advance();
+        for (const auto& what : state_->after) what();
+    }
+}
+void solver::after_each_step(std::function<void()> what) { state_->after.push_back(std::move(what)); }
+
+void solver::bring_fields() { state_->bring_fields(); }
+step_engine* solver::device() const noexcept { return state_->engine->overlaps() ? state_->engine.get() : nullptr; }
+std::int64_t solver::points_cleared() const noexcept { return state_->points_cleared; }
+vector_field<const float> solver::velocity() const noexcept { return state_->fields.v; }
+tensor_field<const float> solver::stress() const noexcept { return state_->fields.stress; }
+tensor_field<const float> solver::memory() const noexcept { return state_->fields.memory; }
+elastic_media solver::media() const noexcept { return state_->fields.media; }
+vector_field<float> solver::velocity_to_change() noexcept {
+    state_->changed = true;
+    return state_->fields.v;
+}
+tensor_field<float> solver::stress_to_change() noexcept {
+    state_->changed = true;
+    return state_->fields.stress;
+}
+
+// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed aside.
+double solver::energy() {
+    auto& s = *state_;
+    bring_fields();
+    const auto old = s.copy_of_velocity();
+    const auto& f = s.fields;
+    update_velocity(f.shape, {0, f.shape.nx, 0, f.shape.ny, 0, f.shape.nz}, f.v, f.stress, f.media, f.d, f.surface);
+    double sum = 0;
+    for (std::int64_t k = 0; k < f.shape.nz; ++k) sum += s.plane_energy(k, old);
+    s.put_velocity(old);
+    ranks().barrier();
+    std::array<double, 1> total{sum * std::pow(s.options.spacing_m, 3)};
+    ranks().communicator().sum_in_place(std::span<double>(total));
+    return total[0];
+}
+
+std::vector<io::brick_dataset> solver::state::datasets() const {
+    constexpr std::array names{"vx", "vy", "vz", "xx", "yy", "zz", "xy", "xz", "yz", "rxx", "ryy", "rzz", "rxy", "rxz", "ryz"};
+    std::vector<io::brick_dataset> found;
+    for (int n = 0; n < changing_fields(options); ++n) found.push_back({names[static_cast<std::size_t>(n)], n});
+    return found;
+}
+
+void solver::save(const std::string& path, const std::string& note, const io::transfer_options& options) {
+    state_->bring_fields();
+    const saved_state now{state_->step, state_->what_it_is(), note};
+    if (state_->layers) save_layers(state_->grid, state_->layers->memory(), now.step, path + ".layers", options);
+    io::save_bricks(state_->grid, state_->datasets(), now.as_text(), path, {options, false});
+}
+
+std::string solver::restore(const std::string& path, const io::transfer_options& options) {
+    auto& s = *state_;
+    std::string failure, text;
+    try {
+        text = io::read_brick_header(path);
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    agree(ranks(), failure);
+    const auto before = saved_state::of_text(text, path);
+    agree(ranks(), before.why_not_for(s.what_it_is(), path));
+    if (s.layers) load_layers(s.grid, s.layers->memory(), before.step, path + ".layers", options);
+    io::load_bricks(s.grid, s.datasets(), path, options);
+    s.step = before.step;
+    s.changed = true;
+    return before.note;
+}
+
+double solver::peak_velocity() {
+    double peak = 0;
+    bring_fields();
+    for (const float* each : {state_->fields.v.x, state_->fields.v.y, state_->fields.v.z}) {
+        for (std::int64_t k = 0; k < state_->fields.shape.nz; ++k) {
+            for (std::int64_t j = 0; j < state_->fields.shape.ny; ++j) {
+                for (std::int64_t i = 0; i < state_->fields.shape.nx; ++i) {
+                    const double value = std::abs(each[state_->fields.shape.at(i, j, k)]);
+                    if (!(value <= peak)) peak = std::isnan(value) ? INFINITY : value;
+                }
+            }
+        }
+    }
+    ranks().barrier();
+    peak = ranks().communicator().maximum(peak);
+    return std::isinf(peak) ? NAN : peak;
+}
+
+} // namespace craton::waves

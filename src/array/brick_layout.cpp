@@ -1,0 +1,132 @@
+#include <craton/array/brick_layout.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace craton::array {
+
+namespace {
+
+constexpr const char* axis_name[] = {"x", "y", "z"}; // NOLINT: a list
+
+std::string in_words(const index3& numbers) { return fmt::format("{} x {} x {}", numbers[0], numbers[1], numbers[2]); }
+
+// "" or why a grid cannot be cut so. The thinnest of n cells on p bricks has floor(n / p).
+std::string why_not(const index3& cells, const index3& processes) {
+    for (std::size_t d = 0; d < 3; ++d) {
+        if (processes[d] < 1 || cells[d] / processes[d] < thinnest_brick) {
+            return fmt::format("{} cells along {} on {} bricks; allowed: 1 brick or more, each of at least {} cells", cells[d],
+                               axis_name[d], processes[d], thinnest_brick);
+        }
+    }
+    return {};
+}
+
+// Cells on the faces between bricks, of the whole grid.
+std::int64_t cut_cells(const index3& cells, const index3& processes) {
+    return (processes[0] - 1) * cells[1] * cells[2] + (processes[1] - 1) * cells[0] * cells[2] +
+           (processes[2] - 1) * cells[0] * cells[1];
+}
+
+std::vector<int> inverse_of(const std::vector<int>& brick_of_rank, int ranks) {
+    if (brick_of_rank.empty()) return {};
+    std::vector<int> found(static_cast<std::size_t>(ranks), -1);
+    if (std::ssize(brick_of_rank) != ranks) {
+        throw user_error(fmt::format("brick layout: bricks of {} ranks are given; allowed: those of all {} ranks, or none",
+                                     brick_of_rank.size(), ranks));
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+        const int brick = brick_of_rank[static_cast<std::size_t>(rank)];
+        if (brick < 0 || brick >= ranks || found[static_cast<std::size_t>(brick)] >= 0) {
+            throw user_error(
+                fmt::format("brick layout: rank {} is given brick {}; allowed: each of 0 to {} once", rank, brick, ranks - 1));
+        }
+        found[static_cast<std::size_t>(brick)] = rank;
+    }
+    return found;
+}
+
+} // namespace
+
+index3 best_process_grid(const index3& cells, int ranks, const index3& fixed) {
+    const auto fits = [&](std::size_t d, std::int64_t count) { return fixed[d] == 0 || fixed[d] == count; };
+    std::optional<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>> best; // cut cells, then px, py, pz
+    bool any = false;
+    for (std::int64_t px = 1; px <= ranks; ++px) {
+        if (ranks % px != 0 || !fits(0, px)) continue;
+        for (std::int64_t py = 1; py <= ranks / px; ++py) {
+            const std::int64_t pz = ranks / px / py;
+            if (ranks / px % py != 0 || !fits(1, py) || !fits(2, pz)) continue;
+            any = true;
+            if (!why_not(cells, {px, py, pz}).empty()) continue;
+            const std::tuple candidate{cut_cells(cells, {px, py, pz}), px, py, pz};
+            if (!best || candidate < *best) best = candidate;
+        }
+    }
+    if (!any) {
+        throw user_error(fmt::format("bricks: {} of them asked for (0: free) on {} ranks; allowed: numbers of at least 1 whose "
+                                     "product is the number of ranks",
+                                     in_words(fixed), ranks));
+    }
+    if (!best) {
+        throw user_error(fmt::format("bricks: {} cells on {} ranks, {} bricks asked for (0: free), make bricks thinner than {} "
+                                     "cells; allowed: fewer ranks, or "
+                                     "a larger grid",
+                                     in_words(cells), ranks, in_words(fixed), thinnest_brick));
+    }
+    return {std::get<1>(*best), std::get<2>(*best), std::get<3>(*best)};
+}
+
+brick_layout::brick_layout(const index3& cells, const index3& processes, std::vector<int> brick_of_rank)
+    : cells_(cells), processes_(processes), brick_of_rank_(std::move(brick_of_rank)) {
+    if (const auto failure = why_not(cells, processes); !failure.empty()) throw user_error("brick layout: " + failure);
+    const double bricks = static_cast<double>(processes[0]) * static_cast<double>(processes[1]) * static_cast<double>(processes[2]);
+    if (bricks > std::numeric_limits<std::int32_t>::max()) {
+        throw user_error(fmt::format("brick layout: {} bricks; allowed: fewer than 2^31 in all", in_words(processes)));
+    }
+    rank_of_brick_ = inverse_of(brick_of_rank_, ranks());
+}
+
+index3 brick_layout::place(int rank) const {
+    const std::int64_t brick = brick_of(rank);
+    return {brick % processes_[0], brick / processes_[0] % processes_[1], brick / (processes_[0] * processes_[1])};
+}
+
+domain brick_layout::cells(int rank) const {
+    const index3 where = place(rank);
+    domain own;
+    for (std::size_t d = 0; d < 3; ++d) {
+        own.low[d] = first_cell(d, where[d]);
+        own.high[d] = first_cell(d, where[d] + 1);
+    }
+    return own;
+}
+
+int brick_layout::owner(const index3& cell) const {
+    index3 where{};
+    // The last p with floor(cells p / processes) <= cell, that is cells p < processes (cell + 1).
+    for (std::size_t d = 0; d < 3; ++d) where[d] = (processes_[d] * (cell[d] + 1) - 1) / cells_[d];
+    return rank_of(static_cast<int>(where[0] + processes_[0] * (where[1] + processes_[1] * where[2])));
+}
+
+int brick_layout::beside(int rank, int axis, int side) const {
+    index3 where = place(rank);
+    const auto d = static_cast<std::size_t>(axis);
+    where[d] += side;
+    if (where[d] < 0 || where[d] >= processes_[d]) return -1;
+    return rank_of(static_cast<int>(where[0] + processes_[0] * (where[1] + processes_[1] * where[2])));
+}
+
+std::int64_t brick_layout::face_cells(int rank, int axis) const {
+    const domain own = cells(rank);
+    return own.cells() / own.extent(static_cast<std::size_t>(axis));
+}
+
+} // namespace craton::array

@@ -1,0 +1,155 @@
+// A run: its modules see the solver's own fields, and one that goes on from a checkpoint ends with the same bits (python/tests/test_waves_run.py compares files).
+
+#include "../../expect_user_error.hpp"
+#include "../deliveries.hpp"
+#include "../io/shared_folder.hpp"
+
+#include <craton/apps/waves/run.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using namespace craton::waves;
+using array::index3;
+using tests::expect_user_error;
+
+constexpr index3 cells{18, 17, 20};
+constexpr std::int64_t steps = 24;
+
+void ground(const sample_plane& points, const ground_values& into) {
+    for (std::int64_t b = 0; b < points.ny; ++b) {
+        for (std::int64_t a = 0; a < points.nx; ++a) {
+            const auto n = static_cast<std::size_t>(a + b * points.nx);
+            into.vs[n] = static_cast<float>(2000 + 300 * std::sin(points.x_m(a) / 300) + 0.3 * points.z_m());
+            into.vp[n] = 1.8F * into.vs[n];
+            into.rho[n] = 2500;
+            if (into.qp != nullptr) into.qp[n] = into.qs[n] = 40;
+        }
+    }
+}
+
+solver_options options() {
+    solver_options made;
+    made.spacing_m = 100;
+    made.dt_s = 0.008;
+    made.absorbing.width = 3;
+    made.attenuation = relaxation(0.1, 10, 1);
+    return made;
+}
+
+array::brick_layout layout(int ranks) { return {cells, array::best_process_grid(cells, ranks)}; }
+
+// A source that acts in the first steps and after the checkpoint too.
+void put_source(run& into) {
+    const std::vector<moment_source> moments{{{910, 830, 700}, {1e15, 0, 0, 2e15, 1e15, 0}}};
+    into.waves().set_sources(moments, {});
+    std::vector<float> rates;
+    for (std::int64_t n = 0; n < steps; ++n)
+        rates.push_back(static_cast<float>(std::exp(-std::pow(static_cast<double>(n - 10) / 4, 2))));
+    into.waves().set_moment_rates({0, steps, rates});
+}
+
+std::vector<float> values_of(const run& of, field which) {
+    const auto view = of.view();
+    const float* const from = array_of(view, which);
+    const auto& s = view.place.shape;
+    std::vector<float> found;
+    for (std::int64_t k = 0; k < s.nz; ++k) {
+        for (std::int64_t j = 0; j < s.ny; ++j) {
+            const float* const row = from + s.at(0, j, k);
+            found.insert(found.end(), row, row + s.nx);
+        }
+    }
+    return found;
+}
+
+constexpr std::array every_field{field::vx, field::vy, field::vz, field::xx, field::yy, field::zz, field::xy, field::xz, field::yz};
+
+class waves_run_test : public tests::every_delivery {};
+CRATON_FOR_EVERY_DELIVERY(waves_run_test);
+
+TEST_P(waves_run_test, a_function_sees_the_fields_of_its_step) {
+    run waves(world(), layout(world().size()), options(), ground);
+    put_source(waves);
+    std::vector<std::int64_t> seen;
+    std::vector<double> times;
+    std::vector<std::vector<float>> values;
+    waves.call({4, 5, steps}, {{field::vz, {{0, 0, 0}, cells}, {1, 1, 1}}}, [&](const box_frame& frame) {
+        seen.push_back(frame.step);
+        times.push_back(frame.time_s);
+        values.emplace_back(frame.values[0].begin(), frame.values[0].end());
+    });
+    std::vector<std::vector<float>> expected;
+    for (int n = 0; n < 4; ++n) {
+        waves.advance(5);
+        expected.push_back(values_of(waves, field::vz));
+    }
+    waves.finish();
+    ASSERT_EQ(seen.size(), 4);
+    for (std::size_t n = 0; n < 4; ++n) {
+        EXPECT_EQ(seen[n], static_cast<std::int64_t>(5 * n + 4));
+        EXPECT_DOUBLE_EQ(times[n], 0.008 * static_cast<double>(5 * n + 5));
+        EXPECT_EQ(values[n], expected[n]);
+    }
+    EXPECT_GT(waves.waves().peak_velocity(), 0);
+}
+
+TEST_P(waves_run_test, goes_on_from_a_checkpoint_bit_for_bit) {
+    const tests::shared_folder folder(world().communicator());
+    const std::vector<position_m> stations{{850, 850, 0}, {1234, 321, 456}};
+    const auto plan = [&](const std::string& name, std::int64_t resume_at) {
+        output_plan made;
+        made.path = folder.file(name);
+        made.schedule = {0, 2, steps};
+        made.dt_s = 0.008;
+        made.resume_at_step = resume_at;
+        return made;
+    };
+    run whole(world(), layout(world().size()), options(), ground);
+    put_source(whole);
+    whole.write_stations(plan("whole.h5", 0), stations);
+    whole.advance(steps);
+    whole.finish();
+    {
+        run ended(world(), layout(world().size()), options(), ground);
+        put_source(ended);
+        ended.write_stations(plan("part.h5", 0), stations);
+        ended.advance(11);
+        ended.save(folder.file("checkpoint.h5"));
+        ended.advance(6); // of which nothing is kept
+    }
+    run resumed(world(), layout(world().size()), options(), ground);
+    resumed.waves().restore(folder.file("checkpoint.h5"));
+    EXPECT_EQ(resumed.waves().step(), 11);
+    put_source(resumed);
+    resumed.write_stations(plan("part.h5", 11), stations);
+    resumed.advance(steps - 11);
+    resumed.finish();
+    for (const auto each : every_field) EXPECT_EQ(values_of(resumed, each), values_of(whole, each)) << name_of(each);
+    EXPECT_TRUE(std::filesystem::exists(folder.file("part.h5")));
+    EXPECT_FALSE(std::filesystem::exists(folder.file("part.h5.partial")));
+}
+
+TEST_P(waves_run_test, what_a_function_throws_is_thrown_by_the_run) {
+    runtime::world alone(comm::communicator::world().split(comm::communicator::world().rank()),
+                         {}); // others would wait for this rank's halos
+    run waves(alone, layout(1), options(), ground);
+    waves.call({2, 1, steps}, {{field::vx, {{0, 0, 0}, cells}, {1, 1, 1}}},
+               [](const box_frame&) { throw user_error("seen enough"); });
+    expect_user_error(
+        [&] {
+            waves.advance(steps);
+            waves.finish();
+        },
+        "seen enough");
+}
+
+} // namespace

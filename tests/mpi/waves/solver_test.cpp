@@ -1,0 +1,243 @@
+// The whole solver: every way of cutting the grid gives the same fields, energy stays, source and receiver can be swapped.
+
+#include "../../expect_user_error.hpp"
+#include "../deliveries.hpp"
+
+#include <craton/apps/waves/solver.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace craton;
+using namespace craton::waves;
+using array::index3;
+
+constexpr double h = 100;
+constexpr index3 cells{30, 26, 33};
+
+// Smoothly varying rock with a sharp step.
+void heterogeneous(const sample_plane& points, const ground_values& into) {
+    for (std::int64_t b = 0; b < points.ny; ++b) {
+        for (std::int64_t a = 0; a < points.nx; ++a) {
+            const double x = points.x_m(a);
+            const double y = points.y_m(b);
+            const double bump = std::sin(x / 300) * std::cos(y / 400) * std::sin(points.z_m() / 350);
+            const double vs = 2000 + 500 * bump + (points.z_m() > 1230 ? 900 : 0);
+            const auto n = static_cast<std::size_t>(a + b * points.nx);
+            into.vs[n] = static_cast<float>(vs);
+            into.vp[n] = static_cast<float>(1.75 * vs + 200);
+            into.rho[n] = static_cast<float>(2000 + 0.2 * vs);
+            if (into.qp != nullptr) {
+                into.qs[n] = static_cast<float>(30 + 20 * bump);
+                into.qp[n] = 2 * into.qs[n];
+            }
+        }
+    }
+}
+
+solver_options options_of_tests() {
+    solver_options options;
+    options.spacing_m = h;
+    options.dt_s = 0.0075;
+    options.absorbing.kind = absorbing_kind::none;
+    return options;
+}
+
+// Half a cycle of a smooth pulse.
+std::vector<float> pulse(std::int64_t steps, double dt, double sigma) {
+    std::vector<float> values;
+    for (std::int64_t n = 0; n < steps; ++n) {
+        const double t = (static_cast<double>(n) * dt - 4 * sigma) / sigma;
+        values.push_back(static_cast<float>(std::exp(-t * t / 2)));
+    }
+    return values;
+}
+
+constexpr std::int64_t pulse_steps = 60;
+
+void put_sources(solver& into) {
+    const std::vector<moment_source> moments{{{1510, 1290, 1100}, {1e15, -2e15, 5e14, 3e15, 1e15, -1e15}},
+                                             {{333, 2001, 2500}, {0, 0, 0, 2e15, 0, 0}}};
+    const std::vector<force_source> forces{{{2000, 700, 0}, {1e12, 0, 2e12}}};
+    into.set_sources(moments, forces);
+    auto rates = pulse(pulse_steps, into.options().dt_s, 0.06);
+    into.set_force_series({0, pulse_steps, rates});
+    rates.insert(rates.end(), rates.begin(), rates.end());
+    into.set_moment_rates({0, pulse_steps, rates});
+}
+
+class waves_solver_test : public tests::every_delivery {};
+CRATON_FOR_EVERY_DELIVERY(waves_solver_test);
+
+struct nine_fields {
+    std::vector<const float*> first;
+
+    explicit nine_fields(const solver& of)
+        : first{of.velocity().x, of.velocity().y, of.velocity().z, of.stress().xx, of.stress().yy,
+                of.stress().zz,  of.stress().xy,  of.stress().xz,  of.stress().yz} {}
+};
+
+// Largest difference over largest value, field by field, on this rank's cells.
+double difference(const solver& some, const solver& whole) {
+    const nine_fields a(some), b(whole);
+    const auto own = some.own_cells();
+    double worst = 0;
+    for (std::size_t f = 0; f < a.first.size(); ++f) {
+        double most = 0, apart = 0;
+        for (std::int64_t k = 0; k < cells[2]; ++k) {
+            for (std::int64_t j = 0; j < cells[1]; ++j) {
+                for (std::int64_t i = 0; i < cells[0]; ++i) {
+                    const float expected = b.first[f][whole.shape().at(i, j, k)];
+                    most = std::max(most, std::abs(double{expected}));
+                    if (!own.contains({i, j, k})) continue;
+                    const float found = a.first[f][some.shape().at(i - own.low[0], j - own.low[1], k - own.low[2])];
+                    apart = std::max(apart, std::abs(double{found} - expected));
+                }
+            }
+        }
+        EXPECT_GT(most, 0);
+        worst = std::max(worst, apart / most);
+    }
+    return worst;
+}
+
+std::vector<index3> process_grids(int ranks) {
+    std::vector<index3> found;
+    for (std::int64_t x = 1; x <= ranks; ++x) {
+        for (std::int64_t y = 1; x * y <= ranks; ++y) {
+            const std::int64_t z = ranks / (x * y);
+            if (x * y * z == ranks && cells[2] / z >= 8) found.push_back({x, y, z});
+        }
+    }
+    return found;
+}
+
+// On one rank, by itself.
+struct alone {
+    runtime::world world{comm::communicator::world().split(comm::communicator::world().rank()), {}};
+    solver run;
+
+    explicit alone(const solver_options& options) : run(world, array::brick_layout(cells, {1, 1, 1}), options, heterogeneous) {}
+};
+
+TEST_P(waves_solver_test, all_decompositions_agree) {
+    for (const auto kind : {absorbing_kind::none, absorbing_kind::pml, absorbing_kind::sponge}) {
+        auto options = options_of_tests();
+        options.absorbing.kind = kind;
+        options.absorbing.width = 5;
+        if (kind == absorbing_kind::pml) options.attenuation = relaxation(0.1, 10, 1);
+        alone expected(options);
+        put_sources(expected.run);
+        expected.run.advance(50);
+        for (const auto& processes : process_grids(world().size())) {
+            options.threads = 1 + world().size() % 2;
+            options.overlap = processes[0] == 1;
+            solver run(world(), array::brick_layout(cells, processes), options, heterogeneous);
+            put_sources(run);
+            run.advance(50);
+            EXPECT_LT(difference(run, expected.run), 1e-6) << processes[0] << " x " << processes[1] << " x " << processes[2];
+        }
+    }
+}
+
+// The path is the same on every rank.
+std::string scratch(const char* name) {
+    return std::filesystem::temp_directory_path() / (std::string("waves_solver_test_") + name);
+}
+
+TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
+    auto options = options_of_tests();
+    options.absorbing.width = 5;
+    options.attenuation = relaxation(0.1, 10, 1);
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    const std::string path = scratch("state.h5");
+    solver undisturbed(world(), layout, options, heterogeneous);
+    put_sources(undisturbed);
+    undisturbed.advance(20);
+    undisturbed.save(path, "a note");
+    undisturbed.advance(20);
+    solver resumed(world(), layout, options, heterogeneous);
+    put_sources(resumed);
+    resumed.advance(3);
+    EXPECT_EQ(resumed.restore(path), "a note");
+    EXPECT_EQ(resumed.step(), 20);
+    resumed.advance(20);
+    const nine_fields a(undisturbed), b(resumed);
+    for (std::size_t f = 0; f < a.first.size(); ++f) {
+        for (std::int64_t k = 0; k < undisturbed.shape().nz; ++k) {
+            for (std::int64_t j = 0; j < undisturbed.shape().ny; ++j) {
+                const auto row = undisturbed.shape().at(0, j, k);
+                ASSERT_EQ(std::memcmp(a.first[f] + row, b.first[f] + row,
+                                      sizeof(float) * static_cast<std::size_t>(undisturbed.shape().nx)),
+                          0);
+            }
+        }
+    }
+}
+
+TEST_P(waves_solver_test, refuses_a_state_of_another_run) {
+    auto options = options_of_tests();
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    const std::string path = scratch("other.h5");
+    solver run(world(), layout, options, heterogeneous);
+    run.save(path);
+    options.dt_s = 0.007;
+    solver other(world(), layout, options, heterogeneous);
+    tests::expect_user_error([&] { other.restore(path); }, "dt = 0.0075 s");
+    tests::expect_user_error([&] { other.restore(scratch("nowhere.h5")); }, "nowhere.h5");
+}
+
+TEST_P(waves_solver_test, refuses_ground_and_steps_that_cannot_be) {
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    auto options = options_of_tests();
+    const auto with = [](float vp, float vs, float rho) {
+        return [=](const sample_plane& points, const ground_values& into) {
+            heterogeneous(points, into);
+            const bool here = points.at_z == 20; // in one plane, so that not every rank sees it
+            if (here) into.vp[1] = vp, into.vs[1] = vs, into.rho[1] = rho;
+        };
+    };
+    const auto make = [&](const ground_sampler& ground) { const solver run(world(), layout, options, ground); };
+    tests::expect_user_error([&] { make(with(4000, 2000, -1)); }, "rho = -1 kg/m^3");
+    tests::expect_user_error([&] { make(with(4000, 3900, 2000)); }, "vs = 3900 m/s beside vp = 4000 m/s");
+    tests::expect_user_error([&] { make(with(NAN, 2000, 2000)); }, "vp = nan m/s");
+    options.dt_s = 0.02;
+    tests::expect_user_error([&] { make(heterogeneous); }, "time step 0.02 s");
+    options.dt_s = 0.0075;
+    options.absorbing.width = 40;
+    options.absorbing.kind = absorbing_kind::pml;
+    tests::expect_user_error([&] { make(heterogeneous); }, "40");
+}
+
+TEST_P(waves_solver_test, refuses_sources_outside_the_grid) {
+    solver run(world(), array::brick_layout(cells, process_grids(world().size()).front()), options_of_tests(), heterogeneous);
+    const std::vector<force_source> outside{{{-1, 700, 0}, {1, 0, 0}}};
+    tests::expect_user_error([&] { run.set_sources({}, outside); }, "force 0");
+    const std::vector<moment_source> not_finite{{{100, 700, 0}, {NAN, 0, 0, 0, 0, 0}}};
+    tests::expect_user_error([&] { run.set_sources(not_finite, {}); }, "moment source 0: component nan");
+}
+
+TEST_P(waves_solver_test, conserves_energy_in_a_closed_box) {
+    auto options = options_of_tests();
+    solver run(world(), array::brick_layout(cells, process_grids(world().size()).back()), options, heterogeneous);
+    put_sources(run);
+    run.advance(pulse_steps + 1);
+    const double first = run.energy();
+    EXPECT_GT(first, 0);
+    const std::int64_t steps = GetParam() == 0 ? 500 : 50; // one delivery goes all the way: 2000
+    for (int n = 0; n < 4; ++n) {
+        run.advance(steps);
+        EXPECT_NEAR(run.energy() / first, 1, 1e-4);
+    }
+}
+
+} // namespace
