@@ -25,7 +25,8 @@ from craton.progress import ProgressBar, rate_text
 from craton.run_folder import on_root, replaced, reserved
 from craton.waves.config import Config, load_config
 from craton.waves.run_folder import SOURCES_TOLD, RunRecord, WavesFolder
-from craton.waves.simulation import Simulation, process_grid
+from craton.waves.setup import process_grid
+from craton.waves.simulation import Simulation, agreed
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -184,7 +185,7 @@ class _Job:
 
     def _open_files(self) -> None:
         config, s = self.config, self.simulation
-        stations, points = s.setup.receivers, s.setup.sgt_points
+        stations, points = agreed(s.world, lambda: (s.setup.receivers, s.setup.sgt_points))
         if stations is not None:
             on_root(self.comm, lambda: self.folder.write_text(self.folder.stations, stations_table(s)))
             every = config.receivers.every
