@@ -2,6 +2,7 @@
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
+#include "../io/shared_folder.hpp"
 
 #include <craton/apps/waves/solver.hpp>
 #include <craton/base/error.hpp>
@@ -151,11 +152,6 @@ TEST_P(waves_solver_test, all_decompositions_agree) {
     }
 }
 
-// The path is the same on every rank.
-std::string scratch(const char* name) {
-    return std::filesystem::temp_directory_path() / (std::string("waves_solver_test_") + name);
-}
-
 void expect_same_bits(const solver& some, const solver& others) {
     const nine_fields a(some), b(others);
     const auto& shape = some.shape();
@@ -174,7 +170,8 @@ TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
     options.absorbing.width = 5;
     options.attenuation = relaxation(0.1, 10, 1);
     const array::brick_layout layout(cells, process_grids(world().size()).front());
-    const std::string path = scratch("state.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("state.h5");
     solver undisturbed(world(), layout, options, heterogeneous);
     put_sources(undisturbed);
     undisturbed.advance(20);
@@ -198,18 +195,19 @@ TEST_P(waves_solver_test, goes_on_with_bricks_on_other_ranks) {
     const index3 processes = process_grids(world().size()).front();
     std::vector<int> reversed;
     for (int brick = world().size(); brick-- > 0;) reversed.push_back(brick);
-    const std::string path = scratch("placed.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("placed.h5");
     solver undisturbed(world(), array::brick_layout(cells, processes, reversed), options, heterogeneous);
     put_sources(undisturbed);
-    undisturbed.advance(40);
+    undisturbed.advance(16);
     solver first(world(), array::brick_layout(cells, processes), options, heterogeneous);
     put_sources(first);
-    first.advance(20);
+    first.advance(8);
     first.save(path);
     solver resumed(world(), array::brick_layout(cells, processes, reversed), options, heterogeneous);
     put_sources(resumed);
     resumed.restore(path);
-    resumed.advance(20);
+    resumed.advance(8);
     expect_same_bits(undisturbed, resumed);
 }
 
@@ -217,7 +215,8 @@ TEST_P(waves_solver_test, goes_on_with_bricks_on_other_ranks) {
 TEST_P(waves_solver_test, saves_that_do_not_end_leave_a_pair) {
     auto options = options_of_tests();
     options.absorbing.width = 5;
-    const std::string path = scratch("pair.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("pair.h5");
     const std::string whole = path + ".whole";
     solver run(world(), array::brick_layout(cells, process_grids(world().size()).front()), options, heterogeneous);
     const auto on_first_rank = [&](const auto& what) {
@@ -255,13 +254,14 @@ TEST_P(waves_solver_test, an_engine_that_one_rank_cannot_have_is_an_error_of_all
 TEST_P(waves_solver_test, refuses_a_state_of_another_run) {
     auto options = options_of_tests();
     const array::brick_layout layout(cells, process_grids(world().size()).front());
-    const std::string path = scratch("other.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("other.h5");
     solver run(world(), layout, options, heterogeneous);
     run.save(path);
     options.dt_s = 0.007;
     solver other(world(), layout, options, heterogeneous);
     tests::expect_user_error([&] { other.restore(path); }, "dt = 0.0075 s");
-    tests::expect_user_error([&] { other.restore(scratch("nowhere.h5")); }, "nowhere.h5");
+    tests::expect_user_error([&] { other.restore(folder.file("nowhere.h5")); }, "nowhere.h5");
 }
 
 TEST_P(waves_solver_test, refuses_ground_and_steps_that_cannot_be) {
