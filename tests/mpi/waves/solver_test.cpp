@@ -167,6 +167,7 @@ void expect_same_bits(const solver& some, const solver& others) {
 
 TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
     auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
     options.absorbing.width = 5;
     options.attenuation = relaxation(0.1, 10, 1);
     const array::brick_layout layout(cells, process_grids(world().size()).front());
@@ -191,6 +192,7 @@ TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
 // Of a job that has got its nodes in another order.
 TEST_P(waves_solver_test, goes_on_with_bricks_on_other_ranks) {
     auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
     options.absorbing.width = 5;
     const index3 processes = process_grids(world().size()).front();
     std::vector<int> reversed;
@@ -214,6 +216,7 @@ TEST_P(waves_solver_test, goes_on_with_bricks_on_other_ranks) {
 // As if the job had been ended twice between the layers and the fields.
 TEST_P(waves_solver_test, saves_that_do_not_end_leave_a_pair) {
     auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
     options.absorbing.width = 5;
     const tests::shared_folder folder(world().communicator());
     const std::string path = folder.file("pair.h5");
