@@ -12,7 +12,7 @@ pytest.importorskip("mpi4py.MPI")
 from craton.waves.command import loaded, run
 from craton.waves.grid import Grid
 from craton.waves.receivers import read_points
-from craton.waves.srf import read_srf
+from craton.waves.srf import iterate_srf
 from mpi4py import MPI
 from test_waves_run import write_config
 
@@ -52,4 +52,4 @@ def test_a_slip_rate_that_is_no_number_is_named_so(tmp_path):
     path = tmp_path / "bad.srf"
     path.write_text("1.0\nPOINTS 1\n0.01 0.01 0.5 0 90 1e6 0.0 0.01\n0 100 5 0 0 0 0\n0 50 xx 50 0\n")
     with pytest.raises(UserError, match="bad.srf:5: a slip rate that is no finite number; allowed: 5 finite"):
-        list(read_srf(path))
+        list(iterate_srf(path))

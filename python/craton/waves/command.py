@@ -184,8 +184,8 @@ class _Job:
         self._open_files()
 
     def _check_outputs(self) -> None:
-        """UserError for what cannot be recorded, before anything in the folder is touched: --overwrite must not cost a whole run its
-        configuration."""
+        """UserError for what cannot be recorded, before anything in the folder is touched: --overwrite must not cost a whole run
+        its configuration."""
         config, s = self.config, self.simulation
         for name, wanted, every in (
             ("receivers", s.setup.receivers is not None, config.receivers.every),
