@@ -168,6 +168,7 @@ class _Job:
     def begin(self, resume: bool) -> None:
         """Collective: the checkpoint, if there is one to go on from, then the files."""
         s = self.simulation
+        self._check_outputs()
         if resume:
             s.restore(str(self.folder.checkpoint))
             self.resumed_at = s.step
@@ -182,6 +183,19 @@ class _Job:
             f"{_many(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if resume else "")
         )
         self._open_files()
+
+    def _check_outputs(self) -> None:
+        """UserError for what cannot be recorded, before anything in the folder is touched: --overwrite must not cost a whole run
+        its configuration."""
+        config, s = self.config, self.simulation
+        for name, wanted, every in (
+            ("receivers", s.setup.receivers is not None, config.receivers.every),
+            ("sgt", s.setup.sgt_points is not None, config.sgt.every),
+            ("snapshots", config.snapshots.every > 0, config.snapshots.every),
+            ("movie", config.movie.every > 0, config.movie.every),
+        ):
+            if wanted:
+                s.schedule(every, f"[{name}]")
 
     def _open_files(self) -> None:
         config, s = self.config, self.simulation
