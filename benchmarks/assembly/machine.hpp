@@ -9,7 +9,8 @@ struct memory_rates {
 };
 [[nodiscard]] memory_rates measure_memory(int threads);
 
-/// GB/s read and written, on so many threads of this process that each change values where they lie, in 256 MiB per thread of large pages; best of five passes.
+/// GB/s read and written, on so many threads of this process that each change values where they lie, in 256 MiB per thread of large pages;
+/// best of five passes.
 [[nodiscard]] double measure_in_place(int threads);
 
 } // namespace craton::bench

@@ -107,7 +107,7 @@ def test_what_is_written_reads_back(tmp_path):
         (("POINTS 2", "POINTS 3"), r"old.srf:13: 'the end of the file'; allowed: 8 finite numbers"),
         ((" 90 30 3", " 90 nan 3"), r"old.srf:8: .*; allowed: 7 finite numbers: rake"),
         ((" 90 30 3", " 90 30 4"), r"old.srf:12: 9 slip rates|old.srf:12: .* slip rates; allowed: 6"),
-        ((" 1.0 2.0", " 1.0 nan"), r"old.srf:11: 5 slip rates; allowed: 5 finite numbers"),
+        ((" 1.0 2.0", " 1.0 nan"), r"old.srf:11: a slip rate that is no finite number; allowed: 5 finite numbers"),
         (("1.0e10 0.50", "-1.0 0.50"), r"old.srf:7: area = -1 cm\^2, dt = 0.1 s; allowed: above 0"),
         (("-118.0 34.0 5.0 30", "-118.0 134.0 5.0 30"), r"old.srf:7: lon = -118, lat = 134; allowed: degrees"),
     ],

@@ -51,7 +51,8 @@ template <class T> brick_extents brick_grid<T>::extents(int rank) const {
     return e;
 }
 
-// From one array to the next: 13 lines of 64 bytes beyond a page's multiple, so that up to 64 arrays begin at different places of a page, far from each other.
+// From one array to the next: 13 lines of 64 bytes beyond a page's multiple, so that up to 64 arrays begin at different places of a page,
+// far from each other.
 template <class T> std::size_t brick_grid<T>::array_elements(int rank) const {
     const brick_extents e = extents(rank);
     const std::int64_t needed = elements_before(ghost_, e) + e.plane * (e.nz + ghost_) + row_unit;

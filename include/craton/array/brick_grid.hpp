@@ -21,14 +21,15 @@ struct brick_extents {
     friend constexpr bool operator==(const brick_extents&, const brick_extents&) = default;
 };
 
-/// Several arrays on the cells of a brick layout, with ghost planes round every brick, in one segment of memory that any rank can name. The element (i = 0, j, k) of
-/// every row begins a cache line, a line of padding lies before the first row and after the last, and consecutive arrays, rows and planes do not begin at the same
-/// place of a page, so that the many streams of a kernel do not fight for the same lines of a cache. Instantiated for float and double.
+/// Several arrays on the cells of a brick layout, with ghost planes round every brick, in one segment of memory that any rank can name. The
+/// element (i = 0, j, k) of every row begins a cache line, a line of padding lies before the first row and after the last, and consecutive
+/// arrays, rows and planes do not begin at the same place of a page, so that the many streams of a kernel do not fight for the same lines
+/// of a cache. Instantiated for float and double.
 template <class T> class brick_grid {
   public:
-    /// Collective. All elements, ghosts too, are zero, and have been touched first by their own rank; with a team, planes k by the thread that gets k of a loop over nz.
-    /// Throws user_error on every rank unless ghost is 0 to 4, arrays is at least 1, the layout is for this world's ranks, and there is memory. The world must
-    /// outlive it.
+    /// Collective. All elements, ghosts too, are zero, and have been touched first by their own rank; with a team, planes k by the thread
+    /// that gets k of a loop over nz. Throws user_error on every rank unless ghost is 0 to 4, arrays is at least 1, the layout is for this
+    /// world's ranks, and there is memory. The world must outlive it.
     brick_grid(runtime::world& ranks, const brick_layout& layout, int arrays, int ghost = 2, base::thread_team* team = nullptr);
 
     [[nodiscard]] const brick_layout& layout() const noexcept { return layout_; }
@@ -46,7 +47,8 @@ template <class T> class brick_grid {
     [[nodiscard]] runtime::global_ptr<T> at(int rank, int array, const index3& cell) const;
     [[nodiscard]] std::size_t bytes_per_rank(int rank) const;
 
-    /// For brick_exchange: elements of a rank behind its arrays, 0 to 5 for what comes from its sides and says no more than that it has come, 6 for what is sent so.
+    /// For brick_exchange: elements of a rank behind its arrays, 0 to 5 for what comes from its sides and says no more than that it has
+    /// come, 6 for what is sent so.
     static constexpr int notices = 7;
     [[nodiscard]] runtime::global_ptr<T> notice(int rank, int number) const;
 

@@ -49,8 +49,9 @@ class communicator {
     /// Ranks that can share memory form a communicator.
     [[nodiscard]] communicator split_shared_memory() const;
 
-    /// The number that each rank gets in a Cartesian grid of so many ranks along each dimension (numbered along the first dimension first, not periodic), where MPI may choose
-    /// (MPI_Cart_create with reorder). Many libraries choose the rank itself. Throws user_error on every rank unless the extents are positive and make up all ranks.
+    /// The number that each rank gets in a Cartesian grid of so many ranks along each dimension (numbered along the first dimension first,
+    /// not periodic), where MPI may choose (MPI_Cart_create with reorder). Many libraries choose the rank itself. Throws user_error on
+    /// every rank unless the extents are positive and make up all ranks.
     [[nodiscard]] std::vector<int> numbers_in_grid(std::span<const int> extents) const;
 
     void barrier() const;
@@ -67,20 +68,23 @@ class communicator {
     void sum_in_place(std::span<std::int64_t> values) const;
     /// One value of each rank, in rank order.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
-    /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or more in all.
+    /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or more in
+    /// all.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
     /// The root's string on every rank.
     [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
     /// The root's values on every rank; as many everywhere, fewer than 2^31.
     void broadcast_in_place(std::span<std::int64_t> values, int root = 0) const;
 
-    /// Sends to each rank items send_first[r], send_first[r] + 1, ... of `send`, as many as send_count[r], and receives its items for this rank likewise: items are so many floats each. Blocking, does
-    /// not poll. Counts and places up to 2^31; throws user_error on the rank where one is larger, or an item is.
+    /// Sends to each rank items send_first[r], send_first[r] + 1, ... of `send`, as many as send_count[r], and receives its items for this
+    /// rank likewise: items are so many floats each. Blocking, does not poll. Counts and places up to 2^31; throws user_error on the rank
+    /// where one is larger, or an item is.
     void exchange_items(std::span<const float> send, std::span<const std::int64_t> send_first,
                         std::span<const std::int64_t> send_count, std::span<float> receive,
                         std::span<const std::int64_t> receive_first, std::span<const std::int64_t> receive_count,
                         std::int64_t floats_per_item) const;
-    /// As many integers for each rank as counts say, one rank's after the other; those of all ranks for this one, in rank order, and how many of each.
+    /// As many integers for each rank as counts say, one rank's after the other; those of all ranks for this one, in rank order, and how
+    /// many of each.
     struct sorted_integers {
         std::vector<std::int64_t> values, counts;
     };

@@ -25,7 +25,8 @@ from craton.progress import ProgressBar, rate_text
 from craton.run_folder import on_root, replaced, reserved
 from craton.waves.config import Config, load_config
 from craton.waves.run_folder import SOURCES_TOLD, RunRecord, WavesFolder
-from craton.waves.simulation import Simulation, process_grid
+from craton.waves.setup import process_grid
+from craton.waves.simulation import Simulation, agreed
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -167,6 +168,7 @@ class _Job:
     def begin(self, resume: bool) -> None:
         """Collective: the checkpoint, if there is one to go on from, then the files."""
         s = self.simulation
+        self._check_outputs()
         if resume:
             s.restore(str(self.folder.checkpoint))
             self.resumed_at = s.step
@@ -182,9 +184,22 @@ class _Job:
         )
         self._open_files()
 
+    def _check_outputs(self) -> None:
+        """UserError for what cannot be recorded, before anything in the folder is touched: --overwrite must not cost a whole run
+        its configuration."""
+        config, s = self.config, self.simulation
+        for name, wanted, every in (
+            ("receivers", s.setup.receivers is not None, config.receivers.every),
+            ("sgt", s.setup.sgt_points is not None, config.sgt.every),
+            ("snapshots", config.snapshots.every > 0, config.snapshots.every),
+            ("movie", config.movie.every > 0, config.movie.every),
+        ):
+            if wanted:
+                s.schedule(every, f"[{name}]")
+
     def _open_files(self) -> None:
         config, s = self.config, self.simulation
-        stations, points = s.setup.receivers, s.setup.sgt_points
+        stations, points = agreed(s.world, lambda: (s.setup.receivers, s.setup.sgt_points))
         if stations is not None:
             on_root(self.comm, lambda: self.folder.write_text(self.folder.stations, stations_table(s)))
             every = config.receivers.every

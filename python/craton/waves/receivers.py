@@ -173,6 +173,8 @@ def _points_text(path: Path, grid: Grid) -> Array:
     try:
         with path.open(encoding="utf-8") as stream:
             first = stream.readline().split()
+            if not first and not stream.read(1):
+                raise ValueError("an empty file")
         awp = len(first) == 1 and first[0].isdigit()
         rows = np.loadtxt(path, dtype=np.float64, skiprows=int(awp), ndmin=2)
     except (OSError, ValueError) as error:  # also what is not text

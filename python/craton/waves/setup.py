@@ -34,7 +34,7 @@ from craton.waves.sources import (
     read_catalogue_event,
 )
 
-__all__ = ["Setup", "grid_of", "largest_step_s", "medium_of", "rigidity_of", "unrelaxed_factor"]
+__all__ = ["Setup", "grid_of", "largest_step_s", "medium_of", "process_grid", "rigidity_of", "unrelaxed_factor"]
 
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
@@ -119,13 +119,7 @@ class Setup:
         return max(1, math.ceil(self.config.time.duration_s / dt_s - 1e-9))
 
     def decomposition(self, ranks: int) -> tuple[int, int, int]:
-        given = self.config.run.decomposition
-        if not given:
-            return decompose(self.grid.cells, ranks)
-        if math.prod(given) != ranks:
-            raise self.config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
-        a, b, c = given
-        return a, b, c
+        return process_grid(self.config, ranks)
 
     def boxes(self, ranks: int) -> list[Box]:
         """The brick of each rank."""
@@ -159,6 +153,17 @@ class Setup:
             memory_bytes=memory,
             start_s=source.start_s,
         )
+
+
+def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
+    """Bricks along x, y and z: the configuration's, or those with the least area between them."""
+    given = config.run.decomposition
+    if not given:
+        return decompose(config.cells, ranks)
+    if math.prod(given) != ranks:
+        raise config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
+    a, b, c = given
+    return a, b, c
 
 
 def grid_of(config: Config) -> Grid:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from craton.waves.config import Config
 
-__all__ = ["Simulation", "box_of", "process_grid", "solver_options"]
+__all__ = ["Simulation", "agreed", "box_of", "solver_options"]
 
 STEPS_BETWEEN_CHECKS = 100
 """Of whether the fields are finite."""
@@ -63,21 +63,21 @@ class Simulation:
     ) -> None:
         """Collective. threads: instead of the configuration's. UserError on every rank for what the solver or a file refuses."""
         self.config, self.world, self.comm = config, world, comm
-        self.setup = Setup(config)
+        self.setup = agreed(world, lambda: Setup(config))
         found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
         on_root(comm, lambda: check_sources(self.setup, found))
         self.dt_s = self.setup.step_s(found)
         self.steps = self.setup.steps(self.dt_s)
-        self.bricks = process_grid(config, comm.size)
+        self.bricks = self.setup.decomposition(comm.size)
         options = solver_options(self.setup, self.dt_s, threads or config.run.threads)
         self.cuda_device = _cuda_device(config, comm)
         if self.cuda_device is not None:
             options.use_cuda(self.cuda_device)
         own = box_of(config.cells, self.bricks, comm.rank, brick_of_rank)
-        ground = _agreed(world, lambda: ground_of(self.setup, comm, own))
+        ground = agreed(world, lambda: ground_of(self.setup, comm, own))
         self.run = _craton.WaveRun(world, config.cells, self.bricks, options, ground, list(brick_of_rank))
         self.own = own
-        self.sources = _agreed(world, lambda: self.setup.sources(own, self.dt_s))
+        self.sources = agreed(world, lambda: self.setup.sources(own, self.dt_s))
         self._set_sources()
         self._fed_until = 0
         self._checked_at = 0
@@ -166,7 +166,7 @@ class Simulation:
             return
         steps = max(1, min(self._most_steps, RATE_VALUES // max(self._most_sources, 1)))
         self._fed_until = self.step + steps
-        made = _agreed(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
+        made = agreed(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
         if made["moment"] is not None:
             self.run.set_moment_rates(self.step, made["moment"])
         if made["force"] is not None:
@@ -201,15 +201,6 @@ class Simulation:
         if every > self.steps:
             raise self.config.wrong(f"{what} every {every} steps, but the run has {self.steps}; allowed: at most that")
         return _craton.WaveSchedule(every - 1, every, self.steps)
-
-
-def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
-    """Bricks along x, y and z: the configuration's, or those with the least area between them."""
-    given = config.run.decomposition
-    if given and math.prod(given) != ranks:
-        raise config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
-    a, b, c = given or _craton.best_process_grid(config.cells, ranks)
-    return a, b, c
 
 
 def box_of(
@@ -261,7 +252,7 @@ def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:
     return rank % devices
 
 
-def _agreed(world: _craton.World, work: Callable[[], Any]) -> Any:
+def agreed(world: _craton.World, work: Callable[[], Any]) -> Any:
     """Collective: what this rank has made; a UserError of one rank becomes one of all."""
     made, failure = None, ""
     try:

@@ -302,8 +302,10 @@ def _rates(lines: _Lines, count: int) -> NDArray[np.float32]:
         rates = np.array(words, dtype=float) * 1e-2
     except ValueError:
         rates = np.array([np.nan])
-    if len(words) != count or not np.isfinite(rates).all():
+    if len(words) != count:
         raise lines.wrong(f"{len(words)} slip rates", f"{count} finite numbers")
+    if not np.isfinite(rates).all():
+        raise lines.wrong("a slip rate that is no finite number", f"{count} finite numbers")
     return rates.astype(np.float32)
 
 

@@ -117,7 +117,8 @@ void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_opt
                          options.spacing_m, options.samples_per_side, elastic_values, into);
 }
 
-// At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it is at its side.
+// At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it is at its
+// side.
 void medium::fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                           float* bulk, float* shear) {
     const auto e = grid.extents();

@@ -1,11 +1,16 @@
 #include <craton/apps/waves/output.hpp>
 
+#include "agree.hpp"
+
 #include <craton/base/error.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace craton::waves {
@@ -132,16 +137,27 @@ class box_observer : public observer {
     std::function<void(const box_frame&)> function_;
 };
 
-void check_box(const std::vector<field>& fields, const array::domain& cells, const array::index3& stride, const grid_extent& grid) {
+void check_box(const char* what, const array::domain& cells, const array::index3& stride, const grid_extent& grid) {
     static constexpr std::array axis{"x", "y", "z"};
-    if (fields.empty()) throw user_error("snapshots: no fields; allowed: one or more of vx, vy, vz, xx, yy, zz, xy, xz, yz");
     for (std::size_t d = 0; d < 3; ++d) {
-        if (stride[d] < 1) throw user_error(fmt::format("snapshots: stride {} along {}; allowed: 1 or more", stride[d], axis[d]));
+        if (stride[d] < 1) throw user_error(fmt::format("{}: stride {} along {}; allowed: 1 or more", what, stride[d], axis[d]));
         if (cells.low[d] < 0 || cells.high[d] > grid.cells[d] || cells.low[d] >= cells.high[d])
-            throw user_error(
-                fmt::format("snapshots: cells {} to {} along {} (the last not included); allowed: a range within 0 to {}",
-                            cells.low[d], cells.high[d], axis[d], grid.cells[d]));
+            throw user_error(fmt::format("{}: cells {} to {} along {} (the last not included); allowed: a range within 0 to {}",
+                                         what, cells.low[d], cells.high[d], axis[d], grid.cells[d]));
     }
+}
+
+// Collective: what a rank makes by itself, or on every rank the user_error of one.
+template <class Make> auto made_on_all(runtime::world& ranks, const Make& make) {
+    std::optional<decltype(make())> made;
+    std::string failure;
+    try {
+        made.emplace(make());
+    } catch (const user_error& error) {
+        failure = error.what();
+    }
+    agree(ranks, failure);
+    return std::move(*made);
 }
 
 } // namespace
@@ -154,8 +170,9 @@ std::unique_ptr<observer> make_strain_writer(runtime::world& ranks, const output
     description.dataset = "sgt";
     description.components = {"xx", "yy", "zz", "xy", "xz", "yz"};
     description.attributes = attributes_of(plan, grid, false, "1");
-    return make_series_writer(ranks, plan, std::move(description), points,
-                              strain_recorder(points, grid, view.place, view.media, surface, order), team);
+    return make_series_writer(
+        ranks, plan, std::move(description), points,
+        made_on_all(ranks, [&] { return strain_recorder(points, grid, view.place, view.media, surface, order); }), team);
 }
 
 std::unique_ptr<observer> make_station_writer(runtime::world& ranks, const output_plan& plan, std::span<const position_m> stations,
@@ -167,13 +184,15 @@ std::unique_ptr<observer> make_station_writer(runtime::world& ranks, const outpu
     description.components = {"x", "y", "z"};
     description.attributes = attributes_of(plan, grid, true, "m/s");
     return make_series_writer(ranks, plan, std::move(description), stations,
-                              station_recorder(stations, grid, view.place, surface, order), nullptr);
+                              made_on_all(ranks, [&] { return station_recorder(stations, grid, view.place, surface, order); }),
+                              nullptr);
 }
 
 std::unique_ptr<observer> make_snapshot_writer(runtime::world& ranks, const output_plan& plan, std::vector<field> fields,
                                                const array::domain& cells, const array::index3& stride, const grid_extent& grid,
                                                const brick_view& view) {
-    check_box(fields, cells, stride, grid);
+    if (fields.empty()) throw user_error("snapshots: no fields; allowed: one or more of vx, vy, vz, xx, yy, zz, xy, xz, yz");
+    check_box("snapshots", cells, stride, grid);
     io::snapshot_description description;
     std::vector<wanted_box> boxes;
     for (const field which : fields) {
@@ -199,8 +218,10 @@ std::unique_ptr<observer> make_snapshot_writer(runtime::world& ranks, const outp
                                              std::move(file));
 }
 
-std::unique_ptr<observer> make_box_observer(const schedule& when, std::vector<wanted_box> boxes, const brick_place& brick,
-                                            std::function<void(const box_frame&)> function) {
+std::unique_ptr<observer> make_box_observer(const schedule& when, std::vector<wanted_box> boxes, const grid_extent& grid,
+                                            const brick_place& brick, std::function<void(const box_frame&)> function) {
+    if (boxes.empty()) throw user_error("in-situ module: no fields; allowed: one or more of vx, vy, vz, xx, yy, zz, xy, xz, yz");
+    for (const auto& box : boxes) check_box("in-situ module", box.cells, box.stride, grid);
     return std::make_unique<box_observer>(when, std::move(boxes), brick, std::move(function));
 }
 

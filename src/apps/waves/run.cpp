@@ -37,7 +37,7 @@ void run::write_snapshots(const output_plan& plan, const std::vector<field>& fie
 }
 
 void run::call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function) {
-    watch(make_box_observer(when, std::move(boxes), view().place, std::move(function)));
+    watch(make_box_observer(when, std::move(boxes), grid(), view().place, std::move(function)));
 }
 
 void run::advance(std::int64_t steps) {

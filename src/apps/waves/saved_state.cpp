@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <sstream>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace craton::waves {
@@ -17,12 +20,16 @@ namespace {
 
 constexpr auto magic = "craton waves";
 
-// A grid that has room for so many floats in each rank's brick, whatever these are: a file of bricks then holds them.
-array::brick_grid<float> room_for(runtime::world& ranks, std::int64_t floats) {
+// A grid that has room for so many floats in each brick, whatever these are: a file of bricks then holds them, in the order of the
+// fields' bricks, whichever rank has which.
+array::brick_grid<float> room_for(const array::brick_grid<float>& fields, std::int64_t floats) {
     constexpr std::int64_t row = 64, planes = array::thinnest_brick;
+    auto& ranks = fields.ranks();
     const std::int64_t most = ranks.communicator().maximum(floats);
     const std::int64_t rows = std::max((most + row * planes - 1) / (row * planes), array::thinnest_brick);
-    return {ranks, array::brick_layout({row, rows, planes * ranks.size()}, {1, 1, ranks.size()}), 1, 0};
+    std::vector<int> brick_of_rank;
+    for (int rank = 0; rank < ranks.size(); ++rank) brick_of_rank.push_back(fields.layout().brick_of(rank));
+    return {ranks, array::brick_layout({row, rows, planes * ranks.size()}, {1, 1, ranks.size()}, std::move(brick_of_rank)), 1, 0};
 }
 
 // what(a run of at most a row of the memory, where it is in the grid).
@@ -38,6 +45,8 @@ void for_rows(const array::brick_grid<float>& grid, std::span<Memory> memory, co
         }
     }
 }
+
+std::string layers_beside(const std::string& path_of_fields) { return path_of_fields + ".layers"; }
 
 // -1: none can be read.
 std::int64_t step_in(const std::string& path) {
@@ -56,10 +65,13 @@ saved_state saved_state::of_text(const std::string& text, const std::string& pat
     std::istringstream in(text);
     std::string first, number;
     saved_state found;
-    if (!std::getline(in, first) || first != magic || !std::getline(in, number) || number.empty() || !std::getline(in, found.of)) {
+    if (!std::getline(in, first) || first != magic || !std::getline(in, number) || !std::getline(in, found.of)) {
         throw user_error(fmt::format("{}: not the state of a run of waves", path));
     }
-    found.step = std::stoll(number);
+    const char* const end = number.data() + number.size();
+    const auto read = std::from_chars(number.data(), end, found.step);
+    if (read.ec != std::errc{} || read.ptr != end || found.step < 0)
+        throw user_error(fmt::format("{}: '{}' for the steps done; allowed: a whole number, 0 or more", path, number));
     std::ostringstream rest;
     rest << in.rdbuf();
     found.note = rest.str();
@@ -70,21 +82,27 @@ std::string saved_state::why_not_for(const std::string& wanted, const std::strin
     return of == wanted ? "" : fmt::format("{}: state of {}; this run: {}", path, of, wanted);
 }
 
-void save_layers(const array::brick_grid<float>& fields, std::span<const float> memory, std::int64_t step, const std::string& path,
-                 const io::transfer_options& options) {
-    fields.ranks().barrier();
-    const auto grid = room_for(fields.ranks(), std::ssize(memory));
+void save_layers(const array::brick_grid<float>& fields, std::span<const float> memory, std::int64_t step,
+                 const std::string& path_of_fields, const io::transfer_options& options) {
+    auto& ranks = fields.ranks();
+    ranks.barrier();
+    const std::string path = layers_beside(path_of_fields);
+    // What belongs to no fields, of a save that failed, is not worth keeping: the file before it is.
+    const bool pair = ranks.rank() == 0 && step_in(path) == step_in(path_of_fields);
+    const bool keep = ranks.communicator().maximum(pair ? 1 : 0) != 0;
+    const auto grid = room_for(fields, std::ssize(memory));
     for_rows(grid, memory, [](std::span<const float> from, float* to) { std::ranges::copy(from, to); });
-    io::save_bricks(grid, {{"layers", 0}}, saved_state{step, "absorbing layers", ""}.as_text(), path, {options, true});
+    io::save_bricks(grid, {{"layers", 0}}, saved_state{step, "absorbing layers", ""}.as_text(), path, {options, keep});
 }
 
-void load_layers(const array::brick_grid<float>& fields, std::span<float> memory, std::int64_t step, const std::string& path,
-                 const io::transfer_options& options) {
+void load_layers(const array::brick_grid<float>& fields, std::span<float> memory, std::int64_t step,
+                 const std::string& path_of_fields, const io::transfer_options& options) {
     auto& ranks = fields.ranks();
+    const std::string path = layers_beside(path_of_fields);
     const std::string previous = path + ".previous";
     const std::string which = step_in(path) == step ? path : step_in(previous) == step ? previous : "";
     agree(ranks, which.empty() ? fmt::format("{}: neither it nor {} is of step {}, as the fields are", path, previous, step) : "");
-    auto grid = room_for(ranks, std::ssize(memory));
+    auto grid = room_for(fields, std::ssize(memory));
     io::load_bricks(grid, {{"layers", 0}}, which, options);
     for_rows(grid, memory, [](std::span<float> to, const float* from) { std::copy(from, from + to.size(), to.begin()); });
 }

@@ -123,8 +123,14 @@ struct solver::state {
     void make_engine() {
         const auto sides = sides_with_neighbours(grid.layout(), grid.ranks().rank());
         auto* const absorbing = layers ? &*layers : nullptr;
-        engine = options.make_engine ? options.make_engine(fields, halo_plan_of(fields.shape, sides.low, sides.high), absorbing)
-                                     : make_host_engine(fields, absorbing, team);
+        std::string failure; // of a device, on one rank alone
+        try {
+            engine = options.make_engine ? options.make_engine(fields, halo_plan_of(fields.shape, sides.low, sides.high), absorbing)
+                                         : make_host_engine(fields, absorbing, team);
+        } catch (const user_error& error) {
+            failure = error.what();
+        }
+        agree(grid.ranks(), failure);
         plan = plan_of(fields.shape, sides.low, sides.high, engine->outer_width_x());
         if (options.overlap) return;
         plan.outer.insert(plan.outer.end(), plan.inner.begin(), plan.inner.end());
@@ -187,6 +193,7 @@ struct solver::state {
         changed = false;
     }
     void bring_fields() {
+        if (changed) return; // the device has what was before
         const auto& s = fields.shape;
         for (int n = 0; n < changing_fields(options); ++n) {
             engine->copy_out(static_cast<stored_field>(n), {-halo, s.nx + halo, -halo, s.ny + halo, -halo, s.nz + halo});
@@ -304,9 +311,11 @@ tensor_field<float> solver::stress_to_change() noexcept {
     return state_->fields.stress;
 }
 
-// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed aside.
+// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed
+// aside.
 double solver::energy() {
     auto& s = *state_;
+    if (s.changed) s.fill_halos();
     bring_fields();
     const auto old = s.copy_of_velocity();
     const auto& f = s.fields;
@@ -330,7 +339,7 @@ std::vector<io::brick_dataset> solver::state::datasets() const {
 void solver::save(const std::string& path, const std::string& note, const io::transfer_options& options) {
     state_->bring_fields();
     const saved_state now{state_->step, state_->what_it_is(), note};
-    if (state_->layers) save_layers(state_->grid, state_->layers->memory(), now.step, path + ".layers", options);
+    if (state_->layers) save_layers(state_->grid, state_->layers->memory(), now.step, path, options);
     io::save_bricks(state_->grid, state_->datasets(), now.as_text(), path, {options, false});
 }
 
@@ -345,7 +354,7 @@ std::string solver::restore(const std::string& path, const io::transfer_options&
     agree(ranks(), failure);
     const auto before = saved_state::of_text(text, path);
     agree(ranks(), before.why_not_for(s.what_it_is(), path));
-    if (s.layers) load_layers(s.grid, s.layers->memory(), before.step, path + ".layers", options);
+    if (s.layers) load_layers(s.grid, s.layers->memory(), before.step, path, options);
     io::load_bricks(s.grid, s.datasets(), path, options);
     s.step = before.step;
     s.changed = true;

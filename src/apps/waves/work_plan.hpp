@@ -18,8 +18,8 @@ struct work_plan {
 [[nodiscard]] work_plan plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high,
                                 std::int64_t width_x);
 
-/// Pieces for so many threads to take one by one. A piece has at most `rows` rows, so that the few planes of all fields that a difference along z reads stay in the
-/// second-level cache while a thread works through it plane by plane.
+/// Pieces for so many threads to take one by one. A piece has at most `rows` rows, so that the few planes of all fields that a difference
+/// along z reads stay in the second-level cache while a thread works through it plane by plane.
 [[nodiscard]] std::vector<cell_range> pieces_of(const cell_range& cells, std::int64_t rows, int threads);
 
 } // namespace craton::waves

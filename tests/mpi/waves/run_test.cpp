@@ -1,4 +1,5 @@
-// A run: its modules see the solver's own fields, and one that goes on from a checkpoint ends with the same bits (python/tests/test_waves_run.py compares files).
+// A run: its modules see the solver's own fields, and one that goes on from a checkpoint ends with the same bits
+// (python/tests/test_waves_run.py compares files).
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"

@@ -2,8 +2,11 @@
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
+#include "../io/shared_folder.hpp"
 
 #include <craton/apps/waves/solver.hpp>
+#include <craton/base/error.hpp>
+#include <craton/base/thread_team.hpp>
 
 #include <gtest/gtest.h>
 
@@ -149,51 +152,119 @@ TEST_P(waves_solver_test, all_decompositions_agree) {
     }
 }
 
-// The path is the same on every rank.
-std::string scratch(const char* name) {
-    return std::filesystem::temp_directory_path() / (std::string("waves_solver_test_") + name);
+void expect_same_bits(const solver& some, const solver& others) {
+    const nine_fields a(some), b(others);
+    const auto& shape = some.shape();
+    for (std::size_t f = 0; f < a.first.size(); ++f) {
+        for (std::int64_t k = 0; k < shape.nz; ++k) {
+            for (std::int64_t j = 0; j < shape.ny; ++j) {
+                const auto row = shape.at(0, j, k);
+                ASSERT_EQ(std::memcmp(a.first[f] + row, b.first[f] + row, sizeof(float) * static_cast<std::size_t>(shape.nx)), 0);
+            }
+        }
+    }
 }
 
 TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
     auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
     options.absorbing.width = 5;
     options.attenuation = relaxation(0.1, 10, 1);
     const array::brick_layout layout(cells, process_grids(world().size()).front());
-    const std::string path = scratch("state.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("state.h5");
     solver undisturbed(world(), layout, options, heterogeneous);
     put_sources(undisturbed);
     undisturbed.advance(20);
     undisturbed.save(path, "a note");
+    const double energy = undisturbed.energy();
     undisturbed.advance(20);
     solver resumed(world(), layout, options, heterogeneous);
     put_sources(resumed);
     resumed.advance(3);
     EXPECT_EQ(resumed.restore(path), "a note");
     EXPECT_EQ(resumed.step(), 20);
+    EXPECT_EQ(resumed.energy(), energy);
     resumed.advance(20);
-    const nine_fields a(undisturbed), b(resumed);
-    for (std::size_t f = 0; f < a.first.size(); ++f) {
-        for (std::int64_t k = 0; k < undisturbed.shape().nz; ++k) {
-            for (std::int64_t j = 0; j < undisturbed.shape().ny; ++j) {
-                const auto row = undisturbed.shape().at(0, j, k);
-                ASSERT_EQ(std::memcmp(a.first[f] + row, b.first[f] + row,
-                                      sizeof(float) * static_cast<std::size_t>(undisturbed.shape().nx)),
-                          0);
-            }
-        }
+    expect_same_bits(undisturbed, resumed);
+}
+
+// Of a job that has got its nodes in another order.
+TEST_P(waves_solver_test, goes_on_with_bricks_on_other_ranks) {
+    auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
+    options.absorbing.width = 5;
+    const index3 processes = process_grids(world().size()).front();
+    std::vector<int> reversed;
+    for (int brick = world().size(); brick-- > 0;) reversed.push_back(brick);
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("placed.h5");
+    solver undisturbed(world(), array::brick_layout(cells, processes, reversed), options, heterogeneous);
+    put_sources(undisturbed);
+    undisturbed.advance(16);
+    solver first(world(), array::brick_layout(cells, processes), options, heterogeneous);
+    put_sources(first);
+    first.advance(8);
+    first.save(path);
+    solver resumed(world(), array::brick_layout(cells, processes, reversed), options, heterogeneous);
+    put_sources(resumed);
+    resumed.restore(path);
+    resumed.advance(8);
+    expect_same_bits(undisturbed, resumed);
+}
+
+// As if the job had been ended twice between the layers and the fields.
+TEST_P(waves_solver_test, saves_that_do_not_end_leave_a_pair) {
+    auto options = options_of_tests();
+    options.absorbing.kind = absorbing_kind::pml;
+    options.absorbing.width = 5;
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("pair.h5");
+    const std::string whole = path + ".whole";
+    solver run(world(), array::brick_layout(cells, process_grids(world().size()).front()), options, heterogeneous);
+    const auto on_first_rank = [&](const auto& what) {
+        world().barrier();
+        if (world().rank() == 0) what();
+        world().barrier();
+    };
+    run.advance(2);
+    run.save(path);
+    on_first_rank([&] { std::filesystem::copy_file(path, whole, std::filesystem::copy_options::overwrite_existing); });
+    for (int time = 0; time < 3; ++time) {
+        run.advance(1);
+        run.save(path);
+        on_first_rank([&] { std::filesystem::copy_file(whole, path, std::filesystem::copy_options::overwrite_existing); });
     }
+    run.restore(path);
+    EXPECT_EQ(run.step(), 2);
+    run.advance(1);
+    run.save(path);
+    run.restore(path);
+    EXPECT_EQ(run.step(), 3);
+}
+
+TEST_P(waves_solver_test, an_engine_that_one_rank_cannot_have_is_an_error_of_all) {
+    base::thread_team team(1);
+    auto options = options_of_tests();
+    options.make_engine = [&](const brick_fields& fields, const halo_plan&, absorbing_layers* layers) {
+        if (world().rank() + 1 == world().size()) throw user_error("no such device");
+        return make_host_engine(fields, layers, team);
+    };
+    const array::brick_layout layout(cells, process_grids(world().size()).front());
+    tests::expect_user_error([&] { const solver run(world(), layout, options, heterogeneous); }, "no such device");
 }
 
 TEST_P(waves_solver_test, refuses_a_state_of_another_run) {
     auto options = options_of_tests();
     const array::brick_layout layout(cells, process_grids(world().size()).front());
-    const std::string path = scratch("other.h5");
+    const tests::shared_folder folder(world().communicator());
+    const std::string path = folder.file("other.h5");
     solver run(world(), layout, options, heterogeneous);
     run.save(path);
     options.dt_s = 0.007;
     solver other(world(), layout, options, heterogeneous);
     tests::expect_user_error([&] { other.restore(path); }, "dt = 0.0075 s");
-    tests::expect_user_error([&] { other.restore(scratch("nowhere.h5")); }, "nowhere.h5");
+    tests::expect_user_error([&] { other.restore(folder.file("nowhere.h5")); }, "nowhere.h5");
 }
 
 TEST_P(waves_solver_test, refuses_ground_and_steps_that_cannot_be) {

@@ -159,7 +159,7 @@ TEST_F(in_situ_test, boxes_reach_a_function) {
     std::vector<array::domain> parts;
     {
         in_situ modules;
-        modules.add(make_box_observer({0, 1, 1}, boxes, brick.place(), [&](const box_frame& frame) {
+        modules.add(make_box_observer({0, 1, 1}, boxes, {{12, 5, 8}, 1.0}, brick.place(), [&](const box_frame& frame) {
             parts = frame.parts;
             for (const auto& values : frame.values) seen.insert(seen.end(), values.begin(), values.end());
         }));
@@ -176,6 +176,18 @@ TEST_F(in_situ_test, boxes_reach_a_function) {
             for (const int x : {5, 7}) expected.push_back(static_cast<float>(2e5 + x + 100 * y + 10000 * z));
     expected.push_back(static_cast<float>(3e5 + 8 + 400 + 70000));
     EXPECT_EQ(seen, expected);
+}
+
+TEST_F(in_situ_test, refuses_boxes_that_cannot_be) {
+    const plain_brick brick({{4, 0, 2}, {9, 5, 8}});
+    const auto make = [&](std::vector<wanted_box> boxes) {
+        static_cast<void>(
+            make_box_observer({0, 1, 1}, std::move(boxes), {{12, 5, 8}, 1.0}, brick.place(), [](const box_frame&) {}));
+    };
+    tests::expect_user_error([&] { make({}); }, "no fields");
+    tests::expect_user_error([&] { make({{field::vz, {{0, 0, 0}, {12, 5, 8}}, {1, 0, 1}}}); }, "stride 0 along y");
+    tests::expect_user_error([&] { make({{field::vz, {{0, 0, 0}, {12, 5, 9}}, {1, 1, 1}}}); }, "cells 0 to 9 along z");
+    tests::expect_user_error([&] { make({{field::vz, {{-1, 0, 0}, {12, 5, 8}}, {1, 1, 1}}}); }, "cells -1 to 12 along x");
 }
 
 TEST(schedule, counts_what_it_has) {

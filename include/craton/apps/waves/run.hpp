@@ -39,14 +39,15 @@ class run {
     void write_strains(const output_plan& plan, std::span<const position_m> points);
     void write_snapshots(const output_plan& plan, const std::vector<field>& fields, const array::domain& cells,
                          const array::index3& stride);
-    /// A function that gets this rank's part of fields on its own thread. Not collective.
+    /// A function that gets this rank's part of fields on its own thread. Not collective. Throws as make_box_observer.
     void call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function);
 
     /// Collective; blocking, polls. After each step the modules see it, as steps counted from 0 with the time of its stress, (step + 1) dt.
     /// Throws what a module has thrown, on its rank alone.
     void advance(std::int64_t steps);
 
-    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a run needs that goes on from here.
+    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a run
+    /// needs that goes on from here.
     void save(const std::string& path);
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();

@@ -11,16 +11,17 @@
 
 namespace craton::waves::device {
 
-// The updates of updates.hpp, a thread per column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so that it reads and writes whole lines; a
-// block has 8 rows. Threads go down along z: of fields that are differenced along z each value is read once per column and kept in registers for the four
-// planes that need it; neighbours along x and y come from the first-level cache, or the second, since blocks beside each other go down at about the same pace (all
-// blocks of a 132-processor device together hold about 2.7e5 columns, 4 bytes x 14 arrays x 4 planes of them: 60 MB at most, mostly shared lines).
+// The updates of updates.hpp, a thread per column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so that it
+// reads and writes whole lines; a block has 8 rows. Threads go down along z: of fields that are differenced along z each value is read once
+// per column and kept in registers for the four planes that need it; neighbours along x and y come from the first-level cache, or the
+// second, since blocks beside each other go down at about the same pace (all blocks of a 132-processor device together hold about 2.7e5
+// columns, 4 bytes x 14 arrays x 4 planes of them: 60 MB at most, mostly shared lines).
 //
 // Device memory then moves little more than what must be moved, per cell
 //     velocity 60 B (stress 24, v 12 + 12, buoyancy 12), stress 80 B (v 12, stress 24 + 24, media 20): 140 B a step,
 //     anelastic + 56 B (memory variables 24 + 24, weights 8): 196 B,
-// so that a device that copies 4.3 TB/s cannot do more than 30.7e9 elastic or 21.9e9 anelastic cells per second. A thread that begins a column reads three planes more of three arrays: 36
-// bytes per column and `depth` cells.
+// so that a device that copies 4.3 TB/s cannot do more than 30.7e9 elastic or 21.9e9 anelastic cells per second. A thread that begins a
+// column reads three planes more of three arrays: 36 bytes per column and `depth` cells.
 
 /// surface_closure times dt / h, in single precision.
 struct closed_differences {
@@ -225,7 +226,8 @@ template <bool anelastic> struct stress_columns {
         }
     };
 
-    // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges need those of the plane before.
+    // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges need
+    // those of the plane before.
     struct relaxed {
         float decay_even, decay_odd;         // of even and odd k
         float w_above, w_x_above, w_y_above; // weight of shear at (i, j), (i - 1, j), (i, j - 1) of the plane above

@@ -13,7 +13,8 @@ namespace craton::waves::device {
 //   stream make_stream(); event make_event();                  freed with the device
 //   void* allocate(bytes); void release(void*)                 on the device; allocate throws user_error when there is not enough
 //   void* allocate_pinned(bytes); void release_pinned(void*)   on the host
-//   void clear(void* on_device, bytes, stream)                 to zero; this and all below in the order of the stream, returning before it is done
+//   void clear(void* on_device, bytes, stream)                 to zero; this and all below in the order of the stream,
+//                                                              returning before it is done
 //   void to_device(void*, const void*, bytes, stream)
 //   void to_host(void*, const void*, bytes, stream)
 //   void rows_to_device(to, to_pitch, from, from_pitch, width, rows, stream)   pitches and widths in bytes
