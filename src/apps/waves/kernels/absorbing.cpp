@@ -192,6 +192,7 @@ template <class Step> class plane_of_layers {
         const layer_row* const rows = x.rows + k_ * shape_.ny;
         const interior_differences d(d_, 1);
         for (const layer_part& end : layers_.ends) {
+            if (end.i0 >= end.i1) continue; // nor is there memory
             float* const memory = x.*memory_ + end.first - end.i0;
             by_vectors(std::max(cells_.i0, end.i0), std::min(cells_.i1, end.i1),
                        [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
