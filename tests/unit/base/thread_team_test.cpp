@@ -1,4 +1,5 @@
 #include "../../expect_user_error.hpp"
+#include "../../sanitized.hpp"
 
 #include <craton/base/thread_team.hpp>
 
@@ -59,9 +60,7 @@ TEST(thread_team_test, an_exception_comes_out_and_the_team_goes_on) {
 
 // In a process of its own, which has room for the stacks of some dozens.
 TEST(thread_team_test, says_when_the_system_starts_no_more) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer wants more address space than may be left here";
-#endif
+    if (craton::tests::sanitized) GTEST_SKIP() << "a sanitizer wants more address space than may be left here";
     const auto with_little_room = [] {
         constexpr rlim_t room = rlim_t{512} << 20;
         const rlimit limit{room, room};
