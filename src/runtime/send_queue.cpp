@@ -135,6 +135,8 @@ int send_queue::complete() {
         auto& gone = departures_[at];
         release(gone.bytes);
         if (gone.joint) outboxes_[static_cast<std::size_t>(gone.target)].under_way.fetch_sub(1, std::memory_order_relaxed);
+        // MPI may have held it back beyond the ring at its start: the target woke, found nothing and went to sleep again.
+        bell_->ring(gone.target);
         pool_->give_back(std::move(gone.buffer));
         if (at + 1 != departures_.size()) gone = std::move(departures_.back());
         departures_.pop_back();

@@ -100,9 +100,9 @@ absorbing_layers::absorbing_layers(const absorbing_settings& settings, const gri
 void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_part& part, double dt_s, double h_m) {
     const auto width = static_cast<double>(s.width);
     const double most = most_damping(s, h_m);
-    const auto profile = [&](std::size_t axis, double place, const auto& value) {
+    const auto profile = [&](std::size_t axis, double place, float beyond, const auto& value) {
         const std::int64_t count = std::array{shape_.nx, shape_.ny, shape_.nz}[axis];
-        auto& values = profiles_.emplace_back(static_cast<std::size_t>(count + line));
+        auto& values = profiles_.emplace_back(static_cast<std::size_t>(count + line), beyond);
         for (std::int64_t n = 0; n < count; ++n) {
             const double u = cells_deep(static_cast<double>(part.first[axis] + n) + place, axis, s, part) / width;
             values[static_cast<std::size_t>(n)] = static_cast<float>(
@@ -114,8 +114,8 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
         for (std::size_t at = 0; at < 2; ++at) {
             layer_axis& to = layers_.axis[axis];
             const double place = at == 0 ? 0 : 0.5;
-            to.decay[at] = profile(axis, place, [](double d, double alpha) { return std::exp(-(d + alpha)); });
-            to.gain[at] = profile(axis, place,
+            to.decay[at] = profile(axis, place, 1.0F, [](double d, double alpha) { return std::exp(-(d + alpha)); });
+            to.gain[at] = profile(axis, place, 0.0F,
                                   [&](double d, double alpha) { return d > 0 ? d / (d + alpha) * std::expm1(-(d + alpha)) : 0; });
         }
     }
@@ -124,8 +124,8 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
 void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& part) {
     const auto [l0, l1] = cells_in_layer(0, false, s, part);
     const auto [u0, u1] = cells_in_layer(0, true, s, part);
-    const std::int64_t lower = l1 - l0;
-    const std::int64_t upper = u1 - u0;
+    const std::int64_t lower = whole_lines(l1 - l0);
+    const std::int64_t upper = whole_lines(u1 - u0);
     layers_.ends = {layer_part{l0, l1, 0, lower}, layer_part{u0, u1, 3 * lower, upper}};
     layers_.whole = {0, shape_.nx, 0, whole_lines(shape_.nx)};
     std::array<std::int64_t, 3> sizes{};

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
 
-constexpr std::int64_t wavefronts_per_thread = 2; // so that a thread that is held up is helped; more of them fetch more
+constexpr std::int64_t wavefronts_per_thread = 1; // more, which balance threads better, fetch rows where they meet again
 
 struct point_set {
     std::vector<point_term> terms; // of sources: by offset, so by plane and row

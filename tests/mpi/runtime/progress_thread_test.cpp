@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -60,14 +61,22 @@ TEST_P(progress_thread_test, sleeps_when_nothing_happens_and_wakes_for_a_message
     const double before = process_seconds();
     std::this_thread::sleep_for(500ms);
     EXPECT_LT(process_seconds() - before, 0.02 * 0.5);
-    world().communicator().barrier(); // of MPI: wakes nobody
-    std::this_thread::sleep_for(20ms);
-    world().send(world().prepare((world().rank() + 1) % world().size(), id, 8)); // left to the thread to send off
-    const auto start = std::chrono::steady_clock::now();
-    while (executed == 0 && std::chrono::steady_clock::now() - start < 10s) std::this_thread::sleep_for(100us);
-    EXPECT_EQ(executed, 1);
-    // Not an accident of its next look, which sleeping threads take ten times a second. The median of a benchmark has the true figure.
-    EXPECT_LT(std::chrono::steady_clock::now() - start, 95ms);
+    // Not accidents of its next look, which a sleeping thread takes ten times a second: 80 ms after the message. The median of five, as
+    // other processes may have the processor for longer than that once; a benchmark has the true figure.
+    std::array<std::chrono::steady_clock::duration, 5> taken{};
+    int round = 0;
+    for (auto& one : taken) {
+        world().communicator().barrier(); // of MPI: wakes nobody
+        std::this_thread::sleep_for(20ms);
+        const auto start = std::chrono::steady_clock::now();
+        world().send(world().prepare((world().rank() + 1) % world().size(), id, 8)); // left to the thread to send off
+        ++round;
+        while (executed < round && std::chrono::steady_clock::now() - start < 10s) std::this_thread::sleep_for(100us);
+        one = std::chrono::steady_clock::now() - start;
+        EXPECT_EQ(executed, round);
+    }
+    std::sort(taken.begin(), taken.end());
+    EXPECT_LT(taken[taken.size() / 2], 60ms);
     world().quiesce();
     world().unregister_handler(id);
 }

@@ -34,9 +34,9 @@ INSTANTIATE_TEST_SUITE_P(kinds, layered_updates,
                                          how{0.1, true, false}, how{0.1, false, false}, how{0.1, true, true},
                                          how{0.1, false, true}));
 
-absorbing_layers layers_of(const grid_part& part, double ratio) {
+absorbing_layers layers_of(const grid_part& part, double ratio, std::int64_t width) {
     absorbing_settings settings;
-    settings.width = 5;
+    settings.width = width;
     settings.speed_m_s = 5000;
     settings.alpha_per_s = 3;
     settings.multiaxial_ratio = ratio;
@@ -44,7 +44,28 @@ absorbing_layers layers_of(const grid_part& part, double ratio) {
     absorbing_layers layers(settings, part, 0.004, 40);
     std::mt19937 generator(3);
     std::uniform_real_distribution<float> values_of(-1, 1);
-    for (float& each : layers.memory()) each = values_of(generator);
+    // Only cells of layers have memory other than zero.
+    const auto& view = layers.layers();
+    for (const layer_axis& axis : view.axis) {
+        for (std::int64_t n = 0; n < part.shape.ny * part.shape.nz; ++n) {
+            const layer_row& row = axis.rows[n];
+            if (row.at < 0) continue;
+            const auto fill = [&](const layer_part& cells) {
+                for (std::int64_t i = cells.i0; i < cells.i1; ++i) {
+                    for (int component = 0; component < 3; ++component) {
+                        const std::int64_t place = row.at + cells.first + component * cells.pitch + i % cells.pitch;
+                        axis.velocity_memory[place] = values_of(generator);
+                        axis.stress_memory[place] = values_of(generator);
+                    }
+                }
+            };
+            if (row.whole != 0) {
+                fill(view.whole);
+            } else {
+                for (const layer_part& end : view.ends) fill(end);
+            }
+        }
+    }
     return layers;
 }
 
@@ -89,7 +110,7 @@ struct stepper {
     }
 };
 
-void expect_same(const extents& grid, const extents& first, const extents& size, const cell_range& cells) {
+void expect_same(const extents& grid, const extents& first, const extents& size, const cell_range& cells, std::int64_t width = 5) {
     const how with = layered_updates::GetParam();
     brick given(shape_of(size[0], size[1], size[2]), 11);
     const grid_part part{grid, first, given.shape, with.surface};
@@ -98,8 +119,8 @@ void expect_same(const extents& grid, const extents& first, const extents& size,
         for (const std::size_t n : {4U, 5U})
             std::fill_n(given.stress[n].first() - halo * (1 + given.shape.pitch), given.shape.plane, 0.0F);
     }
-    stepper sweep{given, layers_of(part, with.ratio), surface, with.lossy};
-    stepper plain{given, layers_of(part, with.ratio), surface, with.lossy};
+    stepper sweep{given, layers_of(part, with.ratio, width), surface, with.lossy};
+    stepper plain{given, layers_of(part, with.ratio, width), surface, with.lossy};
     for (int n = 0; n < 2; ++n) {
         sweep.in_one_sweep(cells);
         plain.one_by_one(cells);
@@ -117,6 +138,11 @@ void expect_same(const extents& grid, const extents& first, const extents& size,
 TEST_P(layered_updates, equal_corrections_and_updates_on_whole_grids) {
     for (const std::int64_t nx : {14, 17, 23, 32, 43, 70})
         expect_same({nx, 17, 16}, {0, 0, 0}, {nx, 17, 16}, {0, nx, 0, 17, 0, 16});
+}
+
+// More cells than a line has: their memory is folded where it begins within a vector.
+TEST_P(layered_updates, equal_corrections_and_updates_in_wide_layers) {
+    for (const std::int64_t nx : {44, 61, 70}) expect_same({nx, 44, 44}, {0, 17, 17}, {nx, 8, 9}, {0, nx, 0, 8, 0, 9}, 20);
 }
 
 TEST_P(layered_updates, equal_corrections_and_updates_on_parts_of_bricks) {

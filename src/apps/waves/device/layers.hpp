@@ -80,7 +80,7 @@ struct matched_layers {
         if (row.at < 0) return {};
         const layer_part& part = row.whole != 0 ? layers.whole : i < layers.ends[0].i1 ? layers.ends[0] : layers.ends[1];
         if (i < part.i0 || i >= part.i1) return {};
-        return {memory + row.at + part.first + (i - part.i0), part.pitch};
+        return {memory + row.at + part.first + i % part.pitch, part.pitch};
     }
 
     /// psi of a difference whose field lies at faces (0) or centres (1) along x, y, z; its memory one step on.

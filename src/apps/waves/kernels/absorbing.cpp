@@ -11,14 +11,6 @@ namespace craton::waves {
 namespace {
 
 using detail::lanes;
-using detail::lanes_per_vector;
-
-// what(vector, i) along i0 <= i < i1. Vectors begin at i0, not at cache lines: the x layers are hardly longer than one.
-template <class What> [[gnu::always_inline]] inline void by_vectors(std::int64_t i0, std::int64_t i1, const What& what) {
-    std::int64_t i = i0;
-    for (; i + lanes_per_vector <= i1; i += lanes_per_vector) what(detail::whole_vector{}, i);
-    if (i < i1) what(detail::part_of_vector(i1 - i), i);
-}
 
 // Differences of interior formulas, `along` the step of the axis.
 class interior_differences {
@@ -193,15 +185,15 @@ template <class Step> class plane_of_layers {
         const interior_differences d(d_, 1);
         for (const layer_part& end : layers_.ends) {
             if (end.i0 >= end.i1) continue; // nor is there memory
-            float* const memory = x.*memory_ + end.first - end.i0;
-            by_vectors(std::max(cells_.i0, end.i0), std::min(cells_.i1, end.i1),
-                       [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-                           const of_one_axis coefficients(x, i, vector);
-                           const Step step = step_;
-                           for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
-                               step.template of_axis<0>(vector, shape_.at(i, j, k_), i, memory + rows[j].at + i, end.pitch, d,
-                                                        coefficients);
-                       });
+            float* const memory = x.*memory_ + end.first;
+            detail::for_vectors(std::max(cells_.i0, end.i0), std::min(cells_.i1, end.i1),
+                                [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                                    const of_one_axis coefficients(x, i, vector);
+                                    const Step step = step_;
+                                    for (std::int64_t j = cells_.j0; j < cells_.j1; ++j)
+                                        step.template of_axis<0>(vector, shape_.at(i, j, k_), i,
+                                                                 memory + rows[j].at + i % end.pitch, end.pitch, d, coefficients);
+                                });
         }
     }
     void across_y() const {
@@ -222,13 +214,13 @@ template <class Step> class plane_of_layers {
     template <int axis, class Differences, class Coefficients>
     void row(std::int64_t j, const layer_part& part, const Differences& d, const Coefficients& coefficients) const {
         const layer_axis& along = layers_.axis[axis];
-        float* const memory = along.*memory_ + along.rows[j + k_ * shape_.ny].at + part.first - part.i0;
+        float* const memory = along.*memory_ + along.rows[j + k_ * shape_.ny].at + part.first;
         const std::int64_t n = shape_.at(0, j, k_);
         const Step step = step_;
-        by_vectors(std::max(cells_.i0, part.i0), std::min(cells_.i1, part.i1),
-                   [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-                       step.template of_axis<axis>(vector, n + i, i, memory + i, part.pitch, d, coefficients);
-                   });
+        detail::for_vectors(std::max(cells_.i0, part.i0), std::min(cells_.i1, part.i1),
+                            [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                                step.template of_axis<axis>(vector, n + i, i, memory + i % part.pitch, part.pitch, d, coefficients);
+                            });
     }
 
     const brick_shape& shape_;
@@ -268,7 +260,7 @@ class plane_of_sponge {
         for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
             const float fyz = fy_[j] * fz_;
             if (fyz == 1) continue;
-            by_vectors(cells_.i0, cells_.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+            detail::for_vectors(cells_.i0, cells_.i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
                 float* const f = field_ + j * pitch_ + i;
                 vector.store(f, vector.load(f) * (vector.load(fx_ + i) * fyz));
             });
@@ -276,14 +268,14 @@ class plane_of_sponge {
     }
     // Cells i0 <= i < i1 of the others: vector by vector, down the rows.
     void ends(std::int64_t i0, std::int64_t i1) const {
-        by_vectors(std::max(i0, cells_.i0), std::min(i1, cells_.i1),
-                   [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-                       const lanes fx = vector.load(fx_ + i);
-                       for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
-                           float* const f = field_ + j * pitch_ + i;
-                           if (fy_[j] * fz_ == 1) vector.store(f, vector.load(f) * fx);
-                       }
-                   });
+        detail::for_vectors(std::max(i0, cells_.i0), std::min(i1, cells_.i1),
+                            [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                                const lanes fx = vector.load(fx_ + i);
+                                for (std::int64_t j = cells_.j0; j < cells_.j1; ++j) {
+                                    float* const f = field_ + j * pitch_ + i;
+                                    if (fy_[j] * fz_ == 1) vector.store(f, vector.load(f) * fx);
+                                }
+                            });
     }
 
   private:

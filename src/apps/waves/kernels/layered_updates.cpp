@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <type_traits>
 
 namespace craton::waves {
 
@@ -22,171 +23,166 @@ struct of_stress {
     static constexpr std::size_t place(int axis, int component) { return component == axis ? 1 : 0; }
 };
 
-// What a run of cells of a row has of the layers.
-struct run_of_layers {
-    struct of_axis {
-        float* memory = nullptr; // of component 0, as if it began at i = 0; null: no layer
-        std::int64_t pitch = 0;
-        std::array<float, 2> decay{}, gain{}; // y and z
-    };
-    std::array<of_axis, 3> axis;
-    std::array<const float*, 2> decay_x{}, gain_x{}, factor_x{}; // factor null: 1
-    std::int64_t x0 = 0, x1 = 0;                                 // cells with memory of x
-    float factor[2][2] = {{1, 1}, {1, 1}};                       // of damping by y and z
+// The x layers.
+struct x_layers {
+    std::array<const float*, 2> decay{}, gain{}, factor{}; // factor: of damping; null: none
+    std::array<layer_part, 2> ends{};                      // lower, upper
+    std::array<std::int64_t, 2> folded{};                  // below their cells, the next multiples of their pitches
+    std::int64_t between = 0, beyond = 0;                  // vectors that begin at between <= i < beyond have no such cells
+    std::int64_t cut = 0;                                  // where a vector would have cells of both ends
 };
 
-// A vector of such cells, in_x: of the x layers, across: of y or z layers.
-template <class Half, class Vector, bool in_x, bool across> class layers_at {
+// What a row has of the y and z layers.
+struct layers_across {
+    struct of_axis {
+        float* memory = nullptr; // of component 0, as if it began at i = 0; null: no layer
+        std::array<float, 2> decay{}, gain{};
+    };
+    std::array<of_axis, 3> axis; // y and z
+    std::int64_t pitch = 0;
+    float factor[2][2] = {{1, 1}, {1, 1}}; // of damping
+};
+struct no_layers_across {};
+
+// A vector of cells from i on. x_memory: of the row.
+template <class Half, class Vector, class Across> class layers_at {
   public:
     static constexpr bool any = true;
+    static constexpr bool across = std::is_same_v<Across, layers_across>;
 
-    [[gnu::always_inline]] layers_at(const run_of_layers& run, Vector vector, std::int64_t i) : run_(run), vector_(vector), i_(i) {
-        if constexpr (!in_x) return;
-        const auto& x = run_.axis[0];
-        with_memory_ = vector & detail::part_of_vector(run.x0 - i, run.x1 - i);
-        // All loaded before any is stored: the components' rows are short and close together.
-        for (int n = 0; n < 3; ++n) {
-            q_[n] = with_memory_.load(x.memory + n * x.pitch + i_);
-        }
-    }
+    [[gnu::always_inline]] layers_at(const x_layers& x, float* x_memory, const Across& row, Vector vector, std::int64_t i)
+        : x_(x), x_memory_(x_memory), row_(row), vector_(vector), i_(i), in_x_(i < x.between || i >= x.beyond) {}
 
-    // Memory one step on. To be called once for each axis and component that there is.
-    template <int axis, int component> [[gnu::always_inline]] lanes psi(lanes difference) const {
+    [[nodiscard]] [[gnu::always_inline]] bool on() const { return across || in_x_; }
+
+    // Adds psi, and takes its memory one step on. To be called once for each axis and component that there is.
+    template <int axis, int component> [[gnu::always_inline]] void add_psi(lanes& sum, lanes difference) const {
         constexpr std::size_t at = Half::place(axis, component);
-        const auto& along = run_.axis[axis];
-        float* const memory = along.memory + component * along.pitch + i_;
-        if constexpr (axis == 0 ? !in_x : !across) {
-            return lanes{};
-        } else if constexpr (axis == 0) {
-            const lanes now = detail::multiply_add(vector_.load(run_.decay_x[at] + i_), q_[component],
-                                                   vector_.load(run_.gain_x[at] + i_) * difference);
-            with_memory_.store(memory, now);
-            return 0.5F * (now + q_[component]);
-        } else {
-            if (along.memory == nullptr) return lanes{};
+        if constexpr (axis == 0) {
+            if (!in_x_) return;
+            const std::size_t which = i_ < x_.between ? 0 : 1;
+            const layer_part& end = x_.ends[which];
+            std::int64_t place = i_ - x_.folded[which]; // i % pitch
+            if (place >= end.pitch) place -= end.pitch;
+            float* const memory = x_memory_ + end.first + component * end.pitch + place;
+            const auto cells = cells_with_memory(end);
+            const lanes before = cells.load(memory);
+            const lanes now =
+                detail::multiply_add(vector_.load(x_.decay[at] + i_), before, vector_.load(x_.gain[at] + i_) * difference);
+            cells.store(memory, now);
+            sum += 0.5F * (now + before);
+        } else if constexpr (across) {
+            const auto& along = row_.axis[axis];
+            if (along.memory == nullptr) return;
+            float* const memory = along.memory + component * row_.pitch + i_;
             const lanes before = vector_.load(memory);
-            __builtin_prefetch(memory + 3 * along.pitch, 1); // of the next row, as a rule
+            __builtin_prefetch(memory + 3 * row_.pitch, 1); // of the next row, as a rule
             const lanes now = detail::multiply_add(detail::all(along.decay[at]), before, along.gain[at] * difference);
             vector_.store(memory, now);
-            return 0.5F * (now + before);
+            sum += 0.5F * (now + before);
         }
     }
-    template <int axis, int component> [[gnu::always_inline]] lanes stretched(lanes difference) const {
-        if constexpr (axis == 0 ? !in_x : !across) return difference;
-        return difference + psi<axis, component>(difference);
-    }
     template <int x, int y, int z> [[gnu::always_inline]] lanes damped(lanes field) const {
-        const float of_row = run_.factor[y][z];
-        if constexpr (!in_x) return field * of_row;
-        return run_.factor_x[x] != nullptr ? field * (of_row * vector_.load(run_.factor_x[x] + i_)) : field * of_row;
+        if (x_.factor[x] == nullptr) return field;
+        lanes factor = vector_.load(x_.factor[x] + i_);
+        if constexpr (across) factor *= row_.factor[y][z];
+        return field * factor;
     }
 
   private:
-    const run_of_layers& run_;
+    // Outside of the layer the profiles change nothing: whole vectors have whole lines. A later load of a line that was stored in part
+    // would wait for it to reach the cache.
+    [[gnu::always_inline]] auto cells_with_memory(const layer_part& end) const {
+        if constexpr (std::is_same_v<Vector, detail::whole_vector>) {
+            return vector_;
+        } else {
+            return vector_ & detail::part_of_vector(end.i0 - i_, end.i1 - i_);
+        }
+    }
+
+    const x_layers& x_;
+    float* x_memory_;
+    const Across& row_;
     Vector vector_;
     std::int64_t i_;
-    detail::part_of_vector with_memory_{0}; // of x
-    lanes q_[3];                            // of x
+    bool in_x_;
 };
 
-// Rows cut in runs: the x layers, rounded to whole vectors, and what is between them.
 template <class Half> class layered_rows {
   public:
     layered_rows(const brick_shape& shape, const cell_range& cells, const layers_view& layers, const sponge_view* damping)
         : shape_(shape), cells_(cells), layers_(layers), damping_(damping) {
+        const layer_axis& along = layers.axis[0];
+        x_ = {along.decay, along.gain, {}, layers.ends, {}, 0, shape.nx, shape.nx};
+        if (damping != nullptr) x_.factor = damping->factor[0];
         const auto& [lower, upper] = layers.ends;
-        const std::int64_t vector = detail::lanes_per_vector;
-        first_ = 0;
-        last_ = shape.nx;
-        if (lower.i0 < lower.i1) first_ = (lower.i1 + vector - 1) / vector * vector;
-        if (upper.i0 < upper.i1) {
-            first_ = std::min(first_, upper.i0);
-            last_ = std::max(first_, upper.i0 / vector * vector);
+        for (std::size_t n = 0; n < 2; ++n) {
+            const layer_part& end = layers.ends[n];
+            if (end.pitch > 0) x_.folded[n] = end.i0 / end.pitch * end.pitch;
         }
+        const std::int64_t vector = detail::lanes_per_vector;
+        if (lower.i0 < lower.i1) x_.between = (lower.i1 + vector - 1) / vector * vector;
+        if (upper.i0 == upper.i1) return;
+        x_.beyond = upper.i0 / vector * vector;
+        if (x_.beyond < x_.between) x_.between = x_.beyond = x_.cut = upper.i0;
     }
 
     // update(vector, i, layers) for all cells of a row.
     template <class Update> [[gnu::always_inline]] void row(std::int64_t j, std::int64_t k, const Update& update) const {
-        run_of_layers run = across(j, k);
-        const bool inside = run.axis[1].memory == nullptr && run.axis[2].memory == nullptr;
-        const std::array<std::int64_t, 4> cuts{cells_.i0, std::clamp(first_, cells_.i0, cells_.i1),
-                                               std::clamp(last_, cells_.i0, cells_.i1), cells_.i1};
-        for (std::size_t n = 0; n < 3; ++n) {
-            if (cuts[n] == cuts[n + 1]) continue;
-            along_x(run, n, j, k);
-            if (n == 1 && inside) {
-                detail::for_vectors(cuts[n], cuts[n + 1], [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
-                    update(vector, i, detail::without_layers{});
+        const std::int64_t of_x = memory_of(0, j, k).at;
+        float* const x_memory = of_x < 0 ? nullptr : layers_.axis[0].*Half::memory + of_x;
+        const bool across = memory_of(1, j, k).at >= 0 || memory_of(2, j, k).at >= 0;
+        const std::int64_t length = detail::lanes_per_vector;
+        for (std::int64_t i0 = cells_.i0, i1 = 0; i0 < cells_.i1; i0 = i1) {
+            i1 = i0 < x_.cut ? std::min(x_.cut, cells_.i1) : cells_.i1;
+            if (!across) {
+                detail::for_vectors(i0, i1, [&](auto vector, std::int64_t i) __attribute__((always_inline)) {
+                    const no_layers_across none;
+                    update(vector, i, layers_at<Half, decltype(vector), no_layers_across>(x_, x_memory, none, vector, i));
                 });
-            } else if (n == 1) {
-                run_of<false, true>(run, cuts[n], cuts[n + 1], update);
-            } else if (inside) {
-                run_of<true, false>(run, cuts[n], cuts[n + 1], update);
-            } else {
-                run_of<true, true>(run, cuts[n], cuts[n + 1], update);
+                continue;
+            }
+            const layers_across there = layers_at_row(j, k);
+            // As for_vectors, but all as parts: one copy of this code, so that it stays in the first-level cache.
+            for (std::int64_t i = i0, next = 0; i < i1; i = next) {
+                next = std::min(i / length * length + length, i1);
+                const detail::part_of_vector vector(next - i);
+                update(vector, i, layers_at<Half, detail::part_of_vector, layers_across>(x_, x_memory, there, vector, i));
             }
         }
     }
 
   private:
-    template <bool in_x, bool across, class Update>
-    [[gnu::always_inline]] static void run_of(const run_of_layers& run, std::int64_t i0, std::int64_t i1, const Update& update) {
-        // As for_vectors, but all as parts: one copy of this code, so that it stays in the first-level cache.
-        const std::int64_t length = detail::lanes_per_vector;
-        for (std::int64_t i = i0, next = 0; i < i1; i = next) {
-            next = std::min(i / length * length + length, i1);
-            const detail::part_of_vector vector(next - i);
-            update(vector, i, layers_at<Half, detail::part_of_vector, in_x, across>(run, vector, i));
-        }
-    }
-
     [[nodiscard]] const layer_row& memory_of(std::size_t axis, std::int64_t j, std::int64_t k) const {
         return layers_.axis[axis].rows[j + k * shape_.ny];
     }
 
-    // All but what belongs to the x layers.
-    [[nodiscard]] run_of_layers across(std::int64_t j, std::int64_t k) const {
-        run_of_layers run;
+    [[nodiscard]] layers_across layers_at_row(std::int64_t j, std::int64_t k) const {
+        layers_across row;
+        row.pitch = layers_.whole.pitch;
         for (std::size_t axis = 1; axis < 3; ++axis) {
             const layer_axis& from = layers_.axis[axis];
-            const std::int64_t row = memory_of(axis, j, k).at;
-            if (row < 0) continue;
-            auto& to = run.axis[axis];
-            to.memory = from.*Half::memory + row + layers_.whole.first - layers_.whole.i0;
-            to.pitch = layers_.whole.pitch;
-            for (std::size_t at = 0; at < 2; ++at) {
-                to.decay[at] = from.decay[at][axis == 1 ? j : k];
-                to.gain[at] = from.gain[at][axis == 1 ? j : k];
+            const std::int64_t first = memory_of(axis, j, k).at;
+            if (first < 0) continue;
+            auto& to = row.axis[axis];
+            to.memory = from.*Half::memory + first + layers_.whole.first;
+            for (std::size_t place = 0; place < 2; ++place) {
+                to.decay[place] = from.decay[place][axis == 1 ? j : k];
+                to.gain[place] = from.gain[place][axis == 1 ? j : k];
             }
         }
-        if (damping_ == nullptr) return run;
+        if (damping_ == nullptr) return row;
         for (std::size_t y = 0; y < 2; ++y) {
-            for (std::size_t z = 0; z < 2; ++z) run.factor[y][z] = damping_->factor[1][y][j] * damping_->factor[2][z][k];
+            for (std::size_t z = 0; z < 2; ++z) row.factor[y][z] = damping_->factor[1][y][j] * damping_->factor[2][z][k];
         }
-        return run;
-    }
-    // n: the lower end (0), between (1), the upper end (2).
-    void along_x(run_of_layers& run, std::size_t n, std::int64_t j, std::int64_t k) const {
-        auto& x = run.axis[0];
-        x.memory = nullptr;
-        run.x0 = run.x1 = 0;
-        run.factor_x = {};
-        if (n == 1) return;
-        const layer_part& end = layers_.ends[n / 2];
-        x.memory = layers_.axis[0].*Half::memory + memory_of(0, j, k).at + end.first - end.i0;
-        x.pitch = end.pitch;
-        run.x0 = end.i0;
-        run.x1 = end.i1;
-        run.decay_x = layers_.axis[0].decay;
-        run.gain_x = layers_.axis[0].gain;
-        if (damping_ != nullptr) run.factor_x = damping_->factor[0];
+        return row;
     }
 
     brick_shape shape_;
     cell_range cells_;
     const layers_view& layers_;
     const sponge_view* damping_;
-    std::int64_t first_, last_; // between the x layers
+    x_layers x_;
 };
 
 template <class Rheology>

@@ -13,7 +13,7 @@ float* memory_of(const layers_view& layers, std::size_t axis, std::size_t compon
     if (row.at < 0) return nullptr;
     const auto in = [&](const layer_part& part) { return i >= part.i0 && i < part.i1; };
     const layer_part& part = row.whole != 0 ? layers.whole : in(layers.ends[0]) ? layers.ends[0] : layers.ends[1];
-    return in(part) ? memory + row.at + part.first + static_cast<std::int64_t>(component) * part.pitch + (i - part.i0) : nullptr;
+    return in(part) ? memory + row.at + part.first + static_cast<std::int64_t>(component) * part.pitch + i % part.pitch : nullptr;
 }
 
 // psi of a difference, and its memory one step on. at: the cell; place: 0 where the updated field lies at faces.

@@ -34,7 +34,9 @@ struct layer_row {
     std::int64_t whole = 0;
 };
 
-/// Cells i0 <= i < i1 of rows that share the memory at + component * pitch + i - i0 for components 0, 1, 2.
+/// Cells i0 <= i < i1 of rows, at most `pitch`, that share the memory at + first + component * pitch + i % pitch for components 0, 1,
+/// 2. `first` and `pitch` are multiples of 16: a vector of cells has its memory in a line, and the cells of a layer as few lines as
+/// there can be.
 struct layer_part {
     std::int64_t i0 = 0, i1 = 0;
     std::int64_t first = 0; ///< behind layer_row::at

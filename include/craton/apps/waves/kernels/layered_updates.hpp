@@ -7,8 +7,8 @@ namespace craton::waves {
 
 // The steps of updates.hpp for cells with perfectly matched layers: to rounding damp_, where `damping` is given, then correct_ of
 // absorbing.hpp, then update_, but in one sweep. What the corrections need is at hand then, and layers cost little more than the
-// traffic of their memory, 24 bytes per cell and axis. Cells without layers are done as by update_. Pure functions as those are;
-// layers, too, may be shared by calls on disjoint ranges.
+// traffic of their memory, 24 bytes per cell and axis. Cells without layers are done as by update_. Pure functions as those are,
+// but calls at the same time must not have cells of one x layer in one row.
 
 void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                      const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
