@@ -1,9 +1,9 @@
 #pragma once
 
 #include <craton/array/brick_grid.hpp>
+#include <craton/base/aligned_vector.hpp>
 
 #include <cstddef>
-#include <memory>
 
 namespace craton::waves {
 
@@ -15,14 +15,11 @@ class private_bricks {
     private_bricks(const array::brick_extents& extents, std::int64_t ghost, int arrays);
 
     /// Element (0, 0, 0).
-    [[nodiscard]] float* view(int array) const { return memory_.get() + origin_ + static_cast<std::size_t>(array) * elements_; }
+    [[nodiscard]] float* view(int array) { return memory_.data() + origin_ + static_cast<std::size_t>(array) * elements_; }
 
   private:
-    struct give_back {
-        void operator()(float* memory) const noexcept;
-    };
     std::size_t origin_ = 0, elements_ = 0;
-    std::unique_ptr<float[], give_back> memory_; // NOLINT: an array
+    base::aligned_vector<float> memory_;
 };
 
 } // namespace craton::waves

@@ -97,6 +97,7 @@ class elastic {
     explicit elastic(const tensor_field<float>& stress) : stress_(stress) {}
 
     void of_row(std::int64_t, std::int64_t) {}
+    void fetch_ahead(std::int64_t) const {}
     template <class Vector>
     [[gnu::always_inline]] void normal(Vector vector, std::int64_t, std::int64_t n, const normal_components& before,
                                        const normal_components& increments) const {
@@ -128,6 +129,11 @@ class anelastic {
         decay_from_odd_ = detail::alternating(odd, even);
     }
 
+    [[gnu::always_inline]] void fetch_ahead(std::int64_t n) const {
+        for (const float* each : {memory_.xx, memory_.yy, memory_.zz, memory_.xy, memory_.xz, memory_.yz})
+            detail::fetch_ahead(each + n);
+        for (const float* each : {media_.shear, media_.bulk}) detail::fetch_ahead(each + n);
+    }
     template <class Vector>
     [[gnu::always_inline]] void normal(Vector vector, std::int64_t i, std::int64_t n, const normal_components& before,
                                        const normal_components& increments) const {
@@ -192,6 +198,14 @@ template <class Differences, class Vector, class Layers>
                                                const tensor_field<const float>& stress, const vector_field<const float>& buoyancy) {
     const std::int64_t x = 1;
     const std::int64_t y = shape.pitch;
+    for (const float* each : {v.x, v.y, v.z}) fetch_ahead(each + n);
+    for (const float* each : {buoyancy.x, buoyancy.y, buoyancy.z}) fetch_ahead(each + n);
+    fetch_ahead(stress.xx + n);
+    fetch_ahead(stress.yy + n + y);
+    fetch_ahead(stress.xy + n + 2 * y);
+    fetch_ahead(stress.zz + n + shape.plane);
+    fetch_ahead(stress.xz + n + 2 * shape.plane);
+    fetch_ahead(stress.yz + n + 2 * shape.plane);
     const lanes x_of_x = d.minus(vector, stress.xx + n, x);
     const lanes y_of_x = d.plus(vector, stress.xy + n, y);
     const lanes z_of_x = d.plus_z(vector, stress.xz + n);
@@ -241,6 +255,8 @@ template <class Rheology> class stress_sweep {
     [[gnu::always_inline]] void at(std::int64_t row, std::int64_t i, Vector vector, const Differences& d,
                                    const Layers& layers) const {
         const std::int64_t n = row + i;
+        for (const float* each : {media_.lambda, media_.mu, media_.mu_xy, media_.mu_xz, media_.mu_yz}) fetch_ahead(each + n);
+        rheology_.fetch_ahead(n);
         normals(n, i, vector, layers, {d.plus(vector, v_.x + n, x_), d.plus(vector, v_.y + n, y_), d.plus_z(vector, v_.z + n)});
         edge<&tensor::xy, 0, 1, 0, 0, 1>(n, i, vector, layers, d.minus(vector, v_.y + n, x_), d.minus(vector, v_.x + n, y_),
                                          media_.mu_xy, x_, y_);

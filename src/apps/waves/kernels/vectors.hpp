@@ -117,6 +117,10 @@ struct whole_vector {
     [[nodiscard]] [[gnu::always_inline]] part_of_vector operator&(const part_of_vector& other) const { return other; }
 };
 
+// To be read, and perhaps written, eight vectors of 16 floats from now, by a sweep that is the first to need it: what fetches ahead by itself
+// starts anew with each page of each array.
+[[gnu::always_inline]] inline void fetch_ahead(const float* now) { __builtin_prefetch(now + 128, 1, 2); }
+
 /// what(vector, i) for the cells i0 <= i < i1 of a row, `vector` saying which of the lanes from i on are among them. Whole vectors begin at multiples of
 /// lanes_per_vector, where cache lines do, and are most of a row: a first one, if i0 is none of these, and a last one may be parts.
 template <class What> [[gnu::always_inline]] inline void for_vectors(std::int64_t i0, std::int64_t i1, const What& what) {

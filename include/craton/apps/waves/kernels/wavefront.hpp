@@ -18,12 +18,12 @@ namespace craton::waves {
 struct wavefront_block {
     std::int64_t columns = 0, rows = 0;
 
-    /// What is between the two updates, about 65 planes of a block, stays within 1.5 MB of second-level cache: smaller blocks
+    /// What is between the two updates, about 65 planes of a block, stays within 1.25 MB of second-level cache: smaller blocks
     /// fetch more rows where they meet. Long rows are read fastest.
     [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape) {
         const std::int64_t parts = std::max<std::int64_t>(1, (shape.nx + 255) / 512);
         const std::int64_t columns = (shape.nx + parts - 1) / parts;
-        return {columns, std::max<std::int64_t>(4, 5600 / (columns + 8))};
+        return {columns, std::max<std::int64_t>(4, 4800 / (columns + 8))};
     }
 };
 
