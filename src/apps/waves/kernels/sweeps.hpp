@@ -198,14 +198,16 @@ template <class Differences, class Vector, class Layers>
                                                const tensor_field<const float>& stress, const vector_field<const float>& buoyancy) {
     const std::int64_t x = 1;
     const std::int64_t y = shape.pitch;
-    for (const float* each : {v.x, v.y, v.z}) fetch_ahead(each + n);
-    for (const float* each : {buoyancy.x, buoyancy.y, buoyancy.z}) fetch_ahead(each + n);
-    fetch_ahead(stress.xx + n);
-    fetch_ahead(stress.yy + n + y);
-    fetch_ahead(stress.xy + n + 2 * y);
-    fetch_ahead(stress.zz + n + shape.plane);
-    fetch_ahead(stress.xz + n + 2 * shape.plane);
-    fetch_ahead(stress.yz + n + 2 * shape.plane);
+    if (begins_a_line(n)) {
+        for (const float* each : {v.x, v.y, v.z}) fetch_ahead(each + n);
+        for (const float* each : {buoyancy.x, buoyancy.y, buoyancy.z}) fetch_ahead(each + n);
+        fetch_ahead(stress.xx + n);
+        fetch_ahead(stress.yy + n + y);
+        fetch_ahead(stress.xy + n + 2 * y);
+        fetch_ahead(stress.zz + n + shape.plane);
+        fetch_ahead(stress.xz + n + 2 * shape.plane);
+        fetch_ahead(stress.yz + n + 2 * shape.plane);
+    }
     const lanes x_of_x = d.minus(vector, stress.xx + n, x);
     const lanes y_of_x = d.plus(vector, stress.xy + n, y);
     const lanes z_of_x = d.plus_z(vector, stress.xz + n);
@@ -255,8 +257,10 @@ template <class Rheology> class stress_sweep {
     [[gnu::always_inline]] void at(std::int64_t row, std::int64_t i, Vector vector, const Differences& d,
                                    const Layers& layers) const {
         const std::int64_t n = row + i;
-        for (const float* each : {media_.lambda, media_.mu, media_.mu_xy, media_.mu_xz, media_.mu_yz}) fetch_ahead(each + n);
-        rheology_.fetch_ahead(n);
+        if (begins_a_line(n)) {
+            for (const float* each : {media_.lambda, media_.mu, media_.mu_xy, media_.mu_xz, media_.mu_yz}) fetch_ahead(each + n);
+            rheology_.fetch_ahead(n);
+        }
         normals(n, i, vector, layers, {d.plus(vector, v_.x + n, x_), d.plus(vector, v_.y + n, y_), d.plus_z(vector, v_.z + n)});
         edge<&tensor::xy, 0, 1, 0, 0, 1>(n, i, vector, layers, d.minus(vector, v_.y + n, x_), d.minus(vector, v_.x + n, y_),
                                          media_.mu_xy, x_, y_);

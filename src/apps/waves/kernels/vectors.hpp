@@ -118,7 +118,8 @@ struct whole_vector {
 };
 
 // To be read, and perhaps written, eight vectors of 16 floats from now, by a sweep that is the first to need it: what fetches ahead by itself
-// starts anew with each page of each array.
+// starts anew with each page of each array. Once per cache line: rows begin at lines, n counts from there.
+[[gnu::always_inline]] inline bool begins_a_line(std::int64_t n) { return lanes_per_vector >= 16 || n % 16 < lanes_per_vector; }
 [[gnu::always_inline]] inline void fetch_ahead(const float* now) { __builtin_prefetch(now + 128, 1, 2); }
 
 /// what(vector, i) for the cells i0 <= i < i1 of a row, `vector` saying which of the lanes from i on are among them. Whole vectors begin at multiples of
