@@ -211,7 +211,7 @@ def test_files_that_are_missing_or_cut_short(tmp_path):
     whole = (tmp_path / "m.nc").read_bytes()
     for text in (whole[:60], b"\x89HDF\r\n\x1a\nand then nothing", b"text"):
         (tmp_path / "m.nc").write_bytes(text)
-        with pytest.raises(UserError, match="not a complete NetCDF file: .*; allowed: one") as caught:
+        with pytest.raises(UserError, match="not a complete NetCDF file: .*; allowed: one$") as caught:
             open_netcdf(tmp_path / "m.nc")
         assert "\n" not in str(caught.value)
 
@@ -336,6 +336,13 @@ def test_an_interface_inside_a_cell_counts_by_its_part():
     assert mu[0, 0, 1] == pytest.approx(upper, rel=1e-6) and mu[0, 0, 3] == pytest.approx(lower, rel=1e-6)
     # where no number of parts fits, as many as there may be
     assert Layers(rows=((271.3, 4000, 2000, 2600), (0.0, 6000, 3464, 2700))).subsamples(GRID) == (1, 1, 16)
+
+
+def test_a_layer_that_cannot_be_is_named():
+    rows = ((100.0, 3000.0, 1700.0, 2300.0), (0.0, 5000.0, 0.0, 2600.0))
+    with pytest.raises(UserError, match=r"layers: layer 2: vs = 0 at \(x, y, z\) = \(0, 0, 100\) m; allowed: above 0 m/s"):
+        Layers(rows=rows).range(GRID)
+    assert Layers(rows=rows, water=True).range(GRID)
 
 
 def test_layers_from_a_file(tmp_path):

@@ -266,6 +266,12 @@ class Layers(Medium):
     def range(self, grid: Grid) -> Range:
         tops = np.concatenate([[0], self.interfaces_m])
         tops = tops[tops < grid.size_m[2]]
+        origin = np.zeros(1)
+        for number, top in enumerate(tops, 1):
+            where = f"{self.where}: layer {number}"
+            check_material(
+                self.raw(grid, origin, origin, np.array([top])), origin, origin, [top], water=self.water, where=where
+            )
         return Range.of(self.at(grid, np.zeros(1), np.zeros(1), tops))
 
     def subsamples(self, grid: Grid) -> Subsamples:
@@ -320,7 +326,9 @@ def averaged(material: Material, subsamples: Subsamples) -> tuple[Array, Array, 
     return mean(np.asarray(material.rho, float)), harmonic(material.lam), harmonic(material.mu)
 
 
-def check_material(material: Material, x: Array, y: Array, z: Array, *, water: bool, where: str = "media") -> None:
+def check_material(
+    material: Material, x: ArrayLike, y: ArrayLike, z: ArrayLike, *, water: bool, where: str = "media"
+) -> None:
     """UserError for the first point at which the ground cannot be so."""
     with np.errstate(invalid="ignore"):
         wrong: Sequence[tuple[str, Field, NDArray[np.bool_], str]] = (
@@ -354,9 +362,10 @@ def check_material(material: Material, x: Array, y: Array, z: Array, *, water: b
             at = np.unravel_index(int(np.argmax(found)), found.shape)
             place = ", ".join(f"{float(np.broadcast_to(p, found.shape)[at]):g}" for p in (x, y, z))
             beside = f" (vp = {float(material.vp[at]):g})" if "vp /" in allowed else ""
+            others = int(found.sum()) - 1
+            more = f", and at {others} other points" if others > 0 else ""
             raise UserError(
-                f"{where}: {name} = {float(values[at]):g}{beside} at (x, y, z) = ({place}) m, and at {int(found.sum()) - 1} other "
-                f"points; allowed: {allowed}"
+                f"{where}: {name} = {float(values[at]):g}{beside} at (x, y, z) = ({place}) m{more}; allowed: {allowed}"
             )
 
 

@@ -263,8 +263,11 @@ def _netcdf_classic(path: Path) -> dict[str, Variable]:
 
     try:
         file = Mapped(path, "r", mmap=True, maskandscale=False)
-    except Exception as error:  # whatever its parser stumbles over
-        raise UserError(f"{path}: not a complete NetCDF file: {_one_line(error)}; allowed: one") from None
+    except Exception:  # whatever its parser stumbles over: it speaks of arrays, not of files
+        size = path.stat().st_size
+        raise UserError(
+            f"{path}: not a complete NetCDF file: cut short at {size} bytes, or damaged; allowed: one"
+        ) from None
 
     def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
         return lambda part: np.array(variable[part])
