@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton import UserError, World, _craton  # noqa: E402
+from craton._launch import run_under_mpi  # noqa: E402
 from craton.waves import Simulation, load_config  # noqa: E402
 
 CONFIG = """
@@ -78,6 +81,27 @@ def test_what_a_module_raises_is_raised_by_the_run(simulation):
     simulation.watch(fails, ["vx"], 3)
     with pytest.raises(UserError, match="in-situ module: the function raised ValueError: no more of step 2"):
         simulation.advance(20)
+
+
+PROGRAM_THAT_FAILS_ON_ONE_RANK = """
+import craton
+from craton import waves
+from mpi4py import MPI
+simulation = waves.Simulation(waves.load_config("small.toml"), craton.World(MPI.COMM_WORLD), MPI.COMM_WORLD)
+def fails(step, time_s, fields, first):
+    if MPI.COMM_WORLD.rank == 1:
+        raise ValueError("no more")
+simulation.watch(fails, ["vx"], 3)
+simulation.advance(20)
+"""
+
+
+def test_what_a_module_raises_on_one_rank_ends_the_job(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.toml").write_text(CONFIG)
+    (tmp_path / "program.py").write_text(PROGRAM_THAT_FAILS_ON_ONE_RANK)
+    assert run_under_mpi(["program.py"], 2, program=[sys.executable]) == 2
+    assert "rank 1: in-situ module: the function raised ValueError: no more\n" in capfd.readouterr().err
 
 
 def test_velocities_that_are_not_finite_end_the_run(simulation):
