@@ -97,6 +97,7 @@ template <class T> void brick_grid<T>::touch(base::thread_team* team) const {
         for (std::int64_t k = 0; k < e.nz; ++k) touch_plane(k);
     }
     for (int n = 0; n < notices; ++n) *notice(world_->rank(), n).local() = T{};
+    memory_.join_pages();
 }
 
 template class brick_grid<float>;

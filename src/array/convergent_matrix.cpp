@@ -107,7 +107,9 @@ convergent_matrix<T>::convergent_matrix(runtime::world& ranks, std::int64_t rows
                   static_cast<std::size_t>(layout_.leading_dimension(ranks.rank()) * layout_.local_cols(ranks.rank())) * sizeof(T)),
       update_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { apply_message(message); })),
       read_handler_(ranks.register_handler([this](const runtime::incoming_message& message) { answer_read(message); })) {
-    if (operation_.identity() != T{}) std::ranges::fill(local(), operation_.identity());
+    // Shared memory is touched here, by its owner: near him, and in large pages, which it gets when it has been touched.
+    if (operation_.identity() != T{} || ranks.node().communicator.size() > 1) std::ranges::fill(local(), operation_.identity());
+    memory_.join_pages();
     ranks.barrier();
 }
 
@@ -440,6 +442,7 @@ template <class T> void convergent_matrix<T>::commit() { world_->quiesce(); }
 template <class T> void convergent_matrix<T>::reset() {
     commit();
     std::ranges::fill(local(), operation_.identity());
+    memory_.join_pages();
     world_->barrier();
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -39,6 +40,10 @@ std::string last_error(const char* what, std::size_t bytes) {
                        std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
 }
 
+constexpr std::size_t small_page = 4096;
+constexpr std::size_t large_page = std::size_t{2} << 20;
+constexpr std::size_t worth_large_pages = 4 * large_page;
+
 // Memory files of one kernel have distinct inodes; -1 when there is none.
 std::int64_t inode_of(int fd) {
     struct stat status{};
@@ -50,9 +55,29 @@ std::int64_t inode_of(int fd) {
 std::byte* private_memory(std::size_t bytes) {
     void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) throw user_error(last_error("mmap", bytes));
-    constexpr std::size_t worth_large_pages = std::size_t{8} << 20;
     if (bytes >= worth_large_pages) ::madvise(address, bytes, MADV_HUGEPAGE); // refused is as good
     return static_cast<std::byte*>(address);
+}
+
+// Much of it begins at a multiple of a large page: there alone can one be mapped. MAP_FAILED as mmap, with errno.
+void* shared_memory(int fd, std::size_t bytes) {
+    if (bytes < worth_large_pages) return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const std::size_t needed = (bytes + small_page - 1) / small_page * small_page;
+    void* const reserved = ::mmap(nullptr, needed + large_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserved == MAP_FAILED) return MAP_FAILED;
+    auto* const begin = static_cast<std::byte*>(reserved);
+    const std::size_t before =
+        (large_page - reinterpret_cast<std::uintptr_t>(begin) % large_page) % large_page; // NOLINT: an address
+    auto* const first = begin + before;
+    if (before > 0) ::munmap(begin, before);
+    if (before < large_page) ::munmap(first + needed, large_page - before);
+    void* const mapped = ::mmap(first, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (mapped == MAP_FAILED) {
+        const int why = errno;
+        ::munmap(first, needed);
+        errno = why;
+    }
+    return mapped;
 }
 
 } // namespace
@@ -93,7 +118,7 @@ memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
             failure = fmt::format("{} is not the memory of rank {} of the node (separate process-id namespaces?)", path, i);
             break;
         }
-        void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void* address = shared_memory(fd, size);
         if (address == MAP_FAILED) {
             failure = last_error("mmap", size);
             break;
@@ -107,6 +132,17 @@ memory_file::memory_file(const comm::communicator& node, std::size_t bytes) {
         unmap();
         throw;
     }
+}
+
+void memory_file::join_pages(int node_rank) const noexcept {
+    const mapping& memory = mappings_[static_cast<std::size_t>(node_rank)];
+    if (mappings_.size() == 1 || memory.bytes < worth_large_pages) return;
+#ifdef MADV_COLLAPSE
+    constexpr int join = MADV_COLLAPSE;
+#else
+    constexpr int join = 25; // of Linux 6.1 and later, where the C library does not know it yet
+#endif
+    for (std::size_t at = 0; at + large_page <= memory.bytes; at += large_page) ::madvise(memory.address + at, large_page, join);
 }
 
 memory_file::memory_file(memory_file&& other) noexcept : mappings_(std::exchange(other.mappings_, {})) {}

@@ -28,6 +28,8 @@ class segment {
         return index < 0 ? nullptr : memory_.base(index);
     }
     [[nodiscard]] std::byte* local() const { return base(world_->rank()); }
+    /// Not collective: memory_file::join_pages of this rank's memory.
+    void join_pages() const noexcept { memory_.join_pages(world_->node().communicator.rank()); }
     [[nodiscard]] world& ranks() const { return *world_; }
     /// What each rank asked for.
     [[nodiscard]] std::size_t bytes(int rank) const { return static_cast<std::size_t>(bytes_[static_cast<std::size_t>(rank)]); }
