@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <thread>
@@ -44,6 +46,38 @@ TEST_P(segment_test, may_be_empty_on_a_rank) {
     const segment memory(world(), world().rank() == 0 ? 64 : 0);
     world().barrier();
     EXPECT_NE(memory.local(), nullptr);
+    world().barrier();
+}
+
+// Whether or not the system has such pages. Neighbours go on adding while the owner asks.
+TEST_P(segment_test, keeps_what_is_in_pages_that_are_joined) {
+    constexpr std::size_t count = (std::size_t{9} << 20) / sizeof(std::uint64_t) + 5;
+    const segment memory(world(), count * sizeof(std::uint64_t));
+    const auto number = [&](int rank, std::size_t n) {
+        return global_ptr<std::uint64_t>{&memory, rank, n * sizeof(std::uint64_t)}.local();
+    };
+    const auto value = [](int rank, std::size_t n) { return (static_cast<std::uint64_t>(rank) << 40) + n; };
+    const int own = world().rank();
+    for (std::size_t n = 0; n < count; ++n) *number(own, n) = value(own, n);
+    world().barrier();
+    std::thread joining([&] { memory.join_pages(); });
+    constexpr std::size_t step = 512;
+    std::uint64_t adding = 0;
+    for (int rank = 0; rank < world().size(); ++rank) {
+        if (!world().shares_memory_with(rank)) continue;
+        ++adding;
+        for (std::size_t n = 0; n < count; n += step) std::atomic_ref(*number(rank, n)).fetch_add(1);
+    }
+    joining.join();
+    world().barrier();
+    for (int rank = 0; rank < world().size(); ++rank) {
+        if (!world().shares_memory_with(rank)) continue;
+        std::size_t wrong = 0;
+        for (std::size_t n = 0; n < count; ++n) wrong += *number(rank, n) != value(rank, n) + (n % step == 0 ? adding : 0);
+        EXPECT_EQ(wrong, 0U) << "memory of rank " << rank;
+    }
+    memory.join_pages(); // once more changes nothing
+    EXPECT_EQ(*number(own, 1), value(own, 1));
     world().barrier();
 }
 
