@@ -32,12 +32,13 @@ void for_each_run(const place<N>& extents, const place<N>& a_strides, const plac
     } while (next_place(at, outer));
 }
 
-/// to += from; the memories do not overlap. Four at a time, which compilers turn into vector instructions without being asked for their dearest
-/// optimisations.
+/// to += from; the memories do not overlap. A cache line at a time, which compilers turn into vector instructions without being asked for
+/// their dearest optimisations.
 template <class T> void add_run(T* __restrict to, const T* __restrict from, std::int64_t count) {
+    constexpr auto lanes = std::max<std::int64_t>(1, 64 / static_cast<std::int64_t>(sizeof(T)));
     std::int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        for (std::int64_t lane = 0; lane < 4; ++lane) add_to(to[i + lane], from[i + lane]);
+    for (; i + lanes <= count; i += lanes) {
+        for (std::int64_t lane = 0; lane < lanes; ++lane) add_to(to[i + lane], from[i + lane]);
     }
     for (; i < count; ++i) add_to(to[i], from[i]);
 }
