@@ -21,7 +21,8 @@
 
 namespace craton::array {
 
-/// An operation of a dist_array that was started: copies and messages to several owners. Dropping it does not stop it. Any thread, one at a time.
+/// An operation of a dist_array that was started: copies and messages to several owners. Dropping it does not stop it. Any thread,
+/// one at a time.
 class array_handle {
   public:
     array_handle() = default; ///< complete
@@ -74,32 +75,35 @@ template <class T>
 concept summable = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, std::int64_t> ||
                    std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 
-/// An N-dimensional array of any trivially copyable T, cut into tiles that any rank may own (the DArray of Ozog et al. 2016, III-B): any thread of any rank
-/// reads, writes, adds to and applies functions to any rectangle at any time, without the owners' help.
+/// An N-dimensional array of any trivially copyable T, cut into tiles that any rank may own (the DArray of Ozog et al. 2016,
+/// III-B): any thread of any rank reads, writes, adds to and applies functions to any rectangle at any time, without the owners'
+/// help.
 ///
-/// Rectangles are in the array's index space. Local memory is row major (a span, as long as the rectangle has cells) or strided. An empty rectangle is
-/// allowed and does nothing; one that leaves the array is a user_error with nothing done.
+/// Rectangles are in the array's index space. Local memory is row major (a span, as long as the rectangle has cells) or strided. An
+/// empty rectangle is allowed and does nothing; one that leaves the array is a user_error with nothing done.
 ///
 /// What meets what, between one sync() (or other collective) and the next:
-/// - accumulate and apply take the lock of the tile, so they may meet each other on the same elements: every contribution to an element counts whole,
-///   once, and a function has the piece of its tile to itself. Tiles are independent of each other. Contributions of more than 1 MiB to a tile on another node are added
-///   in parts, between which others may come.
-/// - get and put take no lock: a put that meets any other operation on the same elements, or a get that meets anything but gets, finds or
-///   leaves elements of before or after, in no order that is promised, elements of several words in part.
+/// - accumulate and apply take the lock of the tile, so they may meet each other on the same elements: every contribution to an
+///   element counts whole, once, and a function has the piece of its tile to itself. Tiles are independent of each other.
+///   Contributions of more than 1 MiB to a tile on another node are added in parts, between which others may come.
+/// - get and put take no lock: a put that meets any other operation on the same elements, or a get that meets anything but gets,
+///   finds or leaves elements of before or after, in no order that is promised, elements of several words in part.
 ///
-/// Delivery: where the owner's memory is mapped the caller does the work itself; elsewhere copies and messages do, and the owner must poll or have a
-/// progress_thread. What is blocking here polls while it waits. Not inside a handler or a function that is being applied.
+/// Delivery: where the owner's memory is mapped the caller does the work itself; elsewhere copies and messages do, and the owner
+/// must poll or have a progress_thread. What is blocking here polls while it waits. Not inside a handler or a function that is
+/// being applied.
 ///
-/// Threads: members that are not collective from any thread; collective ones from one thread per rank, while the rank's other threads leave the array alone.
-/// Every collective begins by completing everything that was started before it on any rank (quiesce) and ends with a barrier.
+/// Threads: members that are not collective from any thread; collective ones from one thread per rank, while the rank's other
+/// threads leave the array alone. Every collective begins by completing everything that was started before it on any rank (quiesce)
+/// and ends with a barrier.
 template <class T, std::size_t N> class dist_array {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16); // messages' payloads are 16-byte aligned
 
   public:
     using function = std::function<void(const tile_piece<T, N>&, std::span<const std::byte> argument)>;
 
-    /// Collective, blocking. All bytes zero. Throws user_error on every rank unless the layout is the same on all, is for this world's ranks, and there
-    /// is memory.
+    /// Collective, blocking. All bytes zero. Throws user_error on every rank unless the layout is the same on all, is for this
+    /// world's ranks, and there is memory.
     dist_array(runtime::world& ranks, tile_layout<N> layout);
     dist_array(const dist_array&) = delete;
     dist_array& operator=(const dist_array&) = delete;
@@ -142,12 +146,13 @@ template <class T, std::size_t N> class dist_array {
         post_accumulate(what, dense(what, from, "accumulate"));
     }
 
-    /// Collective, blocking: names a function for apply(); the same functions in the same order on every rank. It gets a piece of a tile and the
-    /// caller's argument (16-byte aligned where it has travelled, as the caller has it elsewhere); runs under the tile's lock, on any thread of any rank that has the memory; must not
-    /// throw, wait, or call anything of an array or a world.
+    /// Collective, blocking: names a function for apply(); the same functions in the same order on every rank. It gets a piece of a
+    /// tile and the caller's argument (16-byte aligned where it has travelled, as the caller has it elsewhere); runs under the
+    /// tile's lock, on any thread of any rank that has the memory; must not throw, wait, or call anything of an array or a world.
     [[nodiscard]] function_id register_function(function what);
-    /// Runs a function on every piece of the rectangle, in each tile on its own. The argument may be reused on return. Complete when the function
-    /// has returned everywhere. Throws user_error for a function that was not registered and for arguments of 1 GiB or more.
+    /// Runs a function on every piece of the rectangle, in each tile on its own. The argument may be reused on return. Complete
+    /// when the function has returned everywhere. Throws user_error for a function that was not registered and for arguments of 1
+    /// GiB or more.
     [[nodiscard]] array_handle start_apply(const rectangle<N>& what, function_id does, std::span<const std::byte> argument = {});
     void apply(const rectangle<N>& what, function_id does, std::span<const std::byte> argument = {}) {
         start_apply(what, does, argument).wait();
@@ -157,9 +162,9 @@ template <class T, std::size_t N> class dist_array {
         apply(what, does, std::as_bytes(std::span(&argument, 1)));
     }
 
-    /// Conditional get, blocking: pieces whose largest |element| is above the threshold (or that hold what is not a number) come; memory of the others stays as
-    /// it is. Owners off the node compute the norms; each is of one moment, and the elements come after it. Returns all pieces, in the order of their
-    /// tiles. Throws user_error for a threshold that is not a number.
+    /// Conditional get, blocking: pieces whose largest |element| is above the threshold (or that hold what is not a number) come;
+    /// memory of the others stays as it is. Owners off the node compute the norms; each is of one moment, and the elements come
+    /// after it. Returns all pieces, in the order of their tiles. Throws user_error for a threshold that is not a number.
     std::vector<judged_piece<N>> get_above(const rectangle<N>& what, double threshold, strided_memory<T, N> to) const
         requires std::is_arithmetic_v<T>;
     std::vector<judged_piece<N>> get_above(const rectangle<N>& what, double threshold, std::span<T> to) const
@@ -193,15 +198,16 @@ template <class T, std::size_t N> class dist_array {
     /// alpha A + beta B; either may be this array. Throws as copy().
     void add(const T& alpha, const dist_array& a, const T& beta, const dist_array& b)
         requires addable<T>;
-    /// The same elements in another layout of the same extents, which must be another array. Each owner puts what it owns. Throws user_error on every rank for other
-    /// extents or another world.
+    /// The same elements in another layout of the same extents, which must be another array. Each owner puts what it owns. Throws
+    /// user_error on every rank for other extents or another world.
     void redistribute_to(dist_array& to) const;
     /// to(j, i) = this(i, j), whatever the layouts; throws as redistribute_to().
     void transpose_to(dist_array& to) const
         requires(N == 2);
 
-    /// On every rank; float sums are added within a rank first, so that their last digits depend on the layout. Norms are of the elements as one vector, in double (a
-    /// whole number above 2^53 is rounded), and not a number where any element is none. trace() throws user_error on every rank unless the array is square.
+    /// On every rank; float sums are added within a rank first, so that their last digits depend on the layout. Norms are of the
+    /// elements as one vector, in double (a whole number above 2^53 is rounded), and not a number where any element is none.
+    /// trace() throws user_error on every rank unless the array is square.
     [[nodiscard]] T trace() const
         requires(N == 2 && summable<T>);
     [[nodiscard]] double max_norm() const

@@ -27,8 +27,9 @@ class receipts {
     std::function<void(std::span<const std::byte>)> on_answer_;
 };
 
-/// Work that is done where the data is: messages to handlers at the owner which send a receipt, with an answer if they have one, once their work is done.
-/// A world::call() waits for one reply; here one operation sends many messages to many owners and waits for all together.
+/// Work that is done where the data is: messages to handlers at the owner which send a receipt, with an answer if they have one,
+/// once their work is done. A world::call() waits for one reply; here one operation sends many messages to many owners and waits
+/// for all together.
 class owner_calls {
   public:
     /// Does what `request` says; what it adds to `answer` goes back with the receipt. Runs in a handler: must not block, must not throw.
@@ -47,7 +48,8 @@ class owner_calls {
 
     /// Opens an operation whose receipts are awaited. `on_answer` runs inside a handler, for one answer at a time. Any thread.
     [[nodiscard]] awaited open(std::function<void(std::span<const std::byte>)> on_answer = {});
-    /// A message of the operation (or of none); to be filled and sent with world::send(). Waits for room as world::prepare() does. Any thread.
+    /// A message of the operation (or of none); to be filled and sent with world::send(). Waits for room as world::prepare() does.
+    /// Any thread.
     [[nodiscard]] runtime::outgoing_message prepare(int target, runtime::handler_id what, std::size_t payload_bytes,
                                                     const awaited& by);
     /// The operation has sent everything. Null is allowed.

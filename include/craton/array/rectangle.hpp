@@ -7,7 +7,8 @@
 
 namespace craton::array {
 
-/// A place in an N-dimensional index space: the last index varies fastest in memory, as in C and NumPy (a `domain` has three, the first fastest).
+/// A place in an N-dimensional index space: the last index varies fastest in memory, as in C and NumPy (a `domain` has three, the
+/// first fastest).
 template <std::size_t N> using place = std::array<std::int64_t, N>;
 
 /// Places low[d] <= p[d] < high[d]; empty when that holds for none.

@@ -11,7 +11,8 @@
 
 namespace craton::array {
 
-/// Loops over rectangles in strided memory: what a dist_array does to a piece of a tile. Pure functions; strides are in elements, of any sign.
+/// Loops over rectangles in strided memory: what a dist_array does to a piece of a tile. Pure functions; strides are in elements,
+/// of any sign.
 
 /// Calls run(offset in a, offset in b, elements) for runs of the last dimension, as long as both memories run on.
 template <std::size_t N, class Run>
@@ -83,7 +84,8 @@ template <class T, std::size_t N>
     return numbers ? largest : std::nan("");
 }
 
-/// Cuts a rectangle along its slowest dimensions into parts of at most so many cells, in row-major order, and calls part(rectangle) for each.
+/// Cuts a rectangle along its slowest dimensions into parts of at most so many cells, in row-major order, and calls part(rectangle)
+/// for each.
 template <std::size_t N, class Part> void cut_rectangle(const rectangle<N>& what, std::int64_t most_cells, Part&& part) {
     const std::int64_t cells = what.cells();
     if (cells == 0) return;

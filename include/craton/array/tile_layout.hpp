@@ -11,9 +11,9 @@
 
 namespace craton::array {
 
-/// An N-dimensional index space cut into tiles by boundaries along each dimension; any rank may own any tile. A rank's memory holds its tiles one
-/// after the other, in the order of their numbers, each dense and row major. Tiles are numbered in row-major order. Pure arithmetic; the table of tiles
-/// (some 24 bytes each) is on every rank. N is 1 to 8.
+/// An N-dimensional index space cut into tiles by boundaries along each dimension; any rank may own any tile. A rank's memory holds
+/// its tiles one after the other, in the order of their numbers, each dense and row major. Tiles are numbered in row-major order.
+/// Pure arithmetic; the table of tiles (some 24 bytes each) is on every rank. N is 1 to 8.
 ///
 /// Any thread; nothing but the making of one throws.
 template <std::size_t N> class tile_layout {
@@ -23,17 +23,18 @@ template <std::size_t N> class tile_layout {
     /// Along each dimension the first index of every tile, then the extent: 0, ..., extent, each more than the one before.
     using boundaries = std::array<std::vector<std::int64_t>, N>;
 
-    /// owners[t] has tile t. Throws user_error for boundaries that are none, another number of owners than tiles, an owner that is none of the `ranks`, or 2^60
-    /// elements or more.
+    /// owners[t] has tile t. Throws user_error for boundaries that are none, another number of owners than tiles, an owner that is
+    /// none of the `ranks`, or 2^60 elements or more.
     tile_layout(boundaries cuts, std::vector<int> owners, int ranks);
 
-    /// Tiles of `block` (the last along a dimension may be smaller), dealt to a row-major grid of ranks in turn along each dimension, as ScaLAPACK
-    /// does. Throws user_error for extents, blocks or grid below 1.
+    /// Tiles of `block` (the last along a dimension may be smaller), dealt to a row-major grid of ranks in turn along each
+    /// dimension, as ScaLAPACK does. Throws user_error for extents, blocks or grid below 1.
     [[nodiscard]] static tile_layout block_cyclic(const place<N>& extents, const place<N>& block, const std::array<int, N>& grid);
-    /// One tile per rank of a row-major grid, as even as can be: the first tiles along a dimension have one index more. Throws user_error for a
-    /// grid below 1 or finer than the extents.
+    /// One tile per rank of a row-major grid, as even as can be: the first tiles along a dimension have one index more. Throws
+    /// user_error for a grid below 1 or finer than the extents.
     [[nodiscard]] static tile_layout regular(const place<N>& extents, const std::array<int, N>& grid);
-    /// One tile per rank: tile t is rank t's (the p x q grids of quantum chemistry, whose boundaries follow the shells). Throws as the constructor.
+    /// One tile per rank: tile t is rank t's (the p x q grids of quantum chemistry, whose boundaries follow the shells). Throws as
+    /// the constructor.
     [[nodiscard]] static tile_layout one_per_rank(boundaries cuts);
 
     [[nodiscard]] int ranks() const noexcept { return static_cast<int>(tiles_of_.size()); }

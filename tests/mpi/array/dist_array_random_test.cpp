@@ -1,5 +1,5 @@
-// Random rectangles of gets, puts, accumulates and applies on irregular layouts, against an array that every rank keeps whole and changes by
-// itself. CRATON_RANDOM_OPERATIONS: how many per number of dimensions and delivery (make long: a million in all).
+// Random rectangles of gets, puts, accumulates and applies on irregular layouts, against an array that every rank keeps whole and
+// changes by itself. CRATON_RANDOM_OPERATIONS: how many per number of dimensions and delivery (make long: a million in all).
 
 #include "../deliveries.hpp"
 #include "random_layout.hpp"

@@ -81,7 +81,8 @@ TEST_P(dist_array_test, elements_may_be_of_any_trivially_copyable_type) {
     static_assert(!array::addable<shell_pair>);
     dist_array<shell_pair, 1> pairs(world(), tile_layout<1>::block_cyclic({50}, {3}, {world().size()}));
     const auto swap = pairs.register_function([](const tile_piece<shell_pair, 1>& piece, std::span<const std::byte>) {
-        for (std::int64_t i = piece.cells.low[0]; i < piece.cells.high[0]; ++i) std::swap(piece.at({i}).first, piece.at({i}).second);
+        for (std::int64_t i = piece.cells.low[0]; i < piece.cells.high[0]; ++i)
+            std::swap(piece.at({i}).first, piece.at({i}).second);
     });
     std::vector<shell_pair> all;
     for (std::int32_t i = 0; i < 50; ++i) all.push_back({i, -i, {'s', 'p', static_cast<char>('a' + i % 26)}});
@@ -310,8 +311,8 @@ TEST_P(dist_array_test, transposes_between_any_layouts) {
     random_source random(12);
     for (int n = 0; n < 4; ++n) {
         dist_array<double, 2> a(world(), tests::random_layout<2>(random, world().size()));
-        dist_array<double, 2> b(
-            world(), tests::another_layout<2>(random, place<2>{a.extents()[1], a.extents()[0]}, world().size()));
+        dist_array<double, 2> b(world(),
+                                tests::another_layout<2>(random, place<2>{a.extents()[1], a.extents()[0]}, world().size()));
         a.for_each_local([](double& element, const place<2>& p) { element = static_cast<double>(1000 * p[0] + p[1]); });
         a.transpose_to(b);
         b.for_each_local([](double& element, const place<2>& p) { ASSERT_EQ(element, static_cast<double>(1000 * p[1] + p[0])); });
@@ -345,7 +346,8 @@ TEST_P(dist_array_test, refuses_bad_rectangles_memory_and_functions_with_nothing
     expect_user_error([&] { a.get(three, four); }, {"dist_array get: 4 elements of memory for a rectangle of 3", "as many"});
     expect_user_error([&] { a.put(three, four); }, {"dist_array put: 4 elements", "as many"});
     expect_user_error([&] { a.accumulate(three, four); }, {"dist_array accumulate: 4 elements", "as many"});
-    expect_user_error([&] { static_cast<void>(a.get_above({{0, 0}, {2, 2}}, std::nan(""), four)); }, {"threshold is nan", "a number"});
+    expect_user_error([&] { static_cast<void>(a.get_above({{0, 0}, {2, 2}}, std::nan(""), four)); },
+                      {"threshold is nan", "a number"});
     expect_user_error([&] { a.apply(three, array::function_id{1}); }, {"function 1 of 1", "register_function()"});
     // Never read: it is refused for its length.
     const std::span<const std::byte> huge(reinterpret_cast<const std::byte*>(four.data()), std::size_t{1} << 30); // NOLINT
