@@ -134,14 +134,15 @@ template <std::size_t N> class comparison {
             const auto kind = draw(random_, 5);
             const auto count = 1 + draw(random_, 40);
             taken_.clear();
-            for (std::int64_t n = 0; n < count; ++n, ++done_) {
+            for (std::int64_t n = 0; n < count; ++n) {
                 const auto what = tests::random_rectangle(random_, array_.extents());
                 const bool mine = draw(random_, array_.ranks().size()) == array_.ranks().rank();
                 const auto seed = static_cast<std::int64_t>(random_() >> 2);
                 if (kind <= 1) add(what, seed, mine);
                 if (kind == 2) multiply(what, seed | 1, mine);
-                if (kind == 3) put(what, seed, mine);
+                if (kind == 3 && !put(what, seed, mine)) continue;
                 if (kind == 4) get(what, seed, mine);
+                ++done_;
             }
             finish_round();
         }
@@ -188,9 +189,10 @@ template <std::size_t N> class comparison {
         keep(array_.start_apply(what, multiply_, std::as_bytes(std::span(&factor, 1))), factor);
     }
 
-    void put(const rectangle<N>& what, std::int64_t seed, bool mine) {
+    // False, and nothing done, where it would meet another put of the round.
+    [[nodiscard]] bool put(const rectangle<N>& what, std::int64_t seed, bool mine) {
         for (const auto& other : taken_) {
-            if (!intersect(other, what).empty()) return; // puts must not meet
+            if (!intersect(other, what).empty()) return false;
         }
         taken_.push_back(what);
         random_source shape(static_cast<std::uint64_t>(seed));
@@ -200,6 +202,7 @@ template <std::size_t N> class comparison {
             reference_.at(p) = from.at(p);
         });
         if (mine) keep(array_.start_put(what, from.memory()), seed);
+        return true;
     }
 
     void get(const rectangle<N>& what, std::int64_t seed, bool mine) {
