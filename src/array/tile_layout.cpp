@@ -1,0 +1,158 @@
+#include <craton/array/tile_layout.hpp>
+
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace craton::array {
+
+namespace {
+
+// Bytes of any element's type can then still be counted in 64 bits.
+constexpr double most_elements = static_cast<double>(std::int64_t{1} << 60);
+
+void check_cuts(std::span<const std::int64_t> cuts, std::size_t d) {
+    if (cuts.size() < 2) {
+        throw user_error(
+            fmt::format("tile layout: {} boundaries along dimension {}; allowed: 2 or more (0, ..., extent)", cuts.size(), d));
+    }
+    if (cuts[0] != 0) throw user_error(fmt::format("tile layout: boundaries of dimension {} begin at {}; allowed: 0", d, cuts[0]));
+    for (std::size_t i = 1; i < cuts.size(); ++i) {
+        if (cuts[i] <= cuts[i - 1]) {
+            throw user_error(
+                fmt::format("tile layout: boundary {} of dimension {} is {} after {}; allowed: more than the one before", i, d,
+                            cuts[i], cuts[i - 1]));
+        }
+    }
+}
+
+void check_positive(const char* what, std::int64_t value, std::size_t d) {
+    if (value < 1) throw user_error(fmt::format("tile layout: {} along dimension {} is {}; allowed: 1 or more", what, d, value));
+}
+
+template <std::size_t N> int product_of(const std::array<int, N>& grid) {
+    std::int64_t product = 1;
+    for (std::size_t d = 0; d < N; ++d) {
+        check_positive("grid", grid[d], d);
+        product *= grid[d];
+        if (product > 1 << 30)
+            throw user_error(fmt::format("tile layout: a grid of {} ranks or more; allowed: 2^30 at most", product));
+    }
+    return static_cast<int>(product);
+}
+
+// Deals tiles to a row-major grid of ranks in turn along each dimension.
+template <std::size_t N>
+std::vector<int> dealt_in_turn(const typename tile_layout<N>::boundaries& cuts, const std::array<int, N>& grid) {
+    rectangle<N> tiles;
+    for (std::size_t d = 0; d < N; ++d) tiles.high[d] = std::ssize(cuts[d]) - 1;
+    std::vector<int> owners;
+    owners.reserve(static_cast<std::size_t>(tiles.cells()));
+    place<N> where{};
+    do {
+        int owner = 0;
+        for (std::size_t d = 0; d < N; ++d) owner = owner * grid[d] + static_cast<int>(where[d] % grid[d]);
+        owners.push_back(owner);
+    } while (next_place(where, tiles));
+    return owners;
+}
+
+} // namespace
+
+template <std::size_t N> tile_layout<N>::tile_layout(boundaries cuts, std::vector<int> owners, int ranks) : cuts_(std::move(cuts)) {
+    if (ranks < 1) throw user_error(fmt::format("tile layout: {} ranks; allowed: 1 or more", ranks));
+    double elements = 1;
+    for (std::size_t d = 0; d < N; ++d) {
+        check_cuts(cuts_[d], d);
+        counts_[d] = std::ssize(cuts_[d]) - 1;
+        extents_[d] = cuts_[d].back();
+        elements *= static_cast<double>(extents_[d]);
+    }
+    if (elements >= most_elements) throw user_error(fmt::format("tile layout: {:.3g} elements; allowed: less than 2^60", elements));
+    const std::int64_t tiles = rectangle<N>{{}, counts_}.cells(); // not more than elements
+    if (std::ssize(owners) != tiles) {
+        throw user_error(fmt::format("tile layout: {} owners for {} tiles; allowed: one per tile", owners.size(), tiles));
+    }
+    tiles_of_.resize(static_cast<std::size_t>(ranks));
+    elements_of_.resize(static_cast<std::size_t>(ranks));
+    tiles_.resize(owners.size());
+    for (std::int64_t t = 0; t < tiles; ++t) {
+        const int owner = owners[static_cast<std::size_t>(t)];
+        if (owner < 0 || owner >= ranks) {
+            throw user_error(fmt::format("tile layout: the owner of tile {} is rank {}; allowed: 0 to {}", t, owner, ranks - 1));
+        }
+        auto& own = tiles_of_[static_cast<std::size_t>(owner)];
+        auto& own_elements = elements_of_[static_cast<std::size_t>(owner)];
+        tiles_[static_cast<std::size_t>(t)] = {own_elements, std::ssize(own), owner};
+        own.push_back(t);
+        own_elements += cells(t).cells();
+    }
+}
+
+template <std::size_t N>
+tile_layout<N> tile_layout<N>::block_cyclic(const place<N>& extents, const place<N>& block, const std::array<int, N>& grid) {
+    const int ranks = product_of(grid);
+    boundaries cuts;
+    for (std::size_t d = 0; d < N; ++d) {
+        check_positive("extent", extents[d], d);
+        check_positive("block", block[d], d);
+        cuts[d].push_back(0);
+        while (cuts[d].back() < extents[d]) cuts[d].push_back(cuts[d].back() + std::min(block[d], extents[d] - cuts[d].back()));
+    }
+    auto owners = dealt_in_turn<N>(cuts, grid);
+    return {std::move(cuts), std::move(owners), ranks};
+}
+
+template <std::size_t N> tile_layout<N> tile_layout<N>::regular(const place<N>& extents, const std::array<int, N>& grid) {
+    const int ranks = product_of(grid);
+    boundaries cuts;
+    for (std::size_t d = 0; d < N; ++d) {
+        if (extents[d] < grid[d]) {
+            throw user_error(
+                fmt::format("tile layout: extent {} along dimension {} on a grid of {}; allowed: at least one index per rank",
+                            extents[d], d, grid[d]));
+        }
+        const std::int64_t least = extents[d] / grid[d];
+        const std::int64_t longer = extents[d] % grid[d];
+        for (std::int64_t i = 0; i <= grid[d]; ++i) cuts[d].push_back(i * least + std::min(i, longer));
+    }
+    auto owners = dealt_in_turn<N>(cuts, grid);
+    return {std::move(cuts), std::move(owners), ranks};
+}
+
+template <std::size_t N> tile_layout<N> tile_layout<N>::one_per_rank(boundaries cuts) {
+    std::array<int, N> grid{};
+    for (std::size_t d = 0; d < N; ++d) {
+        check_cuts(cuts[d], d);
+        grid[d] = static_cast<int>(cuts[d].size()) - 1;
+    }
+    const int ranks = product_of(grid);
+    auto owners = dealt_in_turn<N>(cuts, grid);
+    return {std::move(cuts), std::move(owners), ranks};
+}
+
+template <std::size_t N> std::int64_t tile_layout<N>::fingerprint() const noexcept {
+    // FNV-1a, word by word.
+    std::uint64_t hash = 14695981039346656037U;
+    const auto take = [&](std::int64_t word) { hash = (hash ^ static_cast<std::uint64_t>(word)) * 1099511628211U; };
+    take(ranks());
+    for (const auto& each : cuts_) {
+        take(std::ssize(each));
+        for (const auto cut : each) take(cut);
+    }
+    for (const auto& tile : tiles_) take(tile.owner);
+    return static_cast<std::int64_t>(hash);
+}
+
+template class tile_layout<1>;
+template class tile_layout<2>;
+template class tile_layout<3>;
+template class tile_layout<4>;
+template class tile_layout<5>;
+template class tile_layout<6>;
+template class tile_layout<7>;
+template class tile_layout<8>;
+
+} // namespace craton::array
