@@ -4,6 +4,7 @@
 #include <craton/apps/scf/basis.hpp>
 #include <craton/apps/scf/fock_builder.hpp>
 #include <craton/apps/scf/integral_library.hpp>
+#include <craton/apps/scf/sp_repulsion.hpp>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -64,9 +65,12 @@ nb::ndarray<nb::numpy, double> one_electron_matrix(const integral_library& libra
 // Keeps what the C++ object only refers to.
 class python_fock_builder {
   public:
-    python_fock_builder(const integral_library& library, const std::shared_ptr<basis>& functions, double threshold, int threads)
+    python_fock_builder(const integral_library& library, const std::shared_ptr<basis>& functions, double threshold, int threads,
+                        bool own_kernels)
         : builder_(without_gil([&] {
-              return std::make_unique<fock_builder>(functions->first_function(), library.electron_repulsion(functions),
+              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
+              if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              return std::make_unique<fock_builder>(functions->first_function(), source,
                                                     scf::fock_options{.threshold = threshold, .threads = threads});
           })) {}
 
@@ -138,8 +142,8 @@ void bind_scf(nb::module_& m) {
             "basis"_a);
 
     nb::class_<python_fock_builder>(m, "FockBuilder", "Coulomb and exchange matrices from densities, directly.")
-        .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int>(), "library"_a, "basis"_a,
-             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1)
+        .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool>(), "library"_a, "basis"_a,
+             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true)
         .def("build", &python_fock_builder::build, "densities"_a)
         .def_prop_ro("counts", &python_fock_builder::counts);
 }

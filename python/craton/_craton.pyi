@@ -1180,10 +1180,16 @@ class IntegralLibrary:
         """(3, n, n): x, y, z about the origin, in bohr."""
 
 class FockBuilder:
-    """J and K directly from integrals, on `threads` threads; integrals that matter less than `threshold` hartree are left out."""
+    """J and K directly from integrals, on `threads` threads; integrals that matter less than `threshold` hartree are left out. Quartets of s and
+    p shells are computed by kernels of Craton's own, unless own_kernels is False."""
 
     def __init__(
-        self, library: IntegralLibrary, basis: GaussianBasis, threshold: float = 1e-12, threads: int = 1
+        self,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float = 1e-12,
+        threads: int = 1,
+        own_kernels: bool = True,
     ) -> None: ...
     def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """densities (spins, n, n), each symmetric: J of their sum (n, n), K of each (spins, n, n). Releases the GIL."""

@@ -159,6 +159,20 @@ def test_g_functions_are_pyscfs():
 
 
 @needs_chemistry
+@pytest.mark.parametrize("name", ["6-31g*", "cc-pvtz", "aug-cc-pvdz"])
+def test_own_kernels_are_libcints(name):
+    from craton.scf import make_basis, open_libcint
+
+    basis = make_basis(benzene() if name == "6-31g*" else water(), name)
+    density = random_symmetric(basis.size, 7)[None]
+    ours, theirs = (
+        FockBuilder(open_libcint(), basis, threshold=1e-14, own_kernels=own).build(density) for own in (True, False)
+    )
+    assert ours[0] == pytest.approx(theirs[0], abs=1e-10)
+    assert ours[1] == pytest.approx(theirs[1], abs=1e-10)
+
+
+@needs_chemistry
 def test_spins_share_integrals():
     from craton.scf import make_basis, open_libcint
 
