@@ -258,6 +258,8 @@ def test_bad_density_and_settings():
         calculation.get_jk(np.eye(3))
     with pytest.raises(UserError, match="setting 'nonesuch'; allowed: .*conv_tol"):
         calculation.run(nonesuch=1)
+    with pytest.raises(UserError, match="setting 'kernel'"):
+        calculation.run(kernel=1)
     with pytest.raises(UserError, match="no orbitals"):
         calculation.make_rdm1()
 

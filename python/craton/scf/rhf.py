@@ -106,7 +106,7 @@ class RHF:
     def run(self, **settings: object) -> RHF:
         """Sets the given settings, iterates, returns itself. Not converging is no error: `converged` says so."""
         for name, value in settings.items():
-            if not hasattr(self, name):
+            if name not in vars(self) or name.startswith("_"):
                 raise UserError(
                     f"RHF: setting '{name}'; allowed: {', '.join(k for k in vars(self) if not k.startswith('_'))}"
                 )

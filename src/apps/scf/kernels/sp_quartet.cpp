@@ -107,7 +107,7 @@ template <int L> void potentials(const vec& reduced, const vec& x, const vec& y,
 }
 
 // One primitive pair of `one` with all of `many`, a vector of them at a time.
-// gathered[h][f] += sum over many's terms of f of coefficient * potential of orders h and the term's.
+// gathered[f * hermites + h] += sum over many's terms of f of coefficient * potential of orders h and the term's.
 template <int One, int Many> void meet(const sp_pair& one, std::size_t p, const sp_pair& many, vec* gathered) {
     constexpr int hermites = order_count(One);
     for (std::size_t q = 0; q < many.padded; q += lanes) {
@@ -121,14 +121,23 @@ template <int One, int Many> void meet(const sp_pair& one, std::size_t p, const 
         std::array<vec, order_count(One + Many)> r;
         potentials<One + Many>(exponent * one.exponent[p] * inverse, load(many.x) - one.x[p], load(many.y) - one.y[p],
                                load(many.z) - one.z[p], scale, r.data());
-        for (std::size_t t = 0; t < many.terms.size(); ++t) {
-            const vec& coefficient = *reinterpret_cast<const vec*>(many.coefficients.data() + t * many.padded + q);
-            const auto& sums = sum_of[many.terms[t].hermite];
-            vec* const to = gathered + many.terms[t].function * hermites;
-            for (int h = 0; h < hermites; ++h) to[h] += coefficient * r[sums[h]];
+        const double* coefficients = many.coefficients.data() + q;
+        for (auto term = many.terms.begin(); term != many.terms.end();) {
+            vec* const to = gathered + term->function * hermites;
+            std::array<vec, hermites> sum; // of one product's terms, which follow each other
+            std::copy_n(to, hermites, sum.begin());
+            for (const int function = term->function; term != many.terms.end() && term->function == function;
+                 ++term, coefficients += many.padded) {
+                const vec& coefficient = *reinterpret_cast<const vec*>(coefficients);
+                const auto& sums = sum_of[term->hermite];
+                for (int h = 0; h < hermites; ++h) sum[h] += coefficient * r[sums[h]];
+            }
+            std::copy_n(sum.begin(), hermites, to);
         }
     }
 }
+
+double sum_of_lanes(const vec& v) { return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7])); }
 
 template <int One, int Many>
 void quartet(const sp_pair& one, const sp_pair& many, double* integrals, std::ptrdiff_t one_stride, std::ptrdiff_t many_stride,
@@ -151,9 +160,7 @@ void quartet(const sp_pair& one, const sp_pair& many, double* integrals, std::pt
     }
     for (int a = 0; a < one.functions; ++a) {
         for (int b = 0; b < many.functions; ++b) {
-            double total = 0;
-            for (std::size_t v = 0; v < lanes; ++v) total += sum[a * many.functions + b][v];
-            integrals[a * one_stride + b * many_stride] = total;
+            integrals[a * one_stride + b * many_stride] = sum_of_lanes(sum[a * many.functions + b]);
         }
     }
 }
