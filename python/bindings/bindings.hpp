@@ -29,6 +29,7 @@ void bind_checkpoint(nanobind::module_& m);
 void bind_tomography(nanobind::module_& m);
 void bind_multigrid(nanobind::module_& m);
 void bind_waves(nanobind::module_& m);
+void bind_scf(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 void bind_bench(nanobind::module_& m);
 

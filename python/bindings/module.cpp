@@ -85,6 +85,7 @@ NB_MODULE(_craton, m) {
     bind_tomography(m);
     bind_multigrid(m);
     bind_waves(m);
+    bind_scf(m);
     bind_assembly(m);
     bind_bench(m);
 }

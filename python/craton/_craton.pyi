@@ -1143,3 +1143,56 @@ def place_bricks(
 ) -> dict[str, Any]:
     """brick_of_rank with few hop-bytes on a network given as a node list's text (origin: its path, for messages); before, after, tile,
     in_words."""
+
+class GaussianBasis:
+    """Nuclei and shells of contracted Gaussians (spherical), in atomic units. Immutable."""
+
+    def __init__(
+        self,
+        charges: NDArray[np.float64],
+        positions_bohr: NDArray[np.float64],
+        shells: Sequence[tuple[int, int, Sequence[float], Sequence[Sequence[float]]]],
+    ) -> None:
+        """shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives. UserError
+        for what is out of range, and for nuclei nearer than 0.05 bohr."""
+    @property
+    def size(self) -> int:
+        """The number of functions n."""
+    @property
+    def shell_count(self) -> int: ...
+    @property
+    def first_function(self) -> NDArray[np.int32]:
+        """Of each shell, and n."""
+    @property
+    def nuclear_repulsion(self) -> float:
+        """In hartree."""
+
+class IntegralLibrary:
+    """libcint, opened at run time. UserError where `path` is not such a file."""
+
+    def __init__(self, path: str) -> None: ...
+    @property
+    def path(self) -> str: ...
+    def overlap(self, basis: GaussianBasis) -> NDArray[np.float64]: ...
+    def kinetic(self, basis: GaussianBasis) -> NDArray[np.float64]: ...
+    def nuclear_attraction(self, basis: GaussianBasis) -> NDArray[np.float64]: ...
+    def position(self, basis: GaussianBasis) -> NDArray[np.float64]:
+        """(3, n, n): x, y, z about the origin, in bohr."""
+
+class FockBuilder:
+    """J and K directly from integrals, on `threads` threads; integrals that matter less than `threshold` hartree are left out. Quartets of s and
+    p shells are computed by kernels of Craton's own, unless own_kernels is False."""
+
+    def __init__(
+        self,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float = 1e-12,
+        threads: int = 1,
+        own_kernels: bool = True,
+    ) -> None: ...
+    def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """densities (spins, n, n), each symmetric: J of their sum (n, n), K of each (spins, n, n). Releases the GIL."""
+    @property
+    def counts(self) -> dict[str, int]:
+        """quartets, coulomb_quartets, exchange_quartets of the last build, and unique_quartets, which there are without screening."""

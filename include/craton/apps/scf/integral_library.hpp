@@ -1,0 +1,40 @@
+#pragma once
+
+#include <craton/apps/scf/basis.hpp>
+#include <craton/apps/scf/quartet_source.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace craton::scf {
+
+namespace detail {
+struct libcint; // its functions, found in the opened file
+}
+
+/// Matrices over one electron, n x n row major, symmetric, in atomic units.
+enum class one_electron { overlap, kinetic, nuclear_attraction };
+
+/// libcint (Q. Sun, J. Comput. Chem. 36, 1664), opened at run time: Craton builds and installs without it. Copies share one opened file.
+class integral_library {
+  public:
+    /// Opens the shared library at `path`. Throws user_error where it cannot be opened or lacks a function.
+    explicit integral_library(const std::string& path);
+
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+    /// n x n elements; any thread.
+    [[nodiscard]] std::vector<double> matrix(one_electron which, const basis& functions) const;
+    /// x, y, z about the origin, in bohr: 3 x n x n elements; any thread.
+    [[nodiscard]] std::vector<double> position(const basis& functions) const;
+
+    /// (ij|kl) over these functions, which it keeps, with what the library computes once for all quartets.
+    [[nodiscard]] std::shared_ptr<const quartet_source> electron_repulsion(std::shared_ptr<const basis> functions) const;
+
+  private:
+    std::string path_;
+    std::shared_ptr<const detail::libcint> functions_;
+};
+
+} // namespace craton::scf

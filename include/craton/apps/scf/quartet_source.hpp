@@ -1,0 +1,27 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace craton::scf {
+
+/// Shells i, j, k, l of the integrals (ij|kl).
+using shell_quartet = std::array<int, 4>;
+
+/// Where two-electron integrals come from: electron repulsion by the integral library, or anything with its eightfold symmetry.
+class quartet_source {
+  public:
+    quartet_source() = default;
+    quartet_source(const quartet_source&) = delete;
+    quartet_source& operator=(const quartet_source&) = delete;
+    virtual ~quartet_source() = default;
+
+    /// Doubles that compute() wants as scratch.
+    [[nodiscard]] virtual std::size_t scratch_doubles() const = 0;
+
+    /// All integrals of a quartet, in hartree: (ij|kl) at i + n_i (j + n_j (k + n_k l)). False where all are 0; `integrals` is then undefined.
+    /// Any threads at once, each with its own scratch.
+    virtual bool compute(const shell_quartet& shells, double* integrals, double* scratch) const = 0;
+};
+
+} // namespace craton::scf

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <craton/apps/scf/quartet_source.hpp>
+#include <craton/base/thread_team.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace craton::scf {
+
+/// Shells [first, last).
+struct shell_range {
+    int first = 0;
+    int last = 0;
+};
+
+/// Cuts the shells, in their order, into ranges of about `functions` functions, at least one shell each.
+[[nodiscard]] std::vector<shell_range> shell_ranges(std::span<const int> first_function, int functions);
+
+/// Schwarz bounds Q_ij = sqrt(max |(ij|ij)|) over the functions of the two shells, so that |(ij|kl)| <= Q_ij Q_kl: shells x shells, row
+/// major, symmetric. Shares the work among the team's threads.
+[[nodiscard]] std::vector<double> schwarz_bounds(std::span<const int> first_function, const quartet_source& source,
+                                                 base::thread_team& team);
+
+/// j <= i.
+struct shell_pair {
+    int i = 0;
+    int j = 0;
+    double bound = 0;
+};
+
+/// The pairs that matter between two ranges of shells, largest bound first. All that they touch of a matrix lies in rectangles that the
+/// ranges give.
+struct pair_block {
+    std::size_t rows = 0;    // which range has i
+    std::size_t columns = 0; // which has j; columns <= rows
+    std::vector<shell_pair> pairs;
+
+    [[nodiscard]] double bound() const { return pairs.front().bound; }
+};
+
+/// Every pair (i, j <= i) with Q_ij times the largest bound of all >= threshold, once, by pairs of ranges; empty blocks are left out. What
+/// is left out is part of no integral that reaches the threshold.
+[[nodiscard]] std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges,
+                                                        double threshold);
+
+} // namespace craton::scf

@@ -1,0 +1,151 @@
+#include "bindings.hpp"
+#include "gil.hpp"
+
+#include <craton/apps/scf/basis.hpp>
+#include <craton/apps/scf/fock_builder.hpp>
+#include <craton/apps/scf/integral_library.hpp>
+#include <craton/apps/scf/sp_repulsion.hpp>
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace craton::bindings {
+
+namespace {
+
+using scf::basis;
+using scf::fock_builder;
+using scf::integral_library;
+using given_shell = std::tuple<int, int, std::vector<double>, std::vector<std::vector<double>>>;
+
+std::shared_ptr<basis> make_basis(const input_1d<double>& charges, const input_2d<double>& positions,
+                                  const std::vector<given_shell>& given) {
+    if (positions.shape(0) != charges.shape(0) || positions.shape(1) != 3)
+        throw user_error("basis: positions are " + std::to_string(positions.shape(0)) + " x " + std::to_string(positions.shape(1)) +
+                         "; allowed: " + std::to_string(charges.shape(0)) + " x 3, as many as charges");
+    std::vector<scf::nucleus> nuclei(charges.shape(0));
+    for (std::size_t a = 0; a < nuclei.size(); ++a) {
+        nuclei[a].charge = charges.data()[a];
+        std::copy_n(positions.data() + 3 * a, 3, nuclei[a].position_bohr.begin());
+    }
+    std::vector<scf::shell> shells;
+    for (const auto& [atom, l, exponents, contractions] : given) {
+        scf::shell each{atom, l, exponents, {}};
+        for (const auto& row : contractions) {
+            if (row.size() != exponents.size())
+                throw user_error("basis: a contraction of shell " + std::to_string(shells.size()) + " has " +
+                                 std::to_string(row.size()) + " coefficients; allowed: " + std::to_string(exponents.size()));
+            each.coefficients.insert(each.coefficients.end(), row.begin(), row.end());
+        }
+        shells.push_back(std::move(each));
+    }
+    return std::make_shared<basis>(std::move(nuclei), std::move(shells));
+}
+
+nb::ndarray<nb::numpy, double> one_electron_matrix(const integral_library& library, scf::one_electron which,
+                                                   const basis& functions) {
+    const auto n = static_cast<std::size_t>(functions.size());
+    return to_numpy(without_gil([&] { return library.matrix(which, functions); }), {n, n});
+}
+
+// Keeps what the C++ object only refers to.
+class python_fock_builder {
+  public:
+    python_fock_builder(const integral_library& library, const std::shared_ptr<basis>& functions, double threshold, int threads,
+                        bool own_kernels)
+        : builder_(without_gil([&] {
+              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
+              if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              return std::make_unique<fock_builder>(functions->first_function(), source,
+                                                    scf::fock_options{.threshold = threshold, .threads = threads});
+          })) {}
+
+    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>>
+    build(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& densities) {
+        const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(builder_->size());
+        if (densities.shape(1) != n || densities.shape(2) != n)
+            throw user_error("densities are " + std::to_string(densities.shape(1)) + " x " + std::to_string(densities.shape(2)) +
+                             "; allowed: " + std::to_string(n) + " x " + std::to_string(n));
+        std::vector<double> coulomb(n * n), exchange(spins * n * n);
+        std::vector<std::span<const double>> from;
+        std::vector<std::span<double>> to;
+        for (std::size_t d = 0; d < spins; ++d) {
+            from.emplace_back(densities.data() + d * n * n, n * n);
+            to.emplace_back(exchange.data() + d * n * n, n * n);
+        }
+        without_gil([&] { builder_->build(from, coulomb, to); });
+        return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
+    }
+
+    [[nodiscard]] nb::dict counts() const {
+        nb::dict found;
+        found["quartets"] = builder_->counts().quartets;
+        found["coulomb_quartets"] = builder_->counts().coulomb_quartets;
+        found["exchange_quartets"] = builder_->counts().exchange_quartets;
+        found["unique_quartets"] = builder_->counts().unique_quartets;
+        return found;
+    }
+
+  private:
+    std::unique_ptr<fock_builder> builder_;
+};
+
+} // namespace
+
+void bind_scf(nb::module_& m) {
+    nb::class_<basis>(m, "GaussianBasis", "Nuclei and shells of contracted Gaussians, atomic units.")
+        .def(nb::new_(&make_basis), "charges"_a, "positions_bohr"_a, "shells"_a)
+        .def_prop_ro("size", &basis::size)
+        .def_prop_ro("shell_count", &basis::shell_count)
+        .def_prop_ro(
+            "first_function",
+            [](const basis& b) { return to_numpy(std::vector<int>(b.first_function().begin(), b.first_function().end())); })
+        .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion);
+
+    nb::class_<integral_library>(m, "IntegralLibrary", "libcint, opened at run time.")
+        .def(nb::init<const std::string&>(), "path"_a)
+        .def_prop_ro("path", &integral_library::path)
+        .def(
+            "overlap",
+            [](const integral_library& l, const basis& b) { return one_electron_matrix(l, scf::one_electron::overlap, b); },
+            "basis"_a)
+        .def(
+            "kinetic",
+            [](const integral_library& l, const basis& b) { return one_electron_matrix(l, scf::one_electron::kinetic, b); },
+            "basis"_a)
+        .def(
+            "nuclear_attraction",
+            [](const integral_library& l, const basis& b) {
+                return one_electron_matrix(l, scf::one_electron::nuclear_attraction, b);
+            },
+            "basis"_a)
+        .def(
+            "position",
+            [](const integral_library& l, const basis& b) {
+                const auto n = static_cast<std::size_t>(b.size());
+                return to_numpy(without_gil([&] { return l.position(b); }), {3, n, n});
+            },
+            "basis"_a);
+
+    nb::class_<python_fock_builder>(m, "FockBuilder", "Coulomb and exchange matrices from densities, directly.")
+        .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool>(), "library"_a, "basis"_a,
+             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true)
+        .def("build", &python_fock_builder::build, "densities"_a)
+        .def_prop_ro("counts", &python_fock_builder::counts);
+}
+
+} // namespace craton::bindings

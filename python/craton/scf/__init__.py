@@ -1,0 +1,28 @@
+"""Hartree-Fock over Gaussian basis sets.
+
+    from craton import scf
+    molecule = scf.Molecule.from_xyz("h2o.xyz")
+    calculation = scf.RHF(molecule, "cc-pvdz").run()
+    calculation.e_tot, calculation.mo_energy, calculation.make_rdm1()
+
+Needs the packages of the group `chemistry` (pip install craton[chemistry]): basis_set_exchange for basis sets by name, and
+libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantities are in
+atomic units unless a name says otherwise.
+"""
+
+from craton.scf.basis_sets import make_basis, shells_of
+from craton.scf.diis import DIIS
+from craton.scf.integrals import find_libcint, open_libcint
+from craton.scf.molecule import BOHR_ANGSTROM, Molecule
+from craton.scf.rhf import RHF
+
+__all__ = [
+    "BOHR_ANGSTROM",
+    "DIIS",
+    "RHF",
+    "Molecule",
+    "find_libcint",
+    "make_basis",
+    "open_libcint",
+    "shells_of",
+]

@@ -1,0 +1,69 @@
+"""Basis sets by the names of the Basis Set Exchange."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton._craton import GaussianBasis
+from craton.errors import UserError
+from craton.scf.molecule import NUMBERS, Molecule
+
+Shell = tuple[int, list[float], list[list[float]]]
+"""l, exponents, contractions."""
+
+
+def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
+    """The shells of each element, by angular momentum. UserError for a name or element that the Basis Set Exchange has not, and for
+    basis sets with effective core potentials, which Craton has not."""
+    try:
+        import basis_set_exchange as exchange
+    except ImportError:
+        raise UserError(
+            f"basis set '{name}': the package basis_set_exchange is not installed; allowed: pip install craton[chemistry]"
+        ) from None
+    found = {}
+    for symbol in sorted(symbols):
+        try:
+            number = NUMBERS[symbol]
+            # general contractions lose primitives that are functions by themselves: the space is the same, the integrals fewer
+            whole = exchange.get_basis(name, elements=[number], uncontract_spdf=True, optimize_general=True)
+        except KeyError as error:  # of the name or of the element: the message says which
+            raise UserError(
+                f"basis set '{name}', element {symbol}: {' '.join(str(error.args[0]).split())}; "
+                "allowed: names and elements of basissetexchange.org"
+            ) from None
+        element = whole["elements"][str(number)]
+        if "ecp_potentials" in element or "electron_shells" not in element:
+            raise UserError(
+                f"basis set '{name}', element {symbol}: has an effective core potential or no shells; "
+                "allowed: all-electron basis sets"
+            )
+        found[symbol] = [shell for each in element["electron_shells"] for shell in _shells(each)]
+        found[symbol].sort(key=lambda shell: shell[0])
+    return found
+
+
+def _shells(printed: dict) -> list[Shell]:
+    """A shell as the exchange prints it, cut into shells that share no primitives."""
+    (momentum,) = printed["angular_momentum"]
+    exponents = np.array(printed["exponents"], dtype=np.float64)
+    groups: list[tuple[NDArray[np.bool_], list[NDArray[np.float64]]]] = []  # primitives in use, contractions
+    for row in np.array(printed["coefficients"], dtype=np.float64):
+        used, rows = row != 0, [row]
+        for group in [each for each in groups if np.any(each[0] & used)]:
+            used, rows = used | group[0], group[1] + rows
+            groups = [each for each in groups if each is not group]
+        groups.append((used, rows))
+    return [(momentum, exponents[used].tolist(), [row[used].tolist() for row in rows]) for used, rows in groups]
+
+
+def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
+    """The molecule's spherical functions, atom by atom. `basis`: a name, or shells for each element. UserError as shells_of and
+    GaussianBasis."""
+    by_element = shells_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else basis
+    missing = set(molecule.symbols) - set(by_element)
+    if missing:
+        raise UserError(f"basis: no shells for {min(missing)}; allowed: shells for every element of the molecule")
+    shells = [(atom, *shell) for atom, symbol in enumerate(molecule.symbols) for shell in by_element[symbol]]
+    return GaussianBasis(molecule.charges, np.ascontiguousarray(molecule.positions_bohr), shells)

@@ -1,0 +1,159 @@
+#include <craton/apps/scf/integral_library.hpp>
+
+#include <craton/base/assert.hpp>
+#include <craton/base/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <dlfcn.h>
+
+namespace craton::scf {
+
+namespace detail {
+
+// The library's C interface. Tables are read only, though it does not say so.
+extern "C" {
+using integral_function = int(double* out, int* dims, int* shells, int* atm, int atoms, int* bas, int shell_count, double* env,
+                              void* prepared, double* scratch);
+using prepare_function = void(void** prepared, int* atm, int atoms, int* bas, int shell_count, double* env);
+using release_function = void(void** prepared);
+}
+
+struct libcint {
+    explicit libcint(const std::string& path);
+    libcint(const libcint&) = delete;
+    libcint& operator=(const libcint&) = delete;
+    ~libcint() {
+        if (handle != nullptr) ::dlclose(handle);
+    }
+
+    template <class Function> void find(const std::string& path, const char* name, Function*& into);
+
+    void* handle = nullptr;
+    integral_function* overlap = nullptr;
+    integral_function* kinetic = nullptr;
+    integral_function* nuclear_attraction = nullptr;
+    integral_function* position = nullptr;
+    integral_function* repulsion = nullptr;
+    prepare_function* prepare_repulsion = nullptr;
+    release_function* release = nullptr;
+};
+
+template <class Function> void libcint::find(const std::string& path, const char* name, Function*& into) {
+    into = reinterpret_cast<Function*>(::dlsym(handle, name));
+    if (into != nullptr) return;
+    ::dlclose(std::exchange(handle, nullptr));
+    throw user_error(fmt::format("integral library {}: it has no function {}; allowed: libcint 4 or newer", path, name));
+}
+
+libcint::libcint(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle == nullptr)
+        throw user_error(fmt::format("integral library {}: {}; allowed: the file of libcint", path, ::dlerror()));
+    find(path, "int1e_ovlp_sph", overlap);
+    find(path, "int1e_kin_sph", kinetic);
+    find(path, "int1e_nuc_sph", nuclear_attraction);
+    find(path, "int1e_r_sph", position);
+    find(path, "int2e_sph", repulsion);
+    find(path, "int2e_optimizer", prepare_repulsion);
+    find(path, "CINTdel_optimizer", release);
+}
+
+} // namespace detail
+
+namespace {
+
+// The tables of a basis as the library wants them.
+struct tables {
+    explicit tables(const basis& b)
+        : atm(const_cast<int*>(b.atm().data())), bas(const_cast<int*>(b.bas().data())), env(const_cast<double*>(b.env().data())),
+          atoms(static_cast<int>(b.nuclei().size())), shells(b.shell_count()) {}
+
+    int* atm;
+    int* bas;
+    double* env;
+    int atoms;
+    int shells;
+};
+
+// One shell pair after another; both halves are written, so the result is symmetric to the last bit.
+std::vector<double> one_electron_matrices(detail::integral_function* function, int components, const basis& b) {
+    const tables in(b);
+    const auto first = b.first_function();
+    const auto n = static_cast<std::size_t>(b.size());
+    std::vector<double> all(static_cast<std::size_t>(components) * n * n), block;
+    for (int i = 0; i < in.shells; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            const int ni = first[i + 1] - first[i], nj = first[j + 1] - first[j];
+            block.assign(static_cast<std::size_t>(components) * ni * nj, 0.0);
+            std::array<int, 2> shells{i, j};
+            function(block.data(), nullptr, shells.data(), in.atm, in.atoms, in.bas, in.shells, in.env, nullptr, nullptr);
+            const double* value = block.data();
+            for (int c = 0; c < components; ++c)
+                for (int y = first[j]; y < first[j + 1]; ++y)
+                    for (int x = first[i]; x < first[i + 1]; ++x, ++value)
+                        all[(c * n + x) * n + y] = all[(c * n + y) * n + x] = *value;
+        }
+    }
+    return all;
+}
+
+class repulsion_source final : public quartet_source {
+  public:
+    repulsion_source(std::shared_ptr<const detail::libcint> library, std::shared_ptr<const basis> functions)
+        : library_(std::move(library)), basis_(std::move(functions)), in_(*basis_) {
+        library_->prepare_repulsion(&prepared_, in_.atm, in_.atoms, in_.bas, in_.shells, in_.env);
+        for (int s = 0; s < in_.shells; ++s) { // with nowhere to write, the library says how much scratch it wants
+            std::array<int, 4> shells{s, s, s, s};
+            const int wanted = library_->repulsion(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells,
+                                                   in_.env, prepared_, nullptr);
+            scratch_doubles_ = std::max(scratch_doubles_, static_cast<std::size_t>(std::max(wanted, 0)));
+        }
+    }
+    ~repulsion_source() override { library_->release(&prepared_); }
+
+    [[nodiscard]] std::size_t scratch_doubles() const override { return scratch_doubles_; }
+
+    bool compute(const shell_quartet& shells, double* integrals, double* scratch) const override {
+        std::array<int, 4> of = shells;
+        return library_->repulsion(integrals, nullptr, of.data(), in_.atm, in_.atoms, in_.bas, in_.shells, in_.env, prepared_,
+                                   scratch) != 0;
+    }
+
+  private:
+    std::shared_ptr<const detail::libcint> library_;
+    std::shared_ptr<const basis> basis_;
+    tables in_;
+    void* prepared_ = nullptr;
+    std::size_t scratch_doubles_ = 1;
+};
+
+} // namespace
+
+integral_library::integral_library(const std::string& path)
+    : path_(path), functions_(std::make_shared<const detail::libcint>(path)) {}
+
+std::vector<double> integral_library::matrix(one_electron which, const basis& functions) const {
+    switch (which) {
+    case one_electron::overlap:
+        return one_electron_matrices(functions_->overlap, 1, functions);
+    case one_electron::kinetic:
+        return one_electron_matrices(functions_->kinetic, 1, functions);
+    case one_electron::nuclear_attraction:
+        return one_electron_matrices(functions_->nuclear_attraction, 1, functions);
+    }
+    CRATON_ASSERT(false);
+    return {};
+}
+
+std::vector<double> integral_library::position(const basis& functions) const {
+    return one_electron_matrices(functions_->position, 3, functions);
+}
+
+std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::shared_ptr<const basis> functions) const {
+    return std::make_shared<const repulsion_source>(functions_, std::move(functions));
+}
+
+} // namespace craton::scf

@@ -1,0 +1,167 @@
+#include "../../expect_user_error.hpp"
+
+#include <craton/apps/scf/fock_builder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <span>
+#include <vector>
+
+namespace craton::scf {
+namespace {
+
+const std::vector<int> first{0, 1, 4, 10, 11, 16, 30, 31, 34}; // shells of 1 to 14 functions
+const int n = first.back();
+
+// (ab|cd) = g_ab g_cd + sum_t v_t(ab) v_t(cd), with g and v_t symmetric and falling off with distance: the eightfold symmetry, positive
+// semidefinite as a matrix of pairs, so that Schwarz's bound holds as it does for electrons.
+double pair_function(int term, int a, int b) {
+    const double apart = 0.15 * (a - b);
+    return std::cos(1.3 * (term + 1) * (a + b + 1)) * std::exp(-apart * apart * (term + 1));
+}
+
+double integral(int a, int b, int c, int d) {
+    double sum = 0;
+    for (int term = 0; term < 3; ++term) sum += pair_function(term, a, b) * pair_function(term, c, d);
+    return sum;
+}
+
+class separable_source final : public quartet_source {
+  public:
+    [[nodiscard]] std::size_t scratch_doubles() const override { return 1; }
+    bool compute(const shell_quartet& s, double* out, double*) const override {
+        for (int d = first[s[3]]; d < first[s[3] + 1]; ++d)
+            for (int c = first[s[2]]; c < first[s[2] + 1]; ++c)
+                for (int b = first[s[1]]; b < first[s[1] + 1]; ++b)
+                    for (int a = first[s[0]]; a < first[s[0] + 1]; ++a) *out++ = integral(a, b, c, d);
+        return true;
+    }
+};
+
+using matrix = std::vector<double>;
+
+matrix random_density(unsigned seed) {
+    std::mt19937_64 bits(seed);
+    std::uniform_real_distribution<double> any(-1, 1);
+    matrix density(n * n);
+    for (int a = 0; a < n; ++a)
+        for (int b = 0; b <= a; ++b) density[a * n + b] = density[b * n + a] = any(bits);
+    return density;
+}
+
+matrix plain_coulomb(const matrix& density) {
+    matrix sum(n * n);
+    for (int a = 0; a < n; ++a)
+        for (int b = 0; b < n; ++b)
+            for (int c = 0; c < n; ++c)
+                for (int d = 0; d < n; ++d) sum[a * n + b] += integral(a, b, c, d) * density[c * n + d];
+    return sum;
+}
+
+matrix plain_exchange(const matrix& density) {
+    matrix sum(n * n);
+    for (int a = 0; a < n; ++a)
+        for (int c = 0; c < n; ++c)
+            for (int b = 0; b < n; ++b)
+                for (int d = 0; d < n; ++d) sum[a * n + c] += integral(a, b, c, d) * density[b * n + d];
+    return sum;
+}
+
+double largest_difference(const matrix& a, const matrix& b) {
+    double most = 0;
+    for (std::size_t x = 0; x < a.size(); ++x) most = std::max(most, std::abs(a[x] - b[x]));
+    return most;
+}
+
+struct built {
+    matrix coulomb = matrix(n * n);
+    std::vector<matrix> exchange;
+    fock_counts counts;
+};
+
+built build(const std::vector<matrix>& densities, const fock_options& options) {
+    built found;
+    found.exchange.assign(densities.size(), matrix(n * n));
+    fock_builder builder(first, std::make_shared<separable_source>(), options);
+    const std::vector<std::span<const double>> from(densities.begin(), densities.end());
+    const std::vector<std::span<double>> to(found.exchange.begin(), found.exchange.end());
+    builder.build(from, found.coulomb, to);
+    found.counts = builder.counts();
+    return found;
+}
+
+TEST(scf_fock_builder, is_the_sum_over_all_integrals) {
+    const matrix density = random_density(1);
+    const matrix coulomb = plain_coulomb(density), exchange = plain_exchange(density);
+    for (const int threads : {1, 2, 3}) {
+        for (const int functions : {1, 9, 100}) {
+            const built found = build({density}, {.threshold = 1e-14, .functions_per_range = functions, .threads = threads});
+            EXPECT_LT(largest_difference(found.coulomb, coulomb), 1e-10) << threads << ' ' << functions;
+            EXPECT_LT(largest_difference(found.exchange[0], exchange), 1e-10) << threads << ' ' << functions;
+        }
+    }
+}
+
+TEST(scf_fock_builder, several_densities_share_integrals) {
+    const std::vector<matrix> spins{random_density(2), random_density(3)};
+    matrix sum = spins[0];
+    for (std::size_t x = 0; x < sum.size(); ++x) sum[x] += spins[1][x];
+    const built found = build(spins, {.threshold = 1e-14, .threads = 2});
+    EXPECT_LT(largest_difference(found.coulomb, plain_coulomb(sum)), 1e-10);
+    for (std::size_t s = 0; s < 2; ++s) EXPECT_LT(largest_difference(found.exchange[s], plain_exchange(spins[s])), 1e-10);
+    EXPECT_LE(found.counts.quartets, found.counts.unique_quartets);
+}
+
+TEST(scf_fock_builder, opposite_spins_leave_exchange_alone) {
+    const matrix up = random_density(4);
+    matrix down = up;
+    for (double& each : down) each = -each;
+    const built found = build({up, down}, {.threshold = 1e-14});
+    EXPECT_EQ(found.counts.coulomb_quartets, 0); // their sum is 0
+    EXPECT_LT(largest_difference(found.exchange[0], plain_exchange(up)), 1e-10);
+}
+
+TEST(scf_fock_builder, screening_leaves_out_what_does_not_matter) {
+    matrix density(n * n);
+    for (int a = 0; a < n; ++a) density[a * n + a] = 1; // exchange then needs shells near each other
+    constexpr double threshold = 1e-4;
+    const built found = build({density}, {.threshold = threshold});
+    EXPECT_LT(found.counts.quartets, found.counts.unique_quartets);
+    EXPECT_LT(found.counts.exchange_quartets, found.counts.coulomb_quartets);
+    EXPECT_GT(found.counts.exchange_quartets, 0);
+    // an element of J or K is a sum over n^2 integrals, of which those left out meet less than the threshold each
+    EXPECT_LT(largest_difference(found.coulomb, plain_coulomb(density)), threshold * n * n);
+    EXPECT_LT(largest_difference(found.exchange[0], plain_exchange(density)), threshold * n * n);
+}
+
+TEST(scf_fock_builder, results_are_symmetric) {
+    const built found = build({random_density(5)}, {.threads = 2});
+    for (int a = 0; a < n; ++a)
+        for (int b = 0; b < a; ++b) {
+            EXPECT_EQ(found.coulomb[a * n + b], found.coulomb[b * n + a]);
+            EXPECT_EQ(found.exchange[0][a * n + b], found.exchange[0][b * n + a]);
+        }
+}
+
+TEST(scf_fock_builder, says_what_is_wrong) {
+    const auto source = std::make_shared<separable_source>();
+    const auto with = [&](const fock_options& options) { return [&source, options] { fock_builder(first, source, options); }; };
+    tests::expect_user_error(with({.threshold = 0}), {"threshold 0", "above 0"});
+    tests::expect_user_error(with({.functions_per_range = 0}), {"0 functions per range", "at least 1"});
+    tests::expect_user_error(with({.threads = 0}), {"0 threads", "at least 1"});
+    fock_builder builder(first, source, {});
+    matrix density(n * n), shorter(n), coulomb(n * n), exchange(n * n);
+    const auto build_with = [&](matrix& from, std::vector<std::span<double>> to) {
+        return [&builder, &from, &coulomb, to] { builder.build(std::vector<std::span<const double>>{from}, coulomb, to); };
+    };
+    tests::expect_user_error(build_with(density, {}), {"1 densities", "0 exchange"});
+    tests::expect_user_error(build_with(shorter, {exchange}), {"a density has 34", "1156"});
+    tests::expect_user_error(build_with(density, {shorter}), {"exchange matrix has 34", "1156"});
+}
+
+} // namespace
+} // namespace craton::scf
