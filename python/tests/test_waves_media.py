@@ -340,7 +340,9 @@ def test_an_interface_inside_a_cell_counts_by_its_part():
 
 def test_a_layer_that_cannot_be_is_named():
     rows = ((100.0, 3000.0, 1700.0, 2300.0), (0.0, 5000.0, 0.0, 2600.0))
-    with pytest.raises(UserError, match=r"layers: layer 2: vs = 0 at \(x, y, z\) = \(0, 0, 100\) m; allowed: above 0 m/s"):
+    with pytest.raises(
+        UserError, match=r"layers: layer 2: vs = 0 at \(x, y, z\) = \(0, 0, 100\) m; allowed: above 0 m/s"
+    ):
         Layers(rows=rows).range(GRID)
     assert Layers(rows=rows, water=True).range(GRID)
 
