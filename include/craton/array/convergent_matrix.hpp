@@ -42,8 +42,8 @@ template <class T> class convergent_matrix {
   public:
     using value_type = T;
 
-    /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory now. Throws user_error (on every rank) for sizes, blocks or grids that
-    /// make_block_cyclic refuses.
+    /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory now. Throws
+    /// user_error (on every rank) for sizes, blocks or grids that make_block_cyclic refuses.
     convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows = 64,
                       std::int64_t block_cols = 64, process_grid grid = {}, merge<T> operation = {});
     convergent_matrix(const convergent_matrix&) = delete;
