@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <numeric>
@@ -34,9 +35,14 @@ static_assert(stripes * sizeof(runtime::stripe_lock) <= storage_offset_bytes);
 // that packing, transfer and application overlap.
 constexpr std::size_t message_bytes_wanted = std::size_t{1} << 20;
 
-// In front of the lists and elements of an update's message: row list, column list, first and last row taken of each column (unless
-// every column takes all rows), then the elements, column after column.
+// What an update has for the ranks of one node goes in one message while it is no more than this: a message costs as much as some
+// thousands of elements do, and the rank that gets it can add to its neighbours' memory.
+constexpr std::size_t together_bytes = std::size_t{256} << 10;
+
+// A message is one or several of these, each followed by its lists and elements: row list, column list, first and last row taken of each
+// column (unless every column takes all rows), then the elements, column after column.
 struct wire_header {
+    std::int32_t owner = 0; ///< a rank of the node that the message goes to
     std::int32_t rows = 0;
     std::int32_t cols = 0;
     std::int32_t distinct = 1;
@@ -232,6 +238,9 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
     const auto can_be_added = [&](const target_part& part) {
         return operation_.kind() == merge_kind::add && storage(part.target) != nullptr && fill.can_be_added_as_it_lies(part);
     };
+    std::vector<int> far;
+    std::ranges::copy_if(plan->targets(), std::back_inserter(far), [&](int target) { return storage(target) == nullptr; });
+    send_to_nodes(*plan, far, fill);              // first: it travels while the rest is added
     std::vector<target_part> parts, side_by_side; // of one process column
     std::vector<postponed_columns> postponed;
     for (auto targets = plan->targets(); !targets.empty(); targets = targets.subspan(parts.size())) {
@@ -242,10 +251,7 @@ void convergent_matrix<T>::deliver_from(Fill fill, std::span<const std::int64_t>
         }
         side_by_side.clear();
         for (const auto& part : parts) {
-            if (storage(part.target) == nullptr) {
-                send_columns(part, fill);
-                continue;
-            }
+            if (storage(part.target) == nullptr) continue;
             if (can_be_added(part)) {
                 side_by_side.push_back(part);
             } else {
@@ -353,60 +359,130 @@ template <class T> template <class Fill> void convergent_matrix<T>::apply_here(c
     }
 }
 
-// Message: dense columns, one row list and one column list per message, no index per element.
-template <class T> template <class Fill> void convergent_matrix<T>::send_columns(const target_part& part, Fill fill) {
+// Columns `begin` ... of a target's part that make up one message, or all of it, and what they take there.
+struct update_piece {
+    std::int64_t begin = 0, end = 0;
+    std::int64_t elements = 0;
+    std::int64_t lowest = 0, rows = 0; // bounds ascend, so these are all the rows that any of the columns takes
+    bool ragged = false;
+    std::size_t bytes = 0;
+};
+
+namespace {
+
+template <class T> update_piece next_piece(const target_part& part, std::int64_t begin) {
     using runtime::payload_writer;
-    const std::int64_t columns = part.columns();
-    const std::int64_t widest = fill.widest(part);
-    for (std::int64_t b = 0; b < columns;) {
-        std::int64_t end = b;
-        std::int64_t elements = 0;
-        bool ragged = false;
-        while (end < columns && (end == b || at(elements) * sizeof(T) < message_bytes_wanted)) {
-            elements += part.taken(end);
-            ragged = ragged || part.taken(end) != part.taken(b);
-            ++end;
-        }
-        if (elements > 0) {
-            // Bounds ascend, so these are all the rows that any column of the message takes.
-            const std::int64_t lowest = part.first[at(b)];
-            const std::int64_t rows = part.last[at(end - 1)] - lowest;
-            const auto cols = at(end - b);
-            const std::size_t bytes = payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(at(rows)) +
-                                      payload_writer::padded<std::int32_t>(cols) +
-                                      (ragged ? 2 * payload_writer::padded<std::int32_t>(cols) : 0) +
-                                      payload_writer::padded<T>(at(elements));
-            auto message = [&] {
-                const timed_phase timed(update_phase::waiting);
-                return world_->prepare(part.target, update_handler_, bytes);
-            }();
-            const timed_phase timed(update_phase::copying);
-            payload_writer out(message.payload());
-            out.value(wire_header{static_cast<std::int32_t>(rows), static_cast<std::int32_t>(end - b), part.places.distinct ? 1 : 0,
-                                  ragged ? 1 : 0, elements});
-            out.array(part.places.local.subspan(at(lowest), at(rows)));
-            out.array(std::span<const std::int32_t>(part.cols->local).subspan(at(b), cols));
-            if (ragged) {
-                auto* const first = out.claim<std::int32_t>(cols);
-                auto* const last = out.claim<std::int32_t>(cols);
-                for (std::int64_t c = b; c < end; ++c) {
-                    first[c - b] = static_cast<std::int32_t>(part.first[at(c)] - lowest);
-                    last[c - b] = static_cast<std::int32_t>(part.last[at(c)] - lowest);
-                }
-            }
-            T* to = out.claim<T>(at(elements));
-            for (std::int64_t c = b; c < end; ++c) {
-                if ((c - b) % widest == 0) fill.prepare_copy(part, c, std::min(end, c + std::min(widest, end - c)));
-                to = fill.copy_column(part, c, to);
-            }
-            world_->send(std::move(message));
-        }
-        b = end;
+    update_piece piece{.begin = begin, .end = begin};
+    while (piece.end < part.columns() && (piece.end == begin || at(piece.elements) * sizeof(T) < message_bytes_wanted)) {
+        piece.elements += part.taken(piece.end);
+        piece.ragged = piece.ragged || part.taken(piece.end) != part.taken(begin);
+        ++piece.end;
     }
+    if (piece.elements == 0) return piece;
+    piece.lowest = part.first[at(begin)];
+    piece.rows = part.last[at(piece.end - 1)] - piece.lowest;
+    const auto cols = at(piece.end - begin);
+    piece.bytes = payload_writer::padded<wire_header>(1) + payload_writer::padded<std::int32_t>(at(piece.rows)) +
+                  (piece.ragged ? 3 : 1) * payload_writer::padded<std::int32_t>(cols) +
+                  payload_writer::padded<T>(at(piece.elements));
+    return piece;
+}
+
+} // namespace
+
+// Dense columns, one row list and one column list, no index per element.
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::write_piece(runtime::payload_writer& out, const target_part& part, const update_piece& piece,
+                                       Fill& fill) {
+    const auto cols = at(piece.end - piece.begin);
+    out.value(wire_header{part.target, static_cast<std::int32_t>(piece.rows), static_cast<std::int32_t>(cols),
+                          part.places.distinct ? 1 : 0, piece.ragged ? 1 : 0, piece.elements});
+    out.array(part.places.local.subspan(at(piece.lowest), at(piece.rows)));
+    out.array(std::span<const std::int32_t>(part.cols->local).subspan(at(piece.begin), cols));
+    if (piece.ragged) {
+        auto* const first = out.claim<std::int32_t>(cols);
+        auto* const last = out.claim<std::int32_t>(cols);
+        for (std::int64_t c = piece.begin; c < piece.end; ++c) {
+            first[c - piece.begin] = static_cast<std::int32_t>(part.first[at(c)] - piece.lowest);
+            last[c - piece.begin] = static_cast<std::int32_t>(part.last[at(c)] - piece.lowest);
+        }
+    }
+    const std::int64_t widest = fill.widest(part);
+    T* to = out.claim<T>(at(piece.elements));
+    for (std::int64_t c = piece.begin; c < piece.end; ++c) {
+        if ((c - piece.begin) % widest == 0) fill.prepare_copy(part, c, c + std::min(widest, piece.end - c));
+        to = fill.copy_column(part, c, to);
+    }
+}
+
+// What is for one target, in as many messages as its size asks for.
+template <class T> template <class Fill> void convergent_matrix<T>::send_columns(const target_part& part, Fill fill) {
+    for (std::int64_t b = 0; b < part.columns();) {
+        const update_piece piece = next_piece<T>(part, b);
+        b = piece.end;
+        if (piece.elements == 0) continue;
+        auto message = [&] {
+            const timed_phase timed(update_phase::waiting);
+            return world_->prepare(part.target, update_handler_, piece.bytes);
+        }();
+        const timed_phase timed(update_phase::copying);
+        runtime::payload_writer out(message.payload());
+        write_piece(out, part, piece, fill);
+        world_->send(std::move(message));
+    }
+}
+
+// Node after node, beginning with the one that the plan's random order begins with.
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::send_to_nodes(update_plan& plan, std::span<int> targets, const Fill& fill) {
+    if (targets.empty()) return;
+    const auto& first_of = world_->node().first_of;
+    const int begin = first_of[at(targets.front())];
+    std::ranges::stable_sort(targets, {}, [&](int target) {
+        const int node = first_of[at(target)];
+        return node >= begin ? node - begin : node - begin + world_->size();
+    });
+    while (!targets.empty()) {
+        std::size_t count = 0, bytes = 0;
+        for (; count < targets.size() && first_of[at(targets[count])] == first_of[at(targets.front())]; ++count) {
+            bytes += next_piece<T>(plan.part(targets[count]), 0).bytes;
+        }
+        const auto of_node = targets.first(count);
+        targets = targets.subspan(count);
+        if (count > 1 && bytes <= together_bytes) {
+            send_together(plan, of_node, bytes, fill);
+        } else {
+            for (const int target : of_node) send_columns(plan.part(target), fill);
+        }
+    }
+}
+
+// What is for several ranks of a node, in one message to the first of them: each part is a single piece.
+template <class T>
+template <class Fill>
+void convergent_matrix<T>::send_together(update_plan& plan, std::span<const int> targets, std::size_t bytes, Fill fill) {
+    if (bytes == 0) return;
+    auto message = [&] {
+        const timed_phase timed(update_phase::waiting);
+        return world_->prepare(targets.front(), update_handler_, bytes);
+    }();
+    const timed_phase timed(update_phase::copying);
+    runtime::payload_writer out(message.payload());
+    for (const int target : targets) {
+        const target_part part = plan.part(target);
+        if (const update_piece piece = next_piece<T>(part, 0); piece.elements > 0) write_piece(out, part, piece, fill);
+    }
+    world_->send(std::move(message));
 }
 
 template <class T> void convergent_matrix<T>::apply_message(const runtime::incoming_message& message) {
     runtime::payload_reader in(message.payload);
+    while (!in.at_end()) apply_piece(in);
+}
+
+template <class T> void convergent_matrix<T>::apply_piece(runtime::payload_reader& in) {
     const auto header = in.value<wire_header>();
     const auto local_rows = in.array<std::int32_t>(at(header.rows));
     const auto local_cols = in.array<std::int32_t>(at(header.cols));
@@ -418,16 +494,16 @@ template <class T> void convergent_matrix<T>::apply_message(const runtime::incom
     if (header.distinct != 0) find_lines(local_rows, {}, line_elements<T>, lines);
     const scatter_places places{local_rows, lines, header.distinct != 0};
 
-    const int me = world_->rank();
-    const std::int64_t lld = layout_.leading_dimension(me);
-    T* const base = storage(me);
+    const int owner = header.owner; // this rank or one whose memory is mapped here
+    const std::int64_t lld = layout_.leading_dimension(owner);
+    T* const base = storage(owner);
     const auto columns = static_cast<std::int64_t>(local_cols.size());
     for (std::int64_t b = 0; b < columns;) {
         // Neighbours on the node may be merging in place at the same time: the handler takes the same locks.
-        auto& lock = stripe(me, local_cols[at(b)]);
+        auto& lock = stripe(owner, local_cols[at(b)]);
         const std::lock_guard guard(lock);
-        for (; b < columns && &stripe(me, local_cols[at(b)]) == &lock; ++b) {
-            CRATON_ASSERT(local_cols[at(b)] >= 0 && local_cols[at(b)] < layout_.local_cols(me));
+        for (; b < columns && &stripe(owner, local_cols[at(b)]) == &lock; ++b) {
+            CRATON_ASSERT(local_cols[at(b)] >= 0 && local_cols[at(b)] < layout_.local_cols(owner));
             const std::int64_t begin = first.empty() ? 0 : first[at(b)];
             const std::int64_t end = last.empty() ? header.rows : last[at(b)];
             const next_column<T> next{base + local_cols[at(std::min(b + 1, columns - 1))] * lld, from + (end - begin) - begin};

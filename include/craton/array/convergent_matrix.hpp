@@ -29,6 +29,7 @@ struct tile_ahead {
 
 struct target_part;
 class update_plan;
+struct update_piece;
 
 /// A dense matrix, block-cyclic over all ranks of a world, to which any thread of any rank adds blocks at any time
 /// (the ConvergentMatrix of French et al. 2015, III-B). Instantiated for float, double, std::complex<float>, std::complex<double>
@@ -130,8 +131,13 @@ template <class T> class convergent_matrix {
     template <class Fill> void add_columns(const target_part& part, const Fill& fill, column_range columns);
     template <class Fill> void add_postponed(update_plan& plan, const Fill& fill, std::vector<postponed_columns>& left);
     template <class Fill> void apply_here(const target_part& part, Fill fill);
+    template <class Fill> void send_to_nodes(update_plan& plan, std::span<int> targets, const Fill& fill);
+    template <class Fill> void send_together(update_plan& plan, std::span<const int> targets, std::size_t bytes, Fill fill);
     template <class Fill> void send_columns(const target_part& part, Fill fill);
+    template <class Fill>
+    static void write_piece(runtime::payload_writer& out, const target_part& part, const update_piece& piece, Fill& fill);
     void apply_message(const runtime::incoming_message& message);
+    void apply_piece(runtime::payload_reader& in);
     void answer_read(const runtime::incoming_message& message) const;
     [[nodiscard]] std::vector<T> ask(int owner, std::span<const std::int32_t> local_rows,
                                      std::span<const std::int32_t> local_cols) const;

@@ -82,6 +82,7 @@ class payload_reader {
         at_ += payload_writer::padded<T>(count);
         return {here, count};
     }
+    [[nodiscard]] bool at_end() const noexcept { return at_ >= bytes_.size(); }
 
   private:
     std::span<const std::byte> bytes_;

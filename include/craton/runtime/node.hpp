@@ -11,6 +11,7 @@ struct node {
     comm::communicator communicator; ///< over the ranks of the node, in world order
     std::vector<int> world_rank;     ///< world rank of each node rank
     std::vector<int> index_of;       ///< node rank of each world rank, -1 when it lives elsewhere
+    std::vector<int> first_of;       ///< for each world rank the first world rank of its node: equal for ranks that share memory
     int count = 1;                   ///< nodes in the world
 
     [[nodiscard]] bool contains(int rank) const { return index_of[static_cast<std::size_t>(rank)] >= 0; }

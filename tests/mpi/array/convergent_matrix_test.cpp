@@ -93,6 +93,31 @@ std::vector<process_grid> all_grids(int ranks) {
 
 constexpr int updates_per_rank = 12;
 
+// Small updates: one message per node, for all of its ranks together; large ones: at least one for each rank.
+TEST_P(convergent_matrix_test, what_several_ranks_of_a_node_get_travels_together_while_it_is_small) {
+    constexpr std::int64_t side = 1024;
+    array::convergent_matrix<float> matrix(world(), side, side, 8, 8);
+    const auto& first_of = world().node().first_of;
+    const auto far_ranks =
+        std::ranges::count_if(first_of, [&](int node) { return node != first_of[static_cast<std::size_t>(world().rank())]; });
+    const auto messages_for = [&](std::int64_t n) {
+        std::vector<std::int64_t> indices(static_cast<std::size_t>(n));
+        std::iota(indices.begin(), indices.end(), std::int64_t{0});
+        const std::vector<float> block(static_cast<std::size_t>(n * n), 1.0F);
+        const auto before = world().statistics().messages_sent;
+        matrix.update(base::column_major(block.data(), n, n, n), indices, indices);
+        const auto sent = world().statistics().messages_sent - before;
+        matrix.commit();
+        return sent;
+    };
+    EXPECT_EQ(messages_for(64), world().node().count - 1);
+    EXPECT_GE(messages_for(side), far_ranks);
+    for (const std::int64_t i : {std::int64_t{0}, std::int64_t{63}})
+        EXPECT_EQ(matrix.read(i, 63 - i), 2.0F * static_cast<float>(world().size()));
+    EXPECT_EQ(matrix.read(64, 64), static_cast<float>(world().size()));
+    world().barrier();
+}
+
 TEST_P(convergent_matrix_test, equals_the_serial_reference_on_every_grid) {
     for (const auto& s : {shape{40, 56, 1, 1}, shape{61, 40, 7, 5}, shape{300, 280, 64, 64}}) {
         for (const auto grid : all_grids(world().size())) {
