@@ -85,7 +85,7 @@ double in_place_bandwidth(base::thread_team& team, const arrays& all) {
 class stepper {
   public:
     stepper(const brick_shape& shape, const arrays& of, base::thread_team& team, std::int64_t rows, std::int64_t parts)
-        : shape_(shape), of_(of), team_(team), block_(wavefront_block::of(shape)) {
+        : shape_(shape), of_(of), team_(team), block_(wavefront_block::of(shape, true)) {
         if (rows != 0) block_.rows = rows;
         const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
         plan_ = plan_wavefronts(all, all, parts == 0 ? team.size() : parts);
@@ -110,9 +110,10 @@ class stepper {
     }
     void wavefronts(bool lossy) {
         for_each(plan_.parts, [&](const wavefront& part) {
-            part.run(
-                block_, true, [&](const cell_range& cells) { velocity(cells); },
-                [&](const cell_range& cells) { stress(cells, lossy); });
+            wavefront_blocks(part, block_)
+                .run(
+                    wavefront_blocks::from::first_row, true, [&](const cell_range& cells) { velocity(cells); },
+                    [&](const cell_range& cells) { stress(cells, lossy); });
         });
         for_each(plan_.between, [&](const cell_range& cells) { stress(cells, lossy); });
     }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <iterator>
 #include <utility>
 
@@ -19,8 +20,6 @@ namespace craton::waves {
 namespace {
 
 constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
-
-constexpr std::int64_t wavefronts_per_thread = 1; // more, which balance threads better, fetch rows where they meet again
 
 struct point_set {
     std::vector<point_term> terms; // of sources: by offset, so by plane and row
@@ -51,13 +50,19 @@ class host_engine final : public step_engine {
 
     [[nodiscard]] bool in_one_passage() const noexcept override { return true; }
     void update_both(const cell_range& cells) override {
-        const auto plan = plan_wavefronts(cells, cells, wavefronts_per_thread * team_->size());
-        const auto block = wavefront_block::of(fields_.shape);
+        // Two threads to a part where there are as many: they balance each other. More parts would fetch rows where they meet again.
+        const std::int64_t threads = team_->size();
+        const std::int64_t to_a_part = threads % 2 == 0 ? 2 : 1;
+        auto plan = plan_wavefronts(cells, cells, threads / to_a_part);
+        std::deque<wavefront_blocks> fronts;
+        for (const auto& rows : plan.parts) fronts.emplace_back(rows, wavefront_block::of(fields_.shape, fields_.anelastic()));
         const auto velocities = [this](const cell_range& some) { update_velocities(some); };
         const auto stresses = [this](const cell_range& some) { update_stresses(some); };
-        team_->for_each(std::ssize(plan.parts), [&](std::int64_t n) {
-            plan.parts[static_cast<std::size_t>(n)].run(block, fields_.surface != nullptr, velocities, stresses);
+        team_->for_each(to_a_part * std::ssize(fronts), [&](std::int64_t n) {
+            const auto from = n % to_a_part == 0 ? wavefront_blocks::from::first_row : wavefront_blocks::from::last_row;
+            fronts[static_cast<std::size_t>(n / to_a_part)].run(from, fields_.surface != nullptr, velocities, stresses);
         });
+        for (const auto& front : fronts) leave_for_later(front.between(), plan.between);
         team_->for_each(std::ssize(plan.between),
                         [&](std::int64_t n) { update_stresses(plan.between[static_cast<std::size_t>(n)]); });
     }

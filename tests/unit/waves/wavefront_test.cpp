@@ -33,13 +33,22 @@ struct stepper {
         else
             update_stress(given.shape, cells, given.stresses(), given.velocities(), given.elasticity(), step, surface);
     }
-    void carry_out(const wavefront_plan& plan, const wavefront_block& block, bool backwards) {
-        auto parts = plan.parts; // which may run in any order
-        if (backwards) std::reverse(parts.begin(), parts.end());
-        for (const wavefront& part : parts)
-            part.run(
-                block, surface != nullptr, [&](const cell_range& cells) { velocity(cells); },
-                [&](const cell_range& cells) { stress(cells); });
+    // alone: calls after which a second thread, if not negative, begins at a front's last row and goes as far as it can.
+    void carry_out(wavefront_plan plan, const wavefront_block& block, bool backwards, int alone = -1) {
+        using from = wavefront_blocks::from;
+        if (backwards) std::reverse(plan.parts.begin(), plan.parts.end()); // they may run in any order
+        for (const wavefront& part : plan.parts) {
+            wavefront_blocks blocks(part, block);
+            int calls = 0;
+            const auto stresses = [&](const cell_range& cells) { stress(cells); };
+            const auto velocities = [&](const cell_range& cells) {
+                if (calls++ == alone)
+                    blocks.run(from::last_row, surface != nullptr, [&](const cell_range& some) { velocity(some); }, stresses);
+                velocity(cells);
+            };
+            blocks.run(backwards && alone < 0 ? from::last_row : from::first_row, surface != nullptr, velocities, stresses);
+            leave_for_later(blocks.between(), plan.between);
+        }
         for (const cell_range& cells : plan.between) stress(cells);
     }
 };
@@ -89,6 +98,10 @@ TEST(wavefronts, equal_two_sweeps) {
                     stepper in_fronts = before;
                     in_fronts.carry_out(plan, block, false);
                     in_fronts.carry_out(plan, block, true);
+                    stepper met = before;
+                    met.carry_out(plan, block, false, 3);
+                    met.carry_out(plan, block, true, 40);
+                    expect_same(met, two_sweeps, "two threads");
                     expect_same(in_fronts, two_sweeps,
                                 std::to_string(parts) + " parts, blocks of " + std::to_string(columns) + " x " +
                                     std::to_string(rows) + (surface ? ", surface" : ""));
@@ -113,7 +126,7 @@ TEST(wavefronts, leave_layers_at_faces_to_others) {
         two_sweeps.stress(all);
         const cell_range inner = without(shape, halo, faces);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.velocity(cells); });
-        in_fronts.carry_out(plan_wavefronts(inner, inner, 2), {16, 4}, true);
+        in_fronts.carry_out(plan_wavefronts(inner, inner, 2), {16, 4}, true, pattern % 2 == 0 ? -1 : pattern / 4);
         for_shell(shape, inner, [&](const cell_range& cells) { in_fronts.stress(cells); });
         expect_same(in_fronts, two_sweeps, "faces " + std::to_string(pattern));
     }
@@ -127,7 +140,7 @@ TEST(wavefronts, of_thin_bricks_equal_two_sweeps) {
         stepper in_fronts = two_sweeps;
         two_sweeps.velocity(all);
         two_sweeps.stress(all);
-        in_fronts.carry_out(plan_wavefronts(all, all, 2), wavefront_block::of(shape), false);
+        in_fronts.carry_out(plan_wavefronts(all, all, 2), wavefront_block::of(shape, false), false);
         expect_same(in_fronts, two_sweeps, std::to_string(ny) + " rows, " + std::to_string(nz) + " planes");
     }
 }

@@ -28,14 +28,16 @@ wavefront_plan plan_wavefronts(const cell_range& velocity, const cell_range& str
         part.stress = stress_rows(n == 0 ? stress.j0 : cut(n) + halo, n + 1 == count ? stress.j1 : cut(n + 1) - halo);
         plan.parts.push_back(part);
         if (n == 0) continue;
-        cell_range rest = stress_rows(cut(n) - halo, cut(n) + halo);
-        for (std::int64_t k = stress.k0; k < stress.k1; k += planes_at_a_time) {
-            rest.k0 = k;
-            rest.k1 = std::min(k + planes_at_a_time, stress.k1);
-            if (!rest.empty()) plan.between.push_back(rest);
-        }
+        leave_for_later(stress_rows(cut(n) - halo, cut(n) + halo), plan.between);
     }
     return plan;
+}
+
+void leave_for_later(cell_range rest, std::vector<cell_range>& later) {
+    for (const std::int64_t end = rest.k1; rest.k0 < end; rest.k0 = rest.k1) {
+        rest.k1 = std::min(rest.k0 + planes_at_a_time, end);
+        if (!rest.empty()) later.push_back(rest);
+    }
 }
 
 } // namespace craton::waves

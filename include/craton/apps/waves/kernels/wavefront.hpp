@@ -4,6 +4,7 @@
 #include <craton/apps/waves/kernels/fields.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -18,24 +19,45 @@ namespace craton::waves {
 struct wavefront_block {
     std::int64_t columns = 0, rows = 0;
 
-    /// What is between the two updates, about 65 planes of a block, stays within 1.25 MB of second-level cache: smaller blocks
-    /// fetch more rows where they meet. Long rows are read fastest.
-    [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape) {
+    /// What is between the two updates, about 65 planes of a block, stays within 1.1 MB of second-level cache, 0.9 MB where memory
+    /// variables pass through it too: a model of a cache of 2 MB fetches 77 bytes of an elastic cell then and 112 of an anelastic one, and
+    /// little more if a quarter of it is not to be had. Smaller blocks fetch more rows where they meet. Long rows are read fastest.
+    [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape, bool anelastic) {
         const std::int64_t parts = std::max<std::int64_t>(1, (shape.nx + 255) / 512);
         const std::int64_t columns = (shape.nx + parts - 1) / parts;
-        return {columns, std::max<std::int64_t>(4, 4800 / (columns + 8))};
+        return {columns, std::max<std::int64_t>(4, (anelastic ? 3400 : 4000) / (columns + 8))};
     }
 };
 
 /// One part of a step: new velocities of some cells and new stresses of some.
 struct wavefront {
     cell_range velocity, stress;
+};
 
-    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, until all cells are done, block
-    /// after block. Velocity is always computed from old stresses, stress from new velocities. `surface`: plane 0 is the free surface,
-    /// whose closure reaches further. Throws what the two do.
+/// The blocks of a wavefront: one thread goes through them from the first row to the last, or two go towards each other and meet wherever
+/// they do. A thread whose core is slowed down for a while does fewer then, and nobody waits for it.
+class wavefront_blocks {
+  public:
+    enum class from { first_row, last_row };
+
+    wavefront_blocks(const wavefront& part, const wavefront_block& block)
+        : part_(part), block_(block), count_(pieces({part.velocity.j0, part.velocity.j1}, block.rows)) {}
+
+    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, for block after block, until none is
+    /// left to take. Velocity is always computed from old stresses, stress from new velocities. `surface`: plane 0 is the free surface,
+    /// whose closure reaches further. To be called once for an end, for both at the same time or one after the other. Throws what the two do.
     template <class Velocity, class Stress>
-    void run(const wavefront_block& block, bool surface, const Velocity& update_velocity, const Stress& update_stress) const;
+    void run(from end, bool surface, const Velocity& update_velocity, const Stress& update_stress);
+
+    /// The stresses that are left where two threads met, for when both have returned.
+    [[nodiscard]] cell_range between() const {
+        cell_range left = part_.stress;
+        const bool met = upwards_ > 0 && upwards_ < count_;
+        const std::int64_t cut = met ? at(along_y().velocity, upwards_, count_, 1) : left.j0;
+        left.j0 = std::max(left.j0, met ? cut - halo : cut);
+        left.j1 = std::min(left.j1, met ? cut + halo : cut);
+        return left;
+    }
 
   private:
     struct extent {
@@ -45,15 +67,33 @@ struct wavefront {
         extent velocity, stress;
     };
 
+    [[nodiscard]] piece along_y() const { return {{part_.velocity.j0, part_.velocity.j1}, {part_.stress.j0, part_.stress.j1}}; }
     static std::int64_t pieces(extent whole, std::int64_t size) {
         return std::max<std::int64_t>(1, (std::max<std::int64_t>(0, whole.last - whole.first) + size / 2) / size);
     }
-    // Piece n of `count` along one axis, cut at multiples of `unit`. Where another piece follows stress ends `lag` cells before velocity.
-    static piece cut(const piece& whole, std::int64_t n, std::int64_t count, std::int64_t unit, std::int64_t lag);
-    // One block.
+    // Where piece n of `count` begins, at a multiple of `unit`.
+    static std::int64_t at(extent whole, std::int64_t n, std::int64_t count, std::int64_t unit) {
+        return std::max(whole.first, (whole.first + (whole.last - whole.first) * n / count) / unit * unit);
+    }
+    // Piece n along one axis. Stress lies `lag` cells before velocity, but for the ends of the whole.
+    static piece cut(const piece& whole, std::int64_t n, std::int64_t count, std::int64_t unit, std::int64_t lag) {
+        const extent& v = whole.velocity;
+        const extent& s = whole.stress;
+        const auto behind = [&](std::int64_t number) { return std::clamp(at(v, number, count, unit) - lag, s.first, s.last); };
+        const bool ends = n + 1 == count;
+        return {{n == 0 ? v.first : at(v, n, count, unit), ends ? v.last : at(v, n + 1, count, unit)},
+                {n == 0 ? s.first : behind(n), ends ? s.last : behind(n + 1)}};
+    }
+    // Cells of one block.
     template <class Velocity, class Stress>
     static void run_down(const cell_range& v, const cell_range& s, bool surface, const Velocity& update_velocity,
                          const Stress& update_stress);
+
+    wavefront part_;
+    wavefront_block block_;
+    std::int64_t count_;
+    std::int64_t upwards_ = 0; // blocks taken from the first row on: written by that thread alone
+    std::atomic<std::int64_t> taken_{0};
 };
 
 /// Parts that may run at the same time, and the stresses that are left for when all parts are done (in any order, also at the same time).
@@ -69,40 +109,32 @@ struct wavefront_plan {
 /// Memory traffic prefers few parts: one or two per thread.
 wavefront_plan plan_wavefronts(const cell_range& velocity, const cell_range& stress, std::int64_t parts);
 
-inline wavefront::piece wavefront::cut(const piece& whole, std::int64_t n, std::int64_t count, std::int64_t unit,
-                                       std::int64_t lag) {
-    const extent& v = whole.velocity;
-    const extent& s = whole.stress;
-    const auto at = [&](std::int64_t number) {
-        return std::max(v.first, (v.first + (v.last - v.first) * number / count) / unit * unit);
-    };
-    const auto behind = [&](std::int64_t number) { return std::min(std::max(at(number) - lag, s.first), s.last); };
-    const bool ends = n + 1 == count;
-    return {{n == 0 ? v.first : at(n), ends ? v.last : at(n + 1)}, {n == 0 ? s.first : behind(n), ends ? s.last : behind(n + 1)}};
-}
+/// Appends cells of stress that are left for later, cut so that threads share them.
+void leave_for_later(cell_range rest, std::vector<cell_range>& later);
 
 template <class Velocity, class Stress>
-void wavefront::run(const wavefront_block& block, bool surface, const Velocity& update_velocity,
-                    const Stress& update_stress) const {
-    const piece along_x{{velocity.i0, velocity.i1}, {stress.i0, stress.i1}};
-    const piece along_y{{velocity.j0, velocity.j1}, {stress.j0, stress.j1}};
-    const std::int64_t in_x = pieces(along_x.velocity, block.columns);
-    const std::int64_t in_y = pieces(along_y.velocity, block.rows);
+void wavefront_blocks::run(from end, bool surface, const Velocity& update_velocity, const Stress& update_stress) {
+    const piece along_x{{part_.velocity.i0, part_.velocity.i1}, {part_.stress.i0, part_.stress.i1}};
+    const std::int64_t in_x = pieces(along_x.velocity, block_.columns);
     const std::int64_t line = 16; // floats: vectors begin where cache lines do
-    for (std::int64_t b = 0; b < in_y; ++b) {
-        const piece y = cut(along_y, b, in_y, 1, halo);
+    // Each takes from its own end on: as many as there are, and no block twice.
+    for (std::int64_t own = 0; taken_.fetch_add(1, std::memory_order_relaxed) < count_; ++own) {
+        const bool upwards = end == from::first_row;
+        if (upwards) ++upwards_;
+        // Stress is left for the next block: above it, or below.
+        const piece y = cut(along_y(), upwards ? own : count_ - 1 - own, count_, 1, upwards ? halo : -halo);
         for (std::int64_t a = 0; a < in_x; ++a) {
             const piece x = cut(along_x, a, in_x, line, line);
-            run_down({x.velocity.first, x.velocity.last, y.velocity.first, y.velocity.last, velocity.k0, velocity.k1},
-                     {x.stress.first, x.stress.last, y.stress.first, y.stress.last, stress.k0, stress.k1}, surface, update_velocity,
-                     update_stress);
+            run_down({x.velocity.first, x.velocity.last, y.velocity.first, y.velocity.last, part_.velocity.k0, part_.velocity.k1},
+                     {x.stress.first, x.stress.last, y.stress.first, y.stress.last, part_.stress.k0, part_.stress.k1}, surface,
+                     update_velocity, update_stress);
         }
     }
 }
 
 template <class Velocity, class Stress>
-void wavefront::run_down(const cell_range& v, const cell_range& s, bool surface, const Velocity& update_velocity,
-                         const Stress& update_stress) {
+void wavefront_blocks::run_down(const cell_range& v, const cell_range& s, bool surface, const Velocity& update_velocity,
+                                const Stress& update_stress) {
     const auto planes = [](cell_range of, std::int64_t from, std::int64_t to, const auto& update) {
         of.k0 = std::max(of.k0, from);
         of.k1 = std::min(of.k1, to);
