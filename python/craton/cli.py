@@ -700,6 +700,23 @@ def waves_place(
     typer.echo(command.place(nodes, command.loaded(config), ranks, output))
 
 
+@waves.command("partition")
+def waves_partition(
+    config: WavesFile,
+    ranks: Annotated[int, typer.Option(metavar="N", parser=_count, help="Processes of the run.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the media, a file for each rank's brick.")],
+) -> None:
+    """Write the media of a configuration once in parts, a file for each rank's brick, for runs that read only their own.
+
+    [bold]craton waves partition my.toml --ranks 512 --output media[/bold]    then in my.toml:
+
+    \\[media] kind = "file", file = "media/media.json", read = "partitioned"
+    """
+    from craton.waves import command
+
+    typer.echo(command.partition(command.loaded(config), ranks, output))
+
+
 @waves.command("draw")
 def waves_draw(directory: WavesRun) -> None:
     """Draw the pictures of a run again from what it has left in its folder."""

@@ -179,6 +179,26 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
         assert np.abs(found[name] - expected).max() <= 1e-5 * np.abs(expected).max(), name
 
 
+def test_media_written_in_parts_are_the_same(finished, tmp_path):
+    whole = write_config(tmp_path)
+    done = craton("partition", whole, "--ranks", 3, "--output", tmp_path / "media", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "media").glob("media-*.h5"))) == 3
+    layers = CONFIG[CONFIG.index("[media]") : CONFIG.index("[attenuation]")]
+    path = write_config(
+        tmp_path, (layers, f'[media]\nkind = "file"\nfile = "{tmp_path}/media/media.json"\nread = "partitioned"\n\n')
+    )
+    done = craton("run", path, "--directory", "parts", "--no-pictures", "--ranks", 3, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = results(tmp_path / "parts")
+    for name, expected in results(finished).items():
+        assert np.abs(found[name] - expected).max() <= 1e-5 * np.abs(expected).max(), name
+    wrong = craton("run", path, "--directory", "other", "--no-pictures", "--ranks", 2, cwd=tmp_path)
+    assert wrong.returncode == 2 and "allowed: that decomposition" in wrong.stderr and wrong.stderr.count("\n") == 1
+    again = craton("partition", path, "--ranks", 2, "--output", tmp_path / "media", cwd=tmp_path)
+    assert again.returncode == 2 and "not in parts yet" in again.stderr
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_resumed_run_equals_the_undisturbed_one(tmp_path, ranks):
     """Ended by a module that raises after step 80, so that its last checkpoint is of step 50."""
@@ -321,6 +341,23 @@ def test_seismograms_for_other_programs(finished, tmp_path, kind):
         )
     np.testing.assert_array_equal(stream.select(station="FAR", channel="?XN")[0].data, values[1, 0])
     refused = craton("export", finished, "--format", kind, "--output", out, cwd=tmp_path)
+    assert refused.returncode == 2 and "--overwrite" in refused.stderr
+
+
+def test_seismograms_as_asdf(finished, tmp_path):
+    pyasdf = pytest.importorskip("pyasdf")
+    out = tmp_path / "all.h5"
+    done = craton("export", finished, "--format", "asdf", "--output", out, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with pyasdf.ASDFDataSet(str(out), mode="r", mpi=False) as file:
+        assert sorted(name.partition(".")[2] for name in file.waveforms.list()) == ["FAR", "NEAR"]
+        (near,) = (station for station in file.waveforms if station._station_name.endswith(".NEAR"))
+        (tag,) = near.get_waveform_tags()
+        assert tag.endswith("_synthetic")
+        (up,) = near[tag].select(channel="?XZ")
+    with h5py.File(finished / "seismograms.h5") as file:
+        np.testing.assert_array_equal(up.data, -np.asarray(file["velocity"])[0, 2])
+    refused = craton("export", finished, "--format", "asdf", "--output", out, cwd=tmp_path)
     assert refused.returncode == 2 and "--overwrite" in refused.stderr
 
 

@@ -25,13 +25,13 @@ from craton.progress import ProgressBar, rate_text
 from craton.run_folder import on_root, replaced, reserved
 from craton.waves.config import Config, load_config
 from craton.waves.run_folder import SOURCES_TOLD, RunRecord, WavesFolder
-from craton.waves.setup import process_grid
+from craton.waves.setup import Setup, process_grid
 from craton.waves.simulation import Simulation, agreed
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["check_ranks", "loaded", "place", "read_placement", "run"]
+__all__ = ["check_ranks", "loaded", "partition", "place", "read_placement", "run"]
 
 FACE_BYTES = (72.0, 72.0, 72.0)
 """Of each cell of a face, what both sides send in a step: of 3 velocities and 3 stresses 3 planes each, float32."""
@@ -93,6 +93,18 @@ def place(nodes: Path, config: Config, ranks: int, output: Path | None) -> str:
         with replaced(output) as aside:
             aside.write_text(json.dumps(found | {"bricks": bricks, "cells": config.cells}, indent=1) + "\n")
     return f"{' x '.join(map(str, bricks))} bricks\n{found['in_words']}"
+
+
+def partition(config: Config, ranks: int, folder: Path) -> str:
+    """Writes the media in a file for each rank's brick; says where. Not collective."""
+    from craton.waves.media_partition import PartitionedMedium, write_partitions
+
+    setup = Setup(config)
+    if isinstance(setup.medium, PartitionedMedium):
+        raise config.wrong('[media] read = "partitioned"; allowed: media that are not in parts yet')
+    parts = setup.decomposition(ranks)
+    manifest = write_partitions(setup.medium, setup.grid, parts, folder, subsamples=setup.subsamples)
+    return f'{" x ".join(map(str, parts))} bricks\n[media] kind = "file", file = "{manifest}", read = "partitioned"'
 
 
 def run(
