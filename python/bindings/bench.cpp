@@ -2,6 +2,7 @@
 #include "gil.hpp"
 
 #include "assembly/comparison.hpp"
+#include "counters/flood.hpp"
 #include "gram/gram.hpp"
 #include "memory/memory.hpp"
 #include "overlap/overlap.hpp"
@@ -130,6 +131,15 @@ void bind_bench(nb::module_& m) {
         nb::arg("comm"), nb::arg("busy_s"), nb::arg("updates"), nb::arg("update_side"), nb::arg("repeats"),
         nb::arg("ranks_per_node"), nb::arg("max_bytes_in_flight"),
         "Collective: update() towards a rank that computes and does not poll.");
+    m.def(
+        "bench_flood",
+        [](const nb::object& comm, std::int64_t increments, int repeats, int ranks_per_node) {
+            const MPI_Comm native = communicator_of(comm);
+            const nb::gil_scoped_release release;
+            return bench::measure_flood(native, {increments, repeats, ranks_per_node});
+        },
+        nb::arg("comm"), nb::arg("increments"), nb::arg("repeats"), nb::arg("ranks_per_node"),
+        "Collective: counters that are fetched and added to as fast as one call after the other goes.");
     m.def(
         "bench_gram",
         [](const nb::object& comm, std::int64_t cells, std::int64_t cells_touched, std::int64_t radial_splines,

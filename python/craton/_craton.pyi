@@ -232,6 +232,7 @@ def bench_busy_target(
     ranks_per_node: int,
     max_bytes_in_flight: int,
 ) -> dict[str, list[float]]: ...
+def bench_flood(comm: MPI.Comm, increments: int, repeats: int, ranks_per_node: int) -> dict[str, list[float]]: ...
 def bench_gram(
     comm: MPI.Comm,
     cells: int,

@@ -208,7 +208,7 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
     assert len(errors) == 1 and words in errors[0]
 
 
-@pytest.mark.parametrize("name", ["assembly", "gram", "memory", "multigrid", "overlap", "scaling"])
+@pytest.mark.parametrize("name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling"])
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
@@ -277,6 +277,13 @@ def test_gram_adds_the_product_within_its_tolerance(tmp_path: Path) -> None:
         compressed = with_name(records, delivery, "update_gram, compressed")
         assert compressed["target"] == 1.8 and compressed["limit_name"] == "ssyrk + update_symmetric"
         assert with_name(records, delivery, "sgemm + update")["value"] > 0
+
+
+def test_counters_count_what_was_added(tmp_path):
+    records = records_of(tmp_path, "counters", "--ranks", 2, "--repeats", 2, "--set", "increments=2000")
+    for delivery in ("direct", "messages"):
+        assert with_name(records, delivery, "others")["value"] > 0
+    assert records["direct: own"]["limit_name"] == "100 M/s"
 
 
 def test_memory_stays_within_its_bound(tmp_path: Path) -> None:

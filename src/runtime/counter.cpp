@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstring>
 
 namespace craton::runtime {
@@ -18,19 +17,15 @@ int checked_owner(const world& ranks, int owner) {
     return owner;
 }
 
-std::int64_t add_in_place(const segment& memory, int owner, std::int64_t increment) {
-    const global_ptr<std::int64_t> value{&memory, owner, 0};
-    return std::atomic_ref(*value.local()).fetch_add(increment, std::memory_order_acq_rel);
-}
-
 } // namespace
 
 counter::counter(world& ranks, int owner)
     : world_(&ranks), owner_(checked_owner(ranks, owner)), memory_(ranks, sizeof(std::int64_t)),
+      here_(global_ptr<std::int64_t>{&memory_, owner, 0}.local()),
       handler_(ranks.register_handler([this](const incoming_message& message) {
           std::int64_t increment = 0;
           std::memcpy(&increment, message.payload.data(), sizeof(increment));
-          const std::int64_t before = add_in_place(memory_, owner_, increment);
+          const std::int64_t before = fetch_add(increment);
           world_->reply(message, std::as_bytes(std::span(&before, 1)));
       })) {
     ranks.barrier();
@@ -38,8 +33,7 @@ counter::counter(world& ranks, int owner)
 
 counter::~counter() { world_->unregister_handler(handler_); }
 
-std::int64_t counter::fetch_add(std::int64_t increment) {
-    if (world_->shares_memory_with(owner_)) return add_in_place(memory_, owner_, increment);
+std::int64_t counter::ask(std::int64_t increment) {
     const auto answer = world_->call(owner_, handler_, std::as_bytes(std::span(&increment, 1)));
     std::int64_t before = 0;
     std::memcpy(&before, answer.data(), sizeof(before));
@@ -48,10 +42,7 @@ std::int64_t counter::fetch_add(std::int64_t increment) {
 
 void counter::reset() {
     world_->barrier();
-    if (world_->rank() == owner_) {
-        const global_ptr<std::int64_t> value{&memory_, owner_, 0};
-        std::atomic_ref(*value.local()).store(0, std::memory_order_release);
-    }
+    if (world_->rank() == owner_) std::atomic_ref(*here_).store(0, std::memory_order_release);
     world_->barrier();
 }
 

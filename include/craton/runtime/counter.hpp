@@ -3,6 +3,7 @@
 #include <craton/runtime/segment.hpp>
 #include <craton/runtime/world.hpp>
 
+#include <atomic>
 #include <cstdint>
 
 namespace craton::runtime {
@@ -19,15 +20,20 @@ class counter {
     ~counter();
 
     /// Adds, returns the value before. Blocking; polls while a reply travels; the owner must poll for ranks off its node.
-    std::int64_t fetch_add(std::int64_t increment = 1);
+    std::int64_t fetch_add(std::int64_t increment = 1) {
+        return here_ == nullptr ? ask(increment) : std::atomic_ref(*here_).fetch_add(increment, std::memory_order_acq_rel);
+    }
     [[nodiscard]] std::int64_t read() { return fetch_add(0); }
     /// Collective: back to zero.
     void reset();
 
   private:
+    std::int64_t ask(std::int64_t increment);
+
     world* world_;
     int owner_;
     segment memory_;
+    std::int64_t* here_; // null where the owner's memory is not mapped
     handler_id handler_;
 };
 
