@@ -56,8 +56,8 @@ class ArrayView(NDArrayOperatorsMixin):
     in words; keep its result where elements are used more than once. += and -= add to the array, one-sided and whole
     (accumulate); other operations in place are refused, for they would lose what others add meanwhile.
 
-    Not collective, any thread, blocking where the name does not begin with start_ or post_. What meets what until the next sync() is
-    as dist_array.hpp says: accumulates may meet each other, gets each other; all else needs a sync() between.
+    Not collective, any thread, blocking where the name does not begin with start_ or post_. Accumulates may meet each other, and
+    gets each other; all else needs a sync() between (array/dist_array.hpp).
     """
 
     __slots__ = ("_array", "_high", "_kept", "_low")
@@ -135,9 +135,7 @@ class ArrayView(NDArrayOperatorsMixin):
             out = np.zeros(self.shape, self.dtype)
         memory = self._checked_out("get_above", out)
         pieces = self._array._core.get_above(self._low, self._high, float(threshold), memory)
-        return out, [
-            JudgedPiece(tile, tuple(low), tuple(high), norm, came) for tile, low, high, norm, came in pieces
-        ]
+        return out, [JudgedPiece(tile, tuple(low), tuple(high), norm, came) for tile, low, high, norm, came in pieces]
 
     def fill(self, value: complex) -> None:
         """put() of one number."""

@@ -1,13 +1,13 @@
 """Arrays cut into tiles that any rank may own, read and written by anyone with NumPy's slices.
 
-    D = craton.DistArray(world, (n, n))                 # float64 zeros, one tile per rank
-    F = D.like()
-    block = D[i0:i1, j0:j1].get()                       # one-sided, whoever owns it
-    F[k0:k1, l0:l1] += contribution                     # added whole, from any rank and thread
-    F.sync()                                            # collective: everything started before it is done
-    energy = D.dot(F)
-    values, vectors = craton.linalg.eigh(F)
-    P = vectors @ D
+D = craton.DistArray(world, (n, n))                 # float64 zeros, one tile per rank
+F = D.like()
+block = D[i0:i1, j0:j1].get()                       # one-sided, whoever owns it
+F[k0:k1, l0:l1] += contribution                     # added whole, from any rank and thread
+F.sync()                                            # collective: everything started before it is done
+energy = D.dot(F)
+values, vectors = craton.linalg.eigh(F)
+P = vectors @ D
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class DistArray:
     step 1 and an ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
 
     Methods that say "collective" are called by every rank, and begin by completing all that was started before on any. Operators
-    on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must not be
-    put, and what is put or summed not be got, until a sync() is between. A rank whose memory another cannot see (on
-    another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a collective call, for what
-    does not fit.
+    on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must
+    not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another cannot see (on
+    another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a collective call,
+    for what does not fit.
     """
 
     __slots__ = ("__weakref__", "_core", "_dtype", "_layout", "_shape")
@@ -105,9 +105,7 @@ class DistArray:
     def like(self, dtype: DTypeLike | None = None) -> DistArray:
         """Collective: zeros in the same layout."""
         cuts, ranks = self._layout
-        return DistArray(
-            self.world, self.shape, self.dtype if dtype is None else dtype, boundaries=cuts, owners=ranks
-        )
+        return DistArray(self.world, self.shape, self.dtype if dtype is None else dtype, boundaries=cuts, owners=ranks)
 
     # What it is. Not collective.
 
@@ -155,7 +153,8 @@ class DistArray:
         return found
 
     def __repr__(self) -> str:
-        return f"<DistArray {' x '.join(map(str, self.shape))} of {self.dtype}, {self.owners.size} tiles on {self.world.size} ranks>"
+        shape = " x ".join(map(str, self.shape))
+        return f"<DistArray {shape} of {self.dtype}, {self.owners.size} tiles on {self.world.size} ranks>"
 
     # Rectangles. Not collective, any thread; see ArrayView.
 

@@ -4,9 +4,10 @@ Every function is collective and blocking and releases the GIL. Matrices must be
 elements, with square blocks, and are left to the function until it returns. Vectors are the same whole float64 vector on
 every rank, and so are results. UserError on every rank for shapes, grids or element types that do not fit.
 
-Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they are and return new arrays. `workers`
-says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a block-cyclic copy), "one" rank (LAPACK,
-on a dense copy), or "auto": one for orders of up to 1024, which have too little work for many, and on one rank.
+Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they
+are and return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a
+block-cyclic copy), "one" rank (LAPACK, on a dense copy), or "auto": one for orders of up to 1024, which have too little work
+for many, and on one rank.
 """
 
 from __future__ import annotations
@@ -45,8 +46,9 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
     """U^T U of a symmetric positive-definite matrix, in place: its upper triangle is overwritten, the lower one not looked
     at. n^3 / 3 flops. The factor's methods are collective: solve, log_determinant, inverse_diagonal, invert.
 
-    Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the upper triangle is
-    read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor that is not)."""
+    Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the
+    upper triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor
+    that is not)."""
     if isinstance(matrix, DistArray):
         lower = matrix.like()
         _craton._dist_cholesky(matrix._core, lower._core, workers)
@@ -112,8 +114,8 @@ def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]: ...
 @overload
 def eigh(matrix: DistArray, workers: Workers = ...) -> tuple[NDArray[np.float64], DistArray]: ...
 def eigh(matrix: Any, workers: Workers = "auto") -> tuple[NDArray[np.float64], Any]:
-    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout). Otherwise as eigvalsh; 9 n^3
-    flops at most."""
+    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout). Otherwise as
+    eigvalsh; 9 n^3 flops at most."""
     if isinstance(matrix, DistArray):
         found = matrix.like()
         return _craton._dist_eigh(matrix._core, found._core, workers), found

@@ -191,7 +191,10 @@ def test_numpy_takes_rectangles_as_arrays(pair):
         (lambda a: linalg.eigh(a), "symmetric_eigenproblem: the array is 12 x 9; allowed: square"),
         (lambda a: linalg.eigvalsh(a.like("int64")), "eigvalsh: int64 of 2 dimensions; allowed: DistArrays"),
         (lambda a: linalg.eigh(craton.DistArray(a.world, (3, 3)), "some"), "workers = 'some'; allowed: 'auto'"),
-        (lambda a: linalg.cholesky(craton.DistArray(a.world, (3, 3))), "not positive definite: its leading minor of order 1"),
+        (
+            lambda a: linalg.cholesky(craton.DistArray(a.world, (3, 3))),
+            "not positive definite: its leading minor of order 1",
+        ),
         (lambda a: linalg.inverse_sqrt(craton.DistArray(a.world, (3, 3))), "smallest of 3 eigenvalues is 0.000e+00"),
         (lambda a: linalg.matmul(a, a), "(12 x 9) times (12 x 9)"),
         (lambda a: linalg.matmul(a, np.ones((9, 2))), "a DistArray and a ndarray; allowed: one kind"),

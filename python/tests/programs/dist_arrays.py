@@ -44,7 +44,12 @@ def any_rectangle(rng, shape):
 def layouts(world):
     for shape in [(40,), (23, 31), (5, 9, 7), (3, 4, 5, 6), (1, 1)]:
         rng = np.random.default_rng(sum(shape))
-        for layout in [{}, {"tiles": 4}, {"tiles": 3, "grid": (1,) * (len(shape) - 1) + (world.size,)}, any_layout(rng, shape, world.size)]:
+        for layout in [
+            {},
+            {"tiles": 4},
+            {"tiles": 3, "grid": (1,) * (len(shape) - 1) + (world.size,)},
+            any_layout(rng, shape, world.size),
+        ]:
             for dtype in DTYPES:
                 array = craton.DistArray(world, shape, dtype, **layout)
                 assert array.shape == shape and array.dtype == np.dtype(dtype) and array.world is world

@@ -117,15 +117,16 @@ template <class T> void expect_cholesky_factors(runtime::world& world, double to
             linalg::cholesky_factor(arrays.matrix, arrays.result, who);
             const auto l = gathered(arrays.result);
             const auto back = l.times(l.transposed());
-            // The factor's inverse, where the factor was.
             for (std::int64_t i = 0; i < n; ++i) {
                 for (std::int64_t j = 0; j < n; ++j) {
                     ASSERT_NEAR(back(i, j), a(i, j), tolerance * static_cast<double>(n));
-                    if (i < j) ASSERT_EQ(l(i, j), 0.0);
+                    if (i < j) {
+                        ASSERT_EQ(l(i, j), 0.0);
+                    }
                 }
                 ASSERT_GT(l(i, i), 0.0);
             }
-            auto with_rubbish = l;
+            auto with_rubbish = l; // what is not the triangle's must not be read
             for (std::int64_t i = 0; i < n; ++i) {
                 for (std::int64_t j = i + 1; j < n; ++j) with_rubbish(i, j) = rubbish;
             }
@@ -136,7 +137,9 @@ template <class T> void expect_cholesky_factors(runtime::world& world, double to
             for (std::int64_t i = 0; i < n; ++i) {
                 for (std::int64_t j = 0; j < n; ++j) {
                     ASSERT_NEAR(unit(i, j), i == j ? 1.0 : 0.0, tolerance);
-                    if (i < j) ASSERT_EQ(inverse(i, j), 0.0);
+                    if (i < j) {
+                        ASSERT_EQ(inverse(i, j), 0.0);
+                    }
                 }
             }
         }
