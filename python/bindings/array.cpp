@@ -67,6 +67,7 @@ void bind_array(nb::module_& m) {
     bind_symmetric_matrices(m);
     bind_reproducible_matrices(m);
     bind_linalg(m);
+    bind_dist_arrays(m);
     bind_checkpoint(m);
 }
 

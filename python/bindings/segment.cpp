@@ -1,7 +1,8 @@
 #include "blocks.hpp"
 #include "gil.hpp"
+#include "started.hpp"
+#include "strided_array.hpp"
 
-#include <craton/comm/environment.hpp>
 #include <craton/runtime/copy.hpp>
 #include <craton/runtime/segment.hpp>
 
@@ -23,64 +24,7 @@ namespace {
 
 using held_segment = ends_without_gil<segment>;
 
-/// A copy that was started, with the array that it writes to.
-class python_copy {
-  public:
-    python_copy(copy_handle handle, nb::object array) : handle_(std::move(handle)), array_(std::move(array)) {}
-    python_copy(python_copy&&) noexcept = default;
-    python_copy(const python_copy&) = delete;
-    python_copy& operator=(const python_copy&) = delete;
-    /// Never waits: an array that is still to be written is not freed any more.
-    ~python_copy() {
-        if (array_.is_valid() && !complete()) static_cast<void>(array_.release());
-    }
-
-    bool test() {
-        const nb::gil_scoped_release release;
-        return handle_.test();
-    }
-    nb::object wait() {
-        without_gil([&] { handle_.wait(); });
-        return array_.is_valid() ? array_ : nb::object(nb::none());
-    }
-
-  private:
-    bool complete() noexcept {
-        try {
-            return comm::environment::running() && test();
-        } catch (...) {
-            return false;
-        }
-    }
-    copy_handle handle_;
-    nb::object array_; // invalid where nothing is written to memory of Python
-};
-
-/// A NumPy array of any element type: where its elements lie, with strides in elements.
-struct strided_array {
-    strided_array(const nb::object& array, const char* call) {
-        const nb::object interface = array.attr("__array_interface__");
-        const auto data = nb::cast<nb::tuple>(interface["data"]);
-        bytes = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0])); // NOLINT: that is what it means
-        element_bytes = nb::cast<std::int64_t>(array.attr("itemsize"));
-        for (const auto& extent : nb::cast<nb::tuple>(array.attr("shape"))) extents.push_back(nb::cast<std::int64_t>(extent));
-        for (const auto& stride : nb::cast<nb::tuple>(array.attr("strides"))) {
-            const auto step = nb::cast<std::int64_t>(stride);
-            if (element_bytes == 0 || step % element_bytes != 0) {
-                throw user_error(std::string(call) + ": a stride of " + std::to_string(step) + " bytes between elements of " +
-                                 std::to_string(element_bytes) + "; allowed: whole multiples");
-            }
-            strides.push_back(step / element_bytes);
-        }
-        if (extents.empty()) { // a number
-            extents.push_back(1);
-            strides.push_back(1);
-        }
-    }
-    std::byte* bytes = nullptr;
-    std::int64_t element_bytes = 1;
-    std::vector<std::int64_t> extents, strides;
-};
+using python_copy = started<copy_handle>;
 
 copy_end place(const segment& in, int rank, std::int64_t offset_bytes, const char* call) {
     if (rank < 0 || rank >= in.ranks().size()) {

@@ -61,6 +61,7 @@ _extension = _load_extension()
 # What these import is the extension above.
 from craton import linalg  # noqa: E402
 from craton.arrays import ConvergentMatrix, ConvergentVector, ReproducibleMatrix, SymmetricMatrix  # noqa: E402
+from craton.dist_array import DistArray  # noqa: E402
 from craton.linalg import cholesky as Cholesky  # noqa: E402
 from craton.segment import Segment  # noqa: E402
 
@@ -83,6 +84,7 @@ __all__ = [
     "ConvergentMatrix",
     "ConvergentVector",
     "Counter",
+    "DistArray",
     "NeighbourSync",
     "ProgressThread",
     "ReproducibleMatrix",

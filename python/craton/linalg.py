@@ -3,17 +3,23 @@
 Every function is collective and blocking and releases the GIL. Matrices must be committed, of float32 or float64
 elements, with square blocks, and are left to the function until it returns. Vectors are the same whole float64 vector on
 every rank, and so are results. UserError on every rank for shapes, grids or element types that do not fit.
+
+Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they
+are and return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a
+block-cyclic copy), "one" rank (LAPACK, on a dense copy), or "auto": one for orders of up to 1024, which have too little work
+for many, and on one rank.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton import _craton
 from craton.arrays import ConvergentMatrix
+from craton.dist_array import DistArray
 from craton.errors import UserError
 
 Full = _craton.ConvergentMatrix_f32 | _craton.ConvergentMatrix_f64
@@ -27,15 +33,26 @@ AnyReal = TypeVar(
     _craton.SymmetricMatrix_f32,
     _craton.SymmetricMatrix_f64,
 )
+Workers = Literal["auto", "one", "all"]
 _PACKED = (_craton._SymmetricMatrix_f32, _craton._SymmetricMatrix_f64)
 _FULL = (_craton._ConvergentMatrix_f32, _craton._ConvergentMatrix_f64)
 
 
-def cholesky(matrix: Full | Packed) -> Factor:
+@overload
+def cholesky(matrix: Full | Packed) -> Factor: ...
+@overload
+def cholesky(matrix: DistArray, workers: Workers = ...) -> DistArray: ...
+def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
     """U^T U of a symmetric positive-definite matrix, in place: its upper triangle is overwritten, the lower one not looked
     at. n^3 / 3 flops. The factor's methods are collective: solve, log_determinant, inverse_diagonal, invert.
 
-    UserError: not square, not finite, or not positive definite (naming the order of the leading minor that is not)."""
+    Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the
+    upper triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor
+    that is not)."""
+    if isinstance(matrix, DistArray):
+        lower = matrix.like()
+        _craton._dist_cholesky(matrix._core, lower._core, workers)
+        return lower
     _require_real("cholesky", matrix)
     single = np.dtype(matrix.dtype) == np.float32
     factor: Factor = (_craton.Cholesky_f32 if single else _craton.Cholesky_f64)(matrix)  # type: ignore[arg-type]
@@ -65,27 +82,60 @@ def inv(matrix: AnyReal) -> AnyReal:
     return matrix
 
 
-def triangular_inv(matrix: AnyFull, lower: bool = False) -> AnyFull:
+@overload
+def triangular_inv(matrix: AnyFull, lower: bool = ...) -> AnyFull: ...
+@overload
+def triangular_inv(matrix: DistArray, lower: bool = ..., workers: Workers = ...) -> DistArray: ...
+def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") -> Any:
     """Overwrites the upper (or lower) triangle by its inverse, leaves the other alone, and returns the matrix. n^3 / 3
-    flops. UserError where an element of the diagonal is zero (naming it)."""
+    flops. Of a DistArray: a new one of its layout, with zeros on the other side of the diagonal. UserError where an element of
+    the diagonal is zero (naming it)."""
+    if isinstance(matrix, DistArray):
+        given = matrix if lower else matrix.transpose()
+        inverse = given.like()
+        _craton._dist_triangular_inv(given._core, inverse._core, workers)
+        return inverse if lower else inverse.transpose()
     _require_full("triangular_inv", matrix)
     _craton._invert_triangle(matrix, lower)
     return matrix
 
 
-def eigvalsh(matrix: Full | Packed) -> NDArray[np.float64]:
+def eigvalsh(matrix: Full | Packed | DistArray, workers: Workers = "auto") -> NDArray[np.float64]:
     """The eigenvalues, ascending, of a symmetric matrix by its upper triangle. The storage of a ConvergentMatrix is
     overwritten; a SymmetricMatrix is expanded into a temporary full one. 4 n^3 / 3 flops."""
+    if isinstance(matrix, DistArray):
+        return _craton._dist_eigvalsh(matrix._core, workers)
     _require_real("eigvalsh", matrix)
     return _craton._eigvalsh(_expanded(matrix))
 
 
-def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]:
-    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix). Otherwise as eigvalsh; 9 n^3 flops at most."""
+@overload
+def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]: ...
+@overload
+def eigh(matrix: DistArray, workers: Workers = ...) -> tuple[NDArray[np.float64], DistArray]: ...
+def eigh(matrix: Any, workers: Workers = "auto") -> tuple[NDArray[np.float64], Any]:
+    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout). Otherwise as
+    eigvalsh; 9 n^3 flops at most."""
+    if isinstance(matrix, DistArray):
+        found = matrix.like()
+        return _craton._dist_eigh(matrix._core, found._core, workers), found
     _require_real("eigh", matrix)
     full = _expanded(matrix)
     vectors = _new(full, full.shape[0], full.shape[1], full.block)
     return _craton._eigh(full, vectors), vectors
+
+
+def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "auto") -> DistArray:
+    """S^-1/2 of a symmetric positive-definite matrix by its eigenproblem, in a new array of its layout: of an overlap matrix
+    what makes a basis orthonormal with the least change (Lowdin). UserError when an eigenvalue is not above `smallest`."""
+    values, vectors = eigh(matrix, workers)
+    if not values[0] > smallest:
+        raise UserError(
+            f"inverse_sqrt: the smallest of {len(values)} eigenvalues is {values[0]:.3e}; allowed: above {smallest:g}"
+        )
+    scales = values**-0.25
+    vectors.map(lambda block, where: block * scales[where[1]].astype(block.dtype), places=True)
+    return matmul(vectors, vectors, matrix.like(), transpose_b=True)  # type: ignore[no-any-return]
 
 
 def matvec(a: Full | Packed, x: ArrayLike, *, transpose: bool = False, symmetric: bool = False) -> NDArray[np.float64]:
@@ -97,9 +147,9 @@ def matvec(a: Full | Packed, x: ArrayLike, *, transpose: bool = False, symmetric
 
 
 def matmul(
-    a: Full | Packed,
-    b: Full | Packed,
-    out: AnyFull | None = None,
+    a: Full | Packed | DistArray,
+    b: Full | Packed | DistArray,
+    out: AnyFull | DistArray | None = None,
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
@@ -112,7 +162,12 @@ def matmul(
     One factor may be symmetric, of which only the upper triangle is read: a SymmetricMatrix always, a ConvergentMatrix
     named by `symmetric`. All matrices are of one element type, in one world, on one process grid; `out` is neither of the
     factors. With beta = 0 what `out` holds is not read.
+
+    DistArrays may have any layouts, and are not symmetric; a new result has the boundaries of op(A)'s rows and op(B)'s columns,
+    and its tiles a factor's owners where it is cut as that factor is, else dealt to a grid of ranks in turn.
     """
+    if any(isinstance(each, DistArray) for each in (a, b, out)):
+        return _dist_matmul(a, b, out, transpose_a, transpose_b, symmetric, alpha, beta)
     for matrix in (a, b):
         _require_real("matmul", matrix)
         if matrix.dtype != a.dtype:
@@ -138,6 +193,32 @@ def matmul(
     else:
         _craton._matmul(alpha, a, transpose_a, b, transpose_b, beta, result)
     return result
+
+
+def _dist_matmul(
+    a: Any, b: Any, out: Any, transpose_a: bool, transpose_b: bool, symmetric: Any, alpha: float, beta: float
+) -> DistArray:
+    for each in (a, b) if out is None else (a, b, out):
+        if not isinstance(each, DistArray):
+            raise UserError(f"matmul: a DistArray and a {type(each).__name__}; allowed: one kind of array")
+    if symmetric is not None:
+        raise UserError(f"matmul: symmetric = {symmetric!r} of DistArrays; allowed: None")
+    if out is None:
+        if beta != 0.0:
+            raise UserError(f"matmul: beta = {beta} without out; allowed: 0")
+        out = _new_product(a, b, transpose_a, transpose_b)
+    _craton._dist_matmul(alpha, a._core, transpose_a, b._core, transpose_b, beta, out._core)
+    result: DistArray = out
+    return result
+
+
+def _new_product(a: DistArray, b: DistArray, transpose_a: bool, transpose_b: bool) -> DistArray:
+    if a.ndim != 2 or b.ndim != 2:
+        raise UserError(f"matmul: arrays of {a.ndim} and {b.ndim} dimensions; allowed: two")
+    cuts = (a.boundaries[int(transpose_a)], b.boundaries[1 - int(transpose_b)])
+    owners = next((each.owners for each in (a, b) if all(map(np.array_equal, each.boundaries, cuts))), None)
+    shape = (int(cuts[0][-1]), int(cuts[1][-1]))
+    return DistArray(a.world, shape, a.dtype, boundaries=cuts, owners=owners)
 
 
 def _is_packed(matrix: Any) -> bool:

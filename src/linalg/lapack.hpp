@@ -15,12 +15,21 @@ void dpstrf_(const char* uplo, const int* n, double* a, const int* lda, int* piv
 void dgeqrf_(const int* m, const int* n, double* a, const int* lda, double* tau, double* work, const int* lwork, int* info);
 void dorgqr_(const int* m, const int* n, const int* k, double* a, const int* lda, const double* tau, double* work, const int* lwork,
              int* info);
+void ssyevd_(const char* jobz, const char* uplo, const int* n, float* a, const int* lda, float* w, float* work, const int* lwork,
+             int* iwork, const int* liwork, int* info);
+void dsyevd_(const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* w, double* work, const int* lwork,
+             int* iwork, const int* liwork, int* info);
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info);
+void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* info);
+void strtri_(const char* uplo, const char* diag, const int* n, float* a, const int* lda, int* info);
+void dtrtri_(const char* uplo, const char* diag, const int* n, double* a, const int* lda, int* info);
 }
 
 namespace craton::linalg {
 
 /// The routines of one precision under one name.
 template <class T> struct blas;
+template <class T> struct lapack;
 
 template <> struct blas<float> {
     static constexpr auto gemm = &sgemm_;
@@ -30,6 +39,18 @@ template <> struct blas<float> {
 template <> struct blas<double> {
     static constexpr auto gemm = &dgemm_;
     static constexpr auto syrk = &dsyrk_;
+};
+
+template <> struct lapack<float> {
+    static constexpr auto syevd = &ssyevd_;
+    static constexpr auto potrf = &spotrf_;
+    static constexpr auto trtri = &strtri_;
+};
+
+template <> struct lapack<double> {
+    static constexpr auto syevd = &dsyevd_;
+    static constexpr auto potrf = &dpotrf_;
+    static constexpr auto trtri = &dtrtri_;
 };
 
 } // namespace craton::linalg

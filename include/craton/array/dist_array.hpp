@@ -68,6 +68,9 @@ struct function_id {
     std::uint32_t number = 0;
 };
 
+/// Types whose elements have a magnitude, in double.
+template <class T>
+concept measurable = std::is_arithmetic_v<T> || std::same_as<T, std::complex<float>> || std::same_as<T, std::complex<double>>;
 template <class T>
 concept addable = requires(T& into, const T& arriving) { into += arriving; };
 /// What a communicator can sum over the ranks.
@@ -102,7 +105,7 @@ template <class T, std::size_t N> class dist_array {
   public:
     using function = std::function<void(const tile_piece<T, N>&, std::span<const std::byte> argument)>;
 
-    /// Collective, blocking. All bytes zero. Throws user_error on every rank unless the layout is the same on all, is for this
+    /// Collective, blocking. All bytes zero; where ranks share a node the storage takes its memory now. Throws user_error on every rank unless the layout is the same on all, is for this
     /// world's ranks, and there is memory.
     dist_array(runtime::world& ranks, tile_layout<N> layout);
     dist_array(const dist_array&) = delete;
@@ -166,9 +169,9 @@ template <class T, std::size_t N> class dist_array {
     /// memory of the others stays as it is. Owners off the node compute the norms; each is of one moment, and the elements come
     /// after it. Returns all pieces, in the order of their tiles. Throws user_error for a threshold that is not a number.
     std::vector<judged_piece<N>> get_above(const rectangle<N>& what, double threshold, strided_memory<T, N> to) const
-        requires std::is_arithmetic_v<T>;
+        requires measurable<T>;
     std::vector<judged_piece<N>> get_above(const rectangle<N>& what, double threshold, std::span<T> to) const
-        requires std::is_arithmetic_v<T>
+        requires measurable<T>
     {
         return get_above(what, threshold, dense(what, to, "get_above"));
     }
@@ -210,12 +213,16 @@ template <class T, std::size_t N> class dist_array {
     /// trace() throws user_error on every rank unless the array is square.
     [[nodiscard]] T trace() const
         requires(N == 2 && summable<T>);
+    /// The sum of conj(element of this) x (element of the other): of matrices the trace of A^H B (Frobenius). Of float in double; whole
+    /// numbers modulo 2^64. Throws as copy().
+    [[nodiscard]] T dot(const dist_array& other) const
+        requires summable<T>;
     [[nodiscard]] double max_norm() const
-        requires std::is_arithmetic_v<T>;
+        requires measurable<T>;
     [[nodiscard]] double one_norm() const
-        requires std::is_arithmetic_v<T>;
+        requires measurable<T>;
     [[nodiscard]] double frobenius_norm() const
-        requires std::is_arithmetic_v<T>;
+        requires measurable<T>;
 
   private:
     // What travels to an owner in front of elements or an argument.

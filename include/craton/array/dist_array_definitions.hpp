@@ -29,6 +29,9 @@ dist_array<T, N>::dist_array(runtime::world& ranks, tile_layout<N> layout)
                                std::move(layout))), // a barrier polls, before what does not
       memory_(ranks, bytes_of(ranks.rank())), calls_(ranks) {
     offer_work();
+    // Shared memory is touched here, by its owner: near him, and in large pages, which it gets when it has been touched.
+    if (ranks.node().communicator.size() > 1) std::memset(memory_.local(), 0, bytes_of(ranks.rank()));
+    memory_.join_pages();
     ranks.barrier();
 }
 
@@ -121,7 +124,7 @@ template <class T, std::size_t N> void dist_array<T, N>::offer_work() {
         add_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { add_arriving(request); });
     }
     apply_ = calls_.offer([this](std::span<const std::byte> request, std::vector<std::byte>&) { apply_arriving(request); });
-    if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (measurable<T>) {
         judge_ = calls_.offer(
             [this](std::span<const std::byte> request, std::vector<std::byte>& answer) { judge_arriving(request, answer); });
     }
@@ -279,7 +282,7 @@ template <class T, std::size_t N> std::vector<judged_piece<N>> dist_array<T, N>:
 
 template <class T, std::size_t N>
 std::vector<judged_piece<N>> dist_array<T, N>::get_above(const rectangle<N>& what, double threshold, strided_memory<T, N> to) const
-    requires std::is_arithmetic_v<T>
+    requires measurable<T>
 {
     check("get_above", what);
     dist_array_checks::threshold(threshold);
@@ -402,6 +405,19 @@ T dist_array<T, N>::trace() const
     return sum[0];
 }
 
+template <class T, std::size_t N>
+T dist_array<T, N>::dot(const dist_array& other) const
+    requires summable<T>
+{
+    check_same("dot", other);
+    sync();
+    std::array<wide_sum<T>, 1> sum{};
+    for (const auto tile : own_tiles()) add_products<T>(own_elements(tile), other.own_elements(tile), sum[0]);
+    world_->communicator().sum_in_place(std::span(sum));
+    world_->barrier();
+    return static_cast<T>(sum[0]);
+}
+
 template <class T, std::size_t N> double dist_array<T, N>::sum_over_ranks(double own) const {
     world_->communicator().sum_in_place(std::span(&own, 1));
     world_->barrier();
@@ -410,7 +426,7 @@ template <class T, std::size_t N> double dist_array<T, N>::sum_over_ranks(double
 
 template <class T, std::size_t N>
 double dist_array<T, N>::max_norm() const
-    requires std::is_arithmetic_v<T>
+    requires measurable<T>
 {
     sync();
     double largest = 0;
@@ -427,21 +443,21 @@ double dist_array<T, N>::max_norm() const
 
 template <class T, std::size_t N>
 double dist_array<T, N>::one_norm() const
-    requires std::is_arithmetic_v<T>
+    requires measurable<T>
 {
     sync();
     double sum = 0;
-    for_each_own([&](const T& element, const place<N>&) { sum += std::abs(static_cast<double>(element)); });
+    for_each_own([&](const T& element, const place<N>&) { sum += magnitude(element); });
     return sum_over_ranks(sum);
 }
 
 template <class T, std::size_t N>
 double dist_array<T, N>::frobenius_norm() const
-    requires std::is_arithmetic_v<T>
+    requires measurable<T>
 {
     sync();
     double sum = 0;
-    for_each_own([&](const T& element, const place<N>&) { sum += static_cast<double>(element) * static_cast<double>(element); });
+    for_each_own([&](const T& element, const place<N>&) { sum += squared_magnitude(element); });
     return std::sqrt(sum_over_ranks(sum));
 }
 

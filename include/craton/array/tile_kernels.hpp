@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace craton::array {
@@ -68,17 +70,59 @@ void pack_rectangle(const place<N>& extents, const T* from, const place<N>& from
     });
 }
 
+/// |element|, and its square, as a double.
+template <class T> [[nodiscard]] double magnitude(const T& element) {
+    if constexpr (std::is_arithmetic_v<T>) {
+        return std::abs(static_cast<double>(element));
+    } else {
+        return std::abs(std::complex<double>(element));
+    }
+}
+template <class T> [[nodiscard]] double squared_magnitude(const T& element) {
+    if constexpr (std::is_arithmetic_v<T>) {
+        return static_cast<double>(element) * static_cast<double>(element);
+    } else {
+        return std::norm(std::complex<double>(element));
+    }
+}
+
+/// What products of T are summed in.
+template <class T> struct wide_sum_of {
+    using type = T;
+};
+template <> struct wide_sum_of<float> {
+    using type = double;
+};
+template <> struct wide_sum_of<std::complex<float>> {
+    using type = std::complex<double>;
+};
+template <class T> using wide_sum = typename wide_sum_of<T>::type;
+
+/// sum += conj(a[i]) b[i] for all i; whole numbers modulo 2^64.
+template <class T>
+void add_products(std::type_identity_t<std::span<const T>> a, std::type_identity_t<std::span<const T>> b, wide_sum<T>& sum) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if constexpr (std::is_integral_v<T>) {
+            using bits = std::make_unsigned_t<T>;
+            add_to(sum, static_cast<T>(static_cast<bits>(a[i]) * static_cast<bits>(b[i])));
+        } else if constexpr (std::is_floating_point_v<T>) {
+            sum += static_cast<wide_sum<T>>(a[i]) * static_cast<wide_sum<T>>(b[i]);
+        } else {
+            sum += std::conj(wide_sum<T>(a[i])) * wide_sum<T>(b[i]);
+        }
+    }
+}
+
 /// The largest |element| as a double; not a number where any element is none; 0 of nothing.
 template <class T, std::size_t N>
 [[nodiscard]] double largest_magnitude(const place<N>& extents, const T* from, const place<N>& strides) {
-    static_assert(std::is_arithmetic_v<T>);
     double largest = 0;
     bool numbers = true;
     for_each_run(extents, strides, strides, [&](std::int64_t of, std::int64_t, std::int64_t count) {
         for (std::int64_t i = 0; i < count; ++i) {
-            const double magnitude = std::abs(static_cast<double>(from[of + i * strides[N - 1]]));
-            numbers = numbers && magnitude == magnitude;
-            largest = std::max(largest, magnitude);
+            const double size = magnitude(from[of + i * strides[N - 1]]);
+            numbers = numbers && size == size;
+            largest = std::max(largest, size);
         }
     });
     return numbers ? largest : std::nan("");

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -273,6 +274,50 @@ TEST_P(dist_array_test, whole_numbers_and_complex_ones_have_traces) {
     EXPECT_EQ(complex.trace(), (std::complex<double>{66, -66}));
 }
 
+TEST_P(dist_array_test, inner_products_and_norms_of_every_kind_of_number) {
+    using complex = std::complex<double>;
+    const auto layout = layout_of({19, 23}, world().size());
+    dist_array<double, 2> real(world(), layout), other(world(), layout);
+    dist_array<float, 2> single(world(), layout);
+    dist_array<std::int64_t, 2> whole(world(), layout);
+    dist_array<complex, 2> a(world(), layout), b(world(), layout);
+    const auto turned = [](const place<2>& p) { return complex{number_at(p), number_at({p[1], p[0]})}; };
+    real.for_each_local([](double& element, const place<2>& p) { element = number_at(p); });
+    other.for_each_local([](double& element, const place<2>& p) { element = number_at({p[1], p[0]}); });
+    single.for_each_local([](float& element, const place<2>& p) { element = 1e4F + static_cast<float>(number_at(p)); });
+    whole.for_each_local([](std::int64_t& element, const place<2>& p) { element = (std::int64_t{1} << 40) + p[0] - p[1]; });
+    a.for_each_local([&](complex& element, const place<2>& p) { element = turned(p); });
+    b.for_each_local([&](complex& element, const place<2>& p) { element = turned({p[1] + 1, p[0]}); });
+    double of_real = 0, of_single = 0, one = 0, square = 0, largest = 0;
+    std::uint64_t of_whole = 0;
+    complex of_complex = 0;
+    place<2> p{};
+    do {
+        of_real += number_at(p) * number_at({p[1], p[0]});
+        of_single += (1e4 + number_at(p)) * (1e4 + number_at(p));
+        const auto bits = static_cast<std::uint64_t>((std::int64_t{1} << 40) + p[0] - p[1]);
+        of_whole += bits * bits; // leaves 64 bits, and is the same modulo 2^64
+        of_complex += std::conj(turned(p)) * turned({p[1] + 1, p[0]});
+        one += std::abs(turned(p));
+        square += std::norm(turned(p));
+        largest = std::max(largest, std::abs(turned(p)));
+    } while (next_place(p, layout.whole()));
+    EXPECT_EQ(real.dot(other), of_real);
+    EXPECT_EQ(single.dot(single), static_cast<float>(of_single)); // summed in double
+    EXPECT_EQ(static_cast<std::uint64_t>(whole.dot(whole)), of_whole);
+    EXPECT_EQ(a.dot(b), of_complex);
+    EXPECT_NEAR(a.one_norm(), one, 1e-12 * one); // sums of roots, in the order of the tiles
+    EXPECT_EQ(a.frobenius_norm(), std::sqrt(square));
+    EXPECT_EQ(a.max_norm(), largest);
+    // Pieces of complex numbers are judged by their magnitudes.
+    std::vector<complex> to(19 * 23);
+    for (const auto& piece : a.get_above(layout.whole(), largest, to)) EXPECT_FALSE(piece.came);
+    std::int64_t came = 0;
+    for (const auto& piece : a.get_above(layout.whole(), 0.999 * largest, to)) came += piece.came ? 1 : 0;
+    EXPECT_GE(came, 1);
+    a.sync();
+}
+
 template <std::size_t N> void redistribute(runtime::world& world, random_source& random) {
     dist_array<std::int64_t, N> a(world, tests::random_layout<N>(random, world.size()));
     dist_array<std::int64_t, N> b(world, tests::another_layout<N>(random, a.extents(), world.size()));
@@ -369,6 +414,8 @@ TEST_P(dist_array_test, refuses_arrays_that_do_not_fit) {
     runtime::world second(comm::communicator::world(), runtime::world_options{GetParam()});
     dist_array<double, 2> elsewhere(second, layout_of({10, 8}, second.size()));
     expect_user_error([&] { a.copy(cut_otherwise); }, {"dist_array copy", "layout is another", "the same"});
+    expect_user_error([&] { static_cast<void>(a.dot(cut_otherwise)); }, {"dist_array dot", "layout is another"});
+    expect_user_error([&] { static_cast<void>(a.dot(elsewhere)); }, {"dist_array dot", "another world"});
     expect_user_error([&] { a.add(1, a, 1, larger); }, {"dist_array add", "layout is another"});
     expect_user_error([&] { a.copy(elsewhere); }, {"dist_array copy", "another world"});
     expect_user_error([&] { a.redistribute_to(larger); }, {"redistribute_to", "extents are others"});

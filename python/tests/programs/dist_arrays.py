@@ -1,0 +1,294 @@
+"""DistArray and its linear algebra on as many ranks as the job has, against NumPy; started by test_dist_array.py.
+
+mpiexec -n 3 python dist_arrays.py FOLDER
+"""
+
+import sys
+import threading
+from pathlib import Path
+
+import craton
+import h5py
+import numpy as np
+import pytest
+from craton import linalg
+from mpi4py import MPI
+
+COMM = MPI.COMM_WORLD
+DTYPES = ("float32", "float64", "complex128", "int64")
+
+
+def numbers(rng, shape, dtype):
+    """Small whole numbers, so that sums and products are exact in every type."""
+    values = rng.integers(-4, 5, shape)
+    return (values + 1j * rng.integers(-4, 5, shape) if dtype == "complex128" else values).astype(dtype)
+
+
+def any_layout(rng, shape, ranks):
+    """Tiles of 1 to 9, owners drawn; the same on every rank."""
+    boundaries = []
+    for extent in shape:
+        cuts = [0]
+        while cuts[-1] < extent:
+            cuts.append(min(extent, cuts[-1] + int(rng.integers(1, 10))))
+        boundaries.append(cuts)
+    counts = [len(cuts) - 1 for cuts in boundaries]
+    return {"boundaries": boundaries, "owners": rng.integers(0, ranks, counts)}
+
+
+def any_rectangle(rng, shape):
+    ends = [np.sort(rng.integers(0, extent + 1, 2)) for extent in shape]
+    return tuple(slice(int(low), int(high)) for low, high in ends)
+
+
+def layouts(world):
+    for shape in [(40,), (23, 31), (5, 9, 7), (3, 4, 5, 6), (1, 1)]:
+        rng = np.random.default_rng(sum(shape))
+        for layout in [
+            {},
+            {"tiles": 4},
+            {"tiles": 3, "grid": (1,) * (len(shape) - 1) + (world.size,)},
+            any_layout(rng, shape, world.size),
+        ]:
+            for dtype in DTYPES:
+                array = craton.DistArray(world, shape, dtype, **layout)
+                assert array.shape == shape and array.dtype == np.dtype(dtype) and array.world is world
+                assert array.size == np.prod(shape) and array.ndim == len(shape) and len(array) == shape[0]
+                whole = numbers(rng, shape, dtype)
+                covered = np.zeros(shape, int)
+                for tile in array.local_tiles:
+                    assert array.owners.ravel()[tile.number] == world.rank
+                    assert tile.array.shape == covered[tile.slices].shape and not tile.array.any()
+                    covered[tile.slices] += 1
+                np.testing.assert_array_equal(COMM.allreduce(covered), 1)
+                if world.rank == world.size - 1:
+                    array[...] = whole
+                array.sync()
+                for tile in array.local_tiles:
+                    np.testing.assert_array_equal(tile.array, whole[tile.slices])
+                np.testing.assert_array_equal(array.gather(), whole)
+                made = craton.DistArray.from_array(world, whole, **layout)
+                np.testing.assert_array_equal(np.asarray(made), whole)
+                made.sync()
+
+
+def random_rectangles(world):
+    """Every rank works on a reference of its own as well; who does an operation is drawn."""
+    for shape in [(60,), (37, 29), (9, 8, 11), (4, 5, 3, 6)]:
+        rng = np.random.default_rng(len(shape))
+        for dtype in DTYPES:
+            array = craton.DistArray(world, shape, dtype, **any_layout(rng, shape, world.size))
+            reference = np.zeros(shape, dtype)
+            for _ in range(25):
+                kind = rng.integers(5)
+                under_way = []
+                for _ in range(int(rng.integers(1, 8)) if kind != 0 else 1):
+                    where = any_rectangle(rng, shape)
+                    block = numbers(rng, reference[where].shape, dtype)
+                    strided = np.asfortranarray(np.repeat(block, 2, axis=-1))[..., ::2]
+                    mine = int(rng.integers(world.size)) == world.rank
+                    if kind == 0:
+                        reference[where] = block
+                        if mine:
+                            array[where] = strided
+                    elif kind == 1:
+                        reference[where] += block
+                        if mine:
+                            array[where] += strided
+                    elif kind == 2:
+                        reference[where] -= block
+                        if mine:
+                            array[where] -= strided
+                    elif kind == 3:
+                        reference[where] += block
+                        if mine:
+                            under_way.append(array[where].start_accumulate(strided))
+                            array[where].post_accumulate(0)
+                    elif mine:
+                        np.testing.assert_array_equal(array[where], reference[where])
+                        out = np.full(strided.shape, 7, dtype, order="F")
+                        assert array[where].get(out) is out
+                        np.testing.assert_array_equal(out, reference[where])
+                        under_way.append(array[where].start_get())
+                for each in under_way:
+                    each.wait()
+                    assert each.test()
+                array.sync()
+            np.testing.assert_array_equal(array.gather(), reference)
+
+
+def threads_of_all_ranks_add(world):
+    array = craton.DistArray(world, (50, 40), "int64", tiles=7)
+    whole = np.arange(2000).reshape(50, 40)
+
+    def work():
+        for _ in range(20):
+            array[3:47, 5:] += whole[3:47, 5:]
+            array[:, 2] += 1
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    array.sync()
+    wanted = np.zeros_like(whole)
+    wanted[3:47, 5:] += whole[3:47, 5:]
+    wanted[:, 2] += 1
+    np.testing.assert_array_equal(array.gather(), 60 * world.size * wanted)
+
+
+def whole_arrays(world):
+    rng = np.random.default_rng(8)
+    for dtype in DTYPES:
+        layout = any_layout(rng, (21, 21), world.size)
+        a, b = numbers(rng, (21, 21), dtype), numbers(rng, (21, 21), dtype)
+        da = craton.DistArray.from_array(world, a, **layout)
+        db = craton.DistArray.from_array(world, b, **layout)
+        np.testing.assert_array_equal((da + db).gather(), a + b)
+        np.testing.assert_array_equal((da - db).gather(), a - b)
+        np.testing.assert_array_equal((-da).gather(), -a)
+        np.testing.assert_array_equal((2 * da).gather(), 2 * a)
+        np.testing.assert_array_equal((da * np.int64(3)).gather(), 3 * a)
+        assert da.dot(db) == np.vdot(a, b) and da.trace() == np.trace(a)
+        assert da.norm("max") == np.abs(a).max()
+        np.testing.assert_allclose(da.norm("one"), np.abs(a).sum(), rtol=1e-14)
+        np.testing.assert_allclose([da.norm(), da.norm("fro")], np.linalg.norm(a.ravel()), rtol=1e-7)
+        dc = da.copy()
+        dc += db
+        dc -= da
+        np.testing.assert_array_equal(dc.gather(), b)
+        dc *= 3
+        dc.add(2, da, -1, dc)
+        np.testing.assert_array_equal(dc.gather(), 2 * a - 3 * b)
+        dc.fill(4)
+        np.testing.assert_array_equal(dc.gather(), 4)
+        dc.copy_from(da)
+        dc.copy_from(dc)
+        other = dc.redistributed(tiles=5)
+        np.testing.assert_array_equal(other.gather(), a)
+        other.fill(0)
+        other.copy_from(da)
+        np.testing.assert_array_equal(other.gather(), a)
+        np.testing.assert_array_equal(da.transpose().gather(), a.T)
+        np.testing.assert_array_equal(da.transpose(other).gather(), a.T)
+        dc.map(np.square)
+        np.testing.assert_array_equal(dc.gather(), a * a)
+        dc.map(np.multiply, db)
+        np.testing.assert_array_equal(dc.gather(), a * a * b)
+        dc.map(lambda block, where: np.arange(21)[where[0], None] * np.ones_like(block), places=True)
+        np.testing.assert_array_equal(dc.gather(), np.arange(21)[:, None] * np.ones((1, 21)))
+        like = da.like("float64")
+        assert like.dtype == np.float64 and np.array_equal(like.owners, da.owners) and not like.gather().any()
+
+
+def pieces_above_a_threshold(world):
+    array = craton.DistArray(world, (30, 12), tiles=(10, 4))
+    for tile in array.local_tiles:
+        tile.array[...] = -tile.number
+    array.sync()
+    block, pieces = array[5:, :].get_above(4.5)
+    whole = np.kron(-np.arange(9.0).reshape(3, 3), np.ones((10, 4)))
+    np.testing.assert_array_equal(block, np.where(whole < -4.5, whole, 0)[5:])
+    assert [(p.tile, p.norm, p.came) for p in pieces] == [(t, float(t), t > 4) for t in range(9)]
+    assert pieces[0].low == (5, 0) and pieces[0].high == (10, 4)
+    out = np.full((25,), 3.0)
+    assert array[5:, 0].get_above(2.5, out)[0] is out
+    np.testing.assert_array_equal(out, np.where(whole[5:, 0] < -2.5, whole[5:, 0], 3))
+    array.sync()
+
+
+def linear_algebra(world):
+    rng = np.random.default_rng(4)
+    for dtype in ("float32", "float64"):
+        close = {"rtol": 0, "atol": 3e-4 if dtype == "float32" else 1e-11}
+        a, b, c = (numbers(rng, shape, dtype) for shape in [(31, 22), (22, 17), (31, 17)])
+        da, db, dc = (
+            craton.DistArray.from_array(world, each, **any_layout(rng, each.shape, world.size)) for each in (a, b, c)
+        )
+        product = da @ db
+        np.testing.assert_array_equal(product.gather(), a @ b)
+        assert product.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(product.boundaries[0], da.boundaries[0])
+        np.testing.assert_array_equal(product.boundaries[1], db.boundaries[1])
+        assert linalg.matmul(da, db, dc, alpha=2, beta=-1) is dc
+        np.testing.assert_array_equal(dc.gather(), 2 * a @ b - c)
+        np.testing.assert_array_equal(linalg.matmul(db, da, transpose_a=True, transpose_b=True).gather(), b.T @ a.T)
+        np.testing.assert_array_equal(linalg.matmul(da, da, transpose_b=True).gather(), a @ a.T)
+
+        for n in (1, 2, 47):
+            root = rng.standard_normal((n, n))
+            s = (root @ root.T / n + np.eye(n)).astype(dtype)
+            exact = s.astype(float)
+            for workers in ("auto", "one", "all"):
+                ds = craton.DistArray.from_array(world, s, **any_layout(rng, s.shape, world.size))
+                values, vectors = linalg.eigh(ds, workers)
+                np.testing.assert_allclose(values, np.linalg.eigvalsh(exact), **close)
+                np.testing.assert_allclose(linalg.eigvalsh(ds, workers), values, **close)
+                v = vectors.gather().astype(float)
+                np.testing.assert_allclose(v.T @ v, np.eye(n), **close)
+                np.testing.assert_allclose(v * values @ v.T, exact, **close)
+                assert np.array_equal(vectors.owners, ds.owners)
+                lower = linalg.cholesky(ds, workers)
+                np.testing.assert_allclose(lower.gather(), np.linalg.cholesky(exact), **close)
+                inverse = np.linalg.inv(np.linalg.cholesky(exact))
+                np.testing.assert_allclose(linalg.triangular_inv(lower, True, workers).gather(), inverse, **close)
+                upper = linalg.triangular_inv(lower.transpose(), workers=workers)
+                np.testing.assert_allclose(upper.gather(), inverse.T, **close)
+                x = linalg.inverse_sqrt(ds, workers=workers).gather().astype(float)
+                np.testing.assert_allclose(x @ exact @ x, np.eye(n), **close)
+                np.testing.assert_allclose(x, x.T, **close)
+                np.testing.assert_array_equal(ds.gather(), s)
+
+
+def files(world, folder):
+    rng = np.random.default_rng(5)
+    for dtype in DTYPES:
+        path = folder / f"{dtype}.h5"
+        for shape in [(50,), (23, 31), (5, 9, 7)]:
+            values = numbers(rng, shape, dtype)
+            name = f"of_{len(shape)}"
+            craton.DistArray.from_array(world, values, tiles=4).save(path, name, append=len(shape) > 1)
+            loaded = craton.DistArray(world, shape, dtype, **any_layout(rng, shape, world.size))
+            loaded.load(path, name)
+            np.testing.assert_array_equal(loaded.gather(), values)
+            if world.rank == 0:
+                with h5py.File(path, "r") as file:
+                    np.testing.assert_array_equal(file[name][...], values)
+            COMM.Barrier()
+
+
+def errors_of_all_ranks(world):
+    """Every rank raises, none waits."""
+    a = craton.DistArray(world, (10, 8))
+    with pytest.raises(craton.UserError, match="owner of tile 1 is rank 77"):
+        craton.DistArray(world, (4,), tiles=2, owners=[0, 77])
+    with pytest.raises(craton.UserError, match="boundary 1 of dimension 0 is 0 after 0"):
+        craton.DistArray(world, (4,), boundaries=[[0, 0, 4]])
+    with pytest.raises(craton.UserError, match="10 x 8; allowed: square"):
+        linalg.eigh(a)
+    with pytest.raises(craton.UserError, match=r"\(10 x 8\) times \(10 x 8\)"):
+        a @ a
+    if world.size > 1:  # one rank asks for another layout
+        with pytest.raises(craton.UserError, match="not the same on all"):
+            craton.DistArray(world, (10, 8), tiles=4 if world.rank == 0 else 5)
+    a.sync()
+
+
+def main(folder):
+    world = craton.World(COMM)
+    layouts(world)
+    random_rectangles(world)
+    threads_of_all_ranks_add(world)
+    whole_arrays(world)
+    pieces_above_a_threshold(world)
+    linear_algebra(world)
+    files(world, Path(folder))
+    errors_of_all_ranks(world)
+    world.quiesce()
+    if world.rank == 0:
+        print(f"arrays agree on {world.size} ranks of {world.node_count} nodes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
