@@ -5,6 +5,7 @@
 #include "shared_folder.hpp"
 
 #include <craton/io/checkpoint.hpp>
+#include <craton/io/dist_array_file.hpp>
 #include <craton/io/matrix_file.hpp>
 
 #include <gtest/gtest.h>
@@ -104,6 +105,27 @@ TEST_P(verify_test, one_bit_that_the_disk_changed_is_noticed_by_every_rank) {
     }
     before_reading = {};
     EXPECT_NO_THROW(io::save_matrix(matrix(), path(), "a"));
+    world().barrier();
+}
+
+TEST_P(verify_test, one_bit_of_an_array_is_noticed_by_every_rank) {
+    array::dist_array<double, 2> a(world(), array::tile_layout<2>::block_cyclic({size, size}, {9, 4}, {world().size(), 1}));
+    a.fill(1.5);
+    for (const std::size_t buffer_bytes : {std::size_t{1} << 20, std::size_t{200}}) {
+        const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes};
+        for (const std::int64_t place : {std::int64_t{0}, size - 1}) {
+            spoil(place, place);
+            expect_user_error([&] { io::save_dist_array(a, path(), "a", {.transfer = transfer}); },
+                              {"cannot save array to '" + path() + "'", "elements in 'a' are other ones when rank"});
+            world().barrier(); // rank 0 tidies up
+            EXPECT_FALSE(fs::exists(path()));
+            EXPECT_FALSE(fs::exists(path() + ".partial"));
+            EXPECT_EQ(world().communicator().minimum(readings()), world().communicator().maximum(readings()));
+        }
+    }
+    spoil(0, 0);
+    EXPECT_NO_THROW(io::save_dist_array(a, path(), "a", {.transfer = {.verify = false}}));
+    EXPECT_EQ(readings(), 0);
     world().barrier();
 }
 
