@@ -22,12 +22,12 @@ std::int64_t reduce(std::int64_t value, MPI_Op operation, MPI_Comm comm) {
     return result;
 }
 
-// MPI counts in 32 bits: long vectors are summed in slices.
-template <class T> void sum_slices(std::span<T> values, MPI_Datatype type, MPI_Comm comm) {
+// MPI counts in 32 bits: long vectors are reduced in slices.
+template <class T> void reduce_slices(std::span<T> values, MPI_Datatype type, MPI_Op how, MPI_Comm comm) {
     constexpr std::size_t slice = std::size_t{1} << 24;
     for (std::size_t first = 0; first < values.size(); first += slice) {
         const auto count = static_cast<int>(std::min(slice, values.size() - first));
-        MPI_Allreduce(MPI_IN_PLACE, values.data() + first, count, type, MPI_SUM, comm);
+        MPI_Allreduce(MPI_IN_PLACE, values.data() + first, count, type, how, comm);
     }
 }
 
@@ -112,11 +112,13 @@ double communicator::maximum(double value) const {
     return most;
 }
 
-void communicator::sum_in_place(std::span<double> values) const { sum_slices(values, MPI_DOUBLE, comm_); }
-void communicator::sum_in_place(std::span<float> values) const { sum_slices(values, MPI_FLOAT, comm_); }
-void communicator::sum_in_place(std::span<std::complex<double>> values) const { sum_slices(values, MPI_C_DOUBLE_COMPLEX, comm_); }
-void communicator::sum_in_place(std::span<std::complex<float>> values) const { sum_slices(values, MPI_C_FLOAT_COMPLEX, comm_); }
-void communicator::sum_in_place(std::span<std::int64_t> values) const { sum_slices(values, MPI_INT64_T, comm_); }
+void communicator::sum_in_place(std::span<double> values) const { reduce_slices(values, MPI_DOUBLE, MPI_SUM, comm_); }
+void communicator::sum_in_place(std::span<float> values) const { reduce_slices(values, MPI_FLOAT, MPI_SUM, comm_); }
+void communicator::sum_in_place(std::span<std::complex<double>> values) const { reduce_slices(values, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm_); }
+void communicator::sum_in_place(std::span<std::complex<float>> values) const { reduce_slices(values, MPI_C_FLOAT_COMPLEX, MPI_SUM, comm_); }
+void communicator::sum_in_place(std::span<std::int64_t> values) const { reduce_slices(values, MPI_INT64_T, MPI_SUM, comm_); }
+
+void communicator::maximum_in_place(std::span<double> values) const { reduce_slices(values, MPI_DOUBLE, MPI_MAX, comm_); }
 
 std::vector<std::int64_t> communicator::all_gather(std::int64_t value) const {
     std::vector<std::int64_t> all(static_cast<std::size_t>(size_));

@@ -66,6 +66,8 @@ class communicator {
     void sum_in_place(std::span<std::complex<double>> values) const;
     void sum_in_place(std::span<std::complex<float>> values) const;
     void sum_in_place(std::span<std::int64_t> values) const;
+    /// Element-wise maximum over the ranks, in place; any length. Undefined where a rank has what is not a number.
+    void maximum_in_place(std::span<double> values) const;
     /// One value of each rank, in rank order.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
     /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or more in

@@ -122,6 +122,14 @@ class repulsion_source final : public quartet_source {
                                    scratch) != 0;
     }
 
+    // Pairs of primitives, each with as many intermediate functions as its angular momentum asks for.
+    [[nodiscard]] double work(int i, int j) const override {
+        const shell& a = basis_->shells()[i];
+        const shell& b = basis_->shells()[j];
+        const int l = a.l + b.l;
+        return static_cast<double>(a.exponents.size() * b.exponents.size()) * (l + 1) * (l + 2) * (l + 3) / 6;
+    }
+
   private:
     std::shared_ptr<const detail::libcint> library_;
     std::shared_ptr<const basis> basis_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace craton::scf {
 
@@ -18,48 +20,68 @@ std::vector<shell_range> shell_ranges(std::span<const int> first_function, int f
     return ranges;
 }
 
+std::size_t largest_shell(std::span<const int> first_function) {
+    int largest = 0;
+    for (std::size_t s = 0; s + 1 < first_function.size(); ++s)
+        largest = std::max(largest, first_function[s + 1] - first_function[s]);
+    return static_cast<std::size_t>(largest);
+}
+
+double schwarz_bound(std::span<const int> first_function, const quartet_source& source, int i, int j, std::span<double> integrals,
+                     std::span<double> scratch) {
+    if (!source.compute({i, j, i, j}, integrals.data(), scratch.data())) return 0;
+    const auto count = static_cast<std::size_t>(first_function[i + 1] - first_function[i]) *
+                       static_cast<std::size_t>(first_function[j + 1] - first_function[j]);
+    double square = 0;
+    for (std::size_t ij = 0; ij < count; ++ij) square = std::max(square, std::abs(integrals[ij * (count + 1)]));
+    return std::sqrt(square);
+}
+
 std::vector<double> schwarz_bounds(std::span<const int> first_function, const quartet_source& source, base::thread_team& team) {
     const int shells = static_cast<int>(first_function.size()) - 1;
-    int largest = 0;
-    for (int s = 0; s < shells; ++s) largest = std::max(largest, first_function[s + 1] - first_function[s]);
-    const auto most = static_cast<std::size_t>(largest);
+    const std::size_t most = largest_shell(first_function);
     std::vector<double> bounds(static_cast<std::size_t>(shells) * shells);
     team.for_each(shells, [&](std::int64_t row) {
         const int i = static_cast<int>(row);
         std::vector<double> integrals(most * most * most * most), scratch(source.scratch_doubles());
-        for (int j = 0; j <= i; ++j) {
-            double square = 0;
-            if (source.compute({i, j, i, j}, integrals.data(), scratch.data())) {
-                const auto count = static_cast<std::size_t>(first_function[i + 1] - first_function[i]) *
-                                   static_cast<std::size_t>(first_function[j + 1] - first_function[j]);
-                for (std::size_t ij = 0; ij < count; ++ij) square = std::max(square, std::abs(integrals[ij * (count + 1)]));
-            }
-            bounds[static_cast<std::size_t>(i) * shells + j] = bounds[static_cast<std::size_t>(j) * shells + i] = std::sqrt(square);
-        }
+        for (int j = 0; j <= i; ++j)
+            bounds[static_cast<std::size_t>(i) * shells + j] = bounds[static_cast<std::size_t>(j) * shells + i] =
+                schwarz_bound(first_function, source, i, j, integrals, scratch);
     });
     return bounds;
 }
 
-std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold) {
-    const auto shells = static_cast<std::size_t>(ranges.empty() ? 0 : ranges.back().last);
-    CRATON_ASSERT(bounds.size() == shells * shells);
-    const double largest = bounds.empty() ? 0 : *std::ranges::max_element(bounds);
+std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges) {
+    std::vector<std::size_t> range_of;
+    for (std::size_t r = 0; r < ranges.size(); ++r) range_of.resize(static_cast<std::size_t>(ranges[r].last), r);
+    std::map<std::pair<std::size_t, std::size_t>, pair_block> found;
+    for (const shell_pair& pair : pairs) {
+        const std::size_t rows = range_of[pair.i], columns = range_of[pair.j];
+        auto& block = found[{rows, columns}];
+        block.rows = rows;
+        block.columns = columns;
+        block.pairs.push_back(pair);
+    }
     std::vector<pair_block> blocks;
-    for (std::size_t rows = 0; rows < ranges.size(); ++rows) {
-        for (std::size_t columns = 0; columns <= rows; ++columns) {
-            pair_block block{rows, columns, {}};
-            for (int i = ranges[rows].first; i < ranges[rows].last; ++i) {
-                for (int j = ranges[columns].first; j < std::min(i + 1, ranges[columns].last); ++j) {
-                    const double bound = bounds[static_cast<std::size_t>(i) * shells + j];
-                    if (bound > 0 && bound * largest >= threshold) block.pairs.push_back({i, j, bound});
-                }
-            }
-            if (block.pairs.empty()) continue;
-            std::ranges::stable_sort(block.pairs, std::ranges::greater{}, &shell_pair::bound);
-            blocks.push_back(std::move(block));
-        }
+    for (auto& [place, block] : found) {
+        std::ranges::stable_sort(block.pairs, std::ranges::greater{}, &shell_pair::bound);
+        blocks.push_back(std::move(block));
     }
     return blocks;
+}
+
+std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold) {
+    const int shells = ranges.empty() ? 0 : ranges.back().last;
+    CRATON_ASSERT(bounds.size() == static_cast<std::size_t>(shells) * static_cast<std::size_t>(shells));
+    const double largest = bounds.empty() ? 0 : *std::ranges::max_element(bounds);
+    std::vector<shell_pair> pairs;
+    for (int i = 0; i < shells; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            const double bound = bounds[static_cast<std::size_t>(i) * shells + j];
+            if (bound > 0 && bound * largest >= threshold) pairs.push_back({i, j, bound});
+        }
+    }
+    return blocks_of(pairs, ranges);
 }
 
 } // namespace craton::scf

@@ -25,27 +25,58 @@ std::vector<double> plain_coefficients(const basis& functions, int s) {
 } // namespace
 
 sp_repulsion::sp_repulsion(const basis& functions, std::shared_ptr<const quartet_source> others)
-    : shells_(functions.shell_count()), others_(std::move(others)) {
-    pairs_.resize(static_cast<std::size_t>(shells_) * (shells_ + 1) / 2);
-    std::vector<sp_shell> shells(shells_);
-    std::vector<std::vector<double>> coefficients(shells_);
-    for (int s = 0; s < shells_; ++s) {
+    : exponents_(functions.shell_count()), coefficients_(functions.shell_count()), shells_(functions.shell_count()),
+      rows_(std::make_unique<std::atomic<slot*>[]>(shells_.size())), others_(std::move(others)) {
+    for (std::size_t s = 0; s < shells_.size(); ++s) {
         const shell& of = functions.shells()[s];
         if (of.l > 1) continue;
-        coefficients[s] = plain_coefficients(functions, s);
-        shells[s] = {functions.nuclei()[of.atom].position_bohr, of.l, of.exponents, coefficients[s]};
+        coefficients_[s] = plain_coefficients(functions, static_cast<int>(s));
+        exponents_[s] = of.exponents;
+        shells_[s] = {functions.nuclei()[of.atom].position_bohr, of.l, exponents_[s], coefficients_[s]};
     }
-    for (int i = 0, n = 0; i < shells_; ++i)
-        for (int j = 0; j <= i; ++j, ++n)
-            if (!shells[i].exponents.empty() && !shells[j].exponents.empty()) pairs_[n] = make_sp_pair(shells[i], shells[j]);
+}
+
+sp_repulsion::~sp_repulsion() { forget(); }
+
+void sp_repulsion::forget() const {
+    for (std::size_t i = 0; i < shells_.size(); ++i) {
+        slot* const slots = rows_[i].exchange(nullptr);
+        if (slots == nullptr) continue;
+        for (std::size_t j = 0; j <= i; ++j) delete slots[j].load();
+        delete[] slots;
+    }
+    kept_bytes_ = 0;
+    others_->forget();
 }
 
 std::size_t sp_repulsion::scratch_doubles() const { return std::max(others_->scratch_doubles(), sp_quartet_scratch()); }
 
+double sp_repulsion::work(int i, int j) const { return others_->work(i, j); }
+
+sp_repulsion::slot* sp_repulsion::row(int i) const {
+    auto& kept = rows_[static_cast<std::size_t>(i)];
+    slot* found = kept.load(std::memory_order_acquire);
+    if (found != nullptr) return found;
+    auto made = std::make_unique<slot[]>(static_cast<std::size_t>(i) + 1);
+    if (!kept.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return found; // another thread was first
+    kept_bytes_ += static_cast<std::int64_t>(sizeof(slot)) * (i + 1);
+    return made.release();
+}
+
+const sp_pair* sp_repulsion::expand(int i, int j, slot& into) const {
+    auto made = std::make_unique<const sp_pair>(make_sp_pair(shells_[i], shells_[j]));
+    const sp_pair* found = nullptr;
+    if (!into.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return found;
+    kept_bytes_ += made->bytes();
+    return made.release();
+}
+
 const sp_pair* sp_repulsion::pair(int i, int j) const {
-    if (j > i) return nullptr;
-    const sp_pair& found = pairs_[static_cast<std::size_t>(i) * (i + 1) / 2 + j];
-    return found.l < 0 ? nullptr : &found;
+    if (j > i || shells_[i].exponents.empty() || shells_[j].exponents.empty()) return nullptr;
+    slot& kept = row(i)[j];
+    const sp_pair* found = kept.load(std::memory_order_acquire);
+    if (found == nullptr) found = expand(i, j, kept);
+    return found->l < 0 ? nullptr : found;
 }
 
 bool sp_repulsion::compute(const shell_quartet& shells, double* integrals, double* scratch) const {

@@ -29,6 +29,9 @@ TEST(communicator, reductions_and_gather) {
     world.sum_in_place(std::span(values));
     EXPECT_EQ(values[0], static_cast<double>(n));
     EXPECT_EQ(values[1], static_cast<double>(n * (n - 1) / 2));
+    std::vector<double> largest{-1.0 - world.rank(), static_cast<double>(world.rank())};
+    world.maximum_in_place(largest);
+    EXPECT_EQ(largest, (std::vector<double>{-1.0, static_cast<double>(n - 1)}));
 }
 
 // Rank r has for rank q the integers 1000 r + q, as many as r + q, and as items pairs of them.

@@ -1,13 +1,12 @@
 #include "../../expect_user_error.hpp"
+#include "../../separable_source.hpp"
 
 #include <craton/apps/scf/fock_builder.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <random>
 #include <span>
 #include <vector>
 
@@ -17,41 +16,13 @@ namespace {
 const std::vector<int> first{0, 1, 4, 10, 11, 16, 30, 31, 34}; // shells of 1 to 14 functions
 const int n = first.back();
 
-// (ab|cd) = g_ab g_cd + sum_t v_t(ab) v_t(cd), with g and v_t symmetric and falling off with distance: the eightfold symmetry, positive
-// semidefinite as a matrix of pairs, so that Schwarz's bound holds as it does for electrons.
-double pair_function(int term, int a, int b) {
-    const double apart = 0.15 * (a - b);
-    return std::cos(1.3 * (term + 1) * (a + b + 1)) * std::exp(-apart * apart * (term + 1));
-}
-
-double integral(int a, int b, int c, int d) {
-    double sum = 0;
-    for (int term = 0; term < 3; ++term) sum += pair_function(term, a, b) * pair_function(term, c, d);
-    return sum;
-}
-
-class separable_source final : public quartet_source {
-  public:
-    [[nodiscard]] std::size_t scratch_doubles() const override { return 1; }
-    bool compute(const shell_quartet& s, double* out, double*) const override {
-        for (int d = first[s[3]]; d < first[s[3] + 1]; ++d)
-            for (int c = first[s[2]]; c < first[s[2] + 1]; ++c)
-                for (int b = first[s[1]]; b < first[s[1] + 1]; ++b)
-                    for (int a = first[s[0]]; a < first[s[0] + 1]; ++a) *out++ = integral(a, b, c, d);
-        return true;
-    }
-};
-
 using matrix = std::vector<double>;
+using tests::largest_difference;
+using tests::separable_source;
 
-matrix random_density(unsigned seed) {
-    std::mt19937_64 bits(seed);
-    std::uniform_real_distribution<double> any(-1, 1);
-    matrix density(n * n);
-    for (int a = 0; a < n; ++a)
-        for (int b = 0; b <= a; ++b) density[a * n + b] = density[b * n + a] = any(bits);
-    return density;
-}
+double integral(int a, int b, int c, int d) { return separable_source::integral(a, b, c, d); }
+
+matrix random_density(unsigned seed) { return tests::random_density(n, seed); }
 
 matrix plain_coulomb(const matrix& density) {
     matrix sum(n * n);
@@ -71,12 +42,6 @@ matrix plain_exchange(const matrix& density) {
     return sum;
 }
 
-double largest_difference(const matrix& a, const matrix& b) {
-    double most = 0;
-    for (std::size_t x = 0; x < a.size(); ++x) most = std::max(most, std::abs(a[x] - b[x]));
-    return most;
-}
-
 struct built {
     matrix coulomb = matrix(n * n);
     std::vector<matrix> exchange;
@@ -86,7 +51,7 @@ struct built {
 built build(const std::vector<matrix>& densities, const fock_options& options) {
     built found;
     found.exchange.assign(densities.size(), matrix(n * n));
-    fock_builder builder(first, std::make_shared<separable_source>(), options);
+    fock_builder builder(first, std::make_shared<separable_source>(first), options);
     const std::vector<std::span<const double>> from(densities.begin(), densities.end());
     const std::vector<std::span<double>> to(found.exchange.begin(), found.exchange.end());
     builder.build(from, found.coulomb, to);
@@ -148,7 +113,7 @@ TEST(scf_fock_builder, results_are_symmetric) {
 }
 
 TEST(scf_fock_builder, says_what_is_wrong) {
-    const auto source = std::make_shared<separable_source>();
+    const auto source = std::make_shared<separable_source>(first);
     const auto with = [&](const fock_options& options) { return [&source, options] { fock_builder(first, source, options); }; };
     tests::expect_user_error(with({.threshold = 0}), {"threshold 0", "above 0"});
     tests::expect_user_error(with({.functions_per_range = 0}), {"0 functions per range", "at least 1"});

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <craton/apps/scf/block_digester.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
 #include <craton/apps/scf/shell_pairs.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -20,14 +20,6 @@ struct fock_options {
     int threads = 1;
 };
 
-/// What the last build did.
-struct fock_counts {
-    std::int64_t quartets = 0;          // computed
-    std::int64_t coulomb_quartets = 0;  // digested into J
-    std::int64_t exchange_quartets = 0; // digested into K, counted once whatever the number of densities
-    std::int64_t unique_quartets = 0;   // that there are without screening
-};
-
 /// Coulomb and exchange matrices of density matrices, directly from integrals: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl) D_jl.
 ///
 /// Work is cut into tasks: a pair of ranges of shells (the bra) with every pair of ranges that comes no later (the ket). What a bra and a
@@ -38,7 +30,7 @@ class fock_builder {
     /// not positive, less than one function per range, and fewer than 1 thread.
     fock_builder(std::span<const int> first_function, std::shared_ptr<const quartet_source> source, const fock_options& options);
 
-    [[nodiscard]] int size() const noexcept { return first_function_.back(); }
+    [[nodiscard]] int size() const noexcept { return digester_.size(); }
     [[nodiscard]] const fock_options& options() const noexcept { return options_; }
     [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
 
@@ -58,19 +50,13 @@ class fock_builder {
     /// Largest elements by pairs of shells, and by pairs of ranges.
     void find_largest(job& what) const;
     void run_task(std::size_t bra, const job& what, workplace& place) const;
-    void run_blocks(const pair_block& bra, const pair_block& ket, bool same, const job& what, workplace& place) const;
-    void digest(const shell_quartet& shells, bool with_coulomb, bool with_exchange, const job& what, workplace& place) const;
     void add_up(std::vector<workplace>& places, const job& what);
 
-    std::vector<int> first_function_;
-    std::shared_ptr<const quartet_source> source_;
     fock_options options_;
     base::thread_team team_;
-    std::vector<shell_range> ranges_;
+    block_digester digester_;
     std::vector<double> bounds_;
     std::vector<pair_block> blocks_;
-    std::size_t largest_quartet_ = 0; // integrals
-    std::size_t largest_pair_ = 0;    // functions
     fock_counts counts_;
 };
 

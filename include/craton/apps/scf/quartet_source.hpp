@@ -22,6 +22,13 @@ class quartet_source {
     /// All integrals of a quartet, in hartree: (ij|kl) at i + n_i (j + n_j (k + n_k l)). False where all are 0; `integrals` is then undefined.
     /// Any threads at once, each with its own scratch.
     virtual bool compute(const shell_quartet& shells, double* integrals, double* scratch) const = 0;
+
+    /// How much of a quartet's time grows with the products of two shells, whatever the other two are: predicted times are sums of products
+    /// of a bra's and a ket's. In any unit.
+    [[nodiscard]] virtual double work(int /*i*/, int /*j*/) const { return 1; }
+
+    /// Frees what was kept between calls to compute(), which makes it again when it needs it. No compute() may be under way.
+    virtual void forget() const {}
 };
 
 } // namespace craton::scf

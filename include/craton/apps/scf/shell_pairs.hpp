@@ -23,6 +23,13 @@ struct shell_range {
 [[nodiscard]] std::vector<double> schwarz_bounds(std::span<const int> first_function, const quartet_source& source,
                                                  base::thread_team& team);
 
+/// The functions of the largest shell.
+[[nodiscard]] std::size_t largest_shell(std::span<const int> first_function);
+
+/// Q_ij of one pair. `integrals`: as many as the largest quartet has; scratch: as the source wants.
+[[nodiscard]] double schwarz_bound(std::span<const int> first_function, const quartet_source& source, int i, int j,
+                                   std::span<double> integrals, std::span<double> scratch);
+
 /// j <= i.
 struct shell_pair {
     int i = 0;
@@ -39,6 +46,13 @@ struct pair_block {
 
     [[nodiscard]] double bound() const { return pairs.front().bound; }
 };
+
+/// Deals pairs (i, j <= i), in this order, out to pairs of ranges; empty blocks are left out, blocks are ordered by rows, then columns.
+[[nodiscard]] std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges);
+
+/// Elements of densities are about 1 at most, but diffuse functions that nearly cancel bring far larger ones: the pairs that Fock builders keep
+/// are those whose integrals reach this times their threshold.
+inline constexpr double density_room = 1e-6;
 
 /// Every pair (i, j <= i) with Q_ij times the largest bound of all >= threshold, once, by pairs of ranges; empty blocks are left out. What
 /// is left out is part of no integral that reaches the threshold.

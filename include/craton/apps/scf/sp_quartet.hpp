@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,12 @@ struct sp_pair {
     std::vector<term> terms;                        // by function
     base::aligned_vector<double> exponent, x, y, z; // padded elements each
     base::aligned_vector<double> coefficients;      // terms x padded
+
+    /// Memory that it takes.
+    [[nodiscard]] std::int64_t bytes() const {
+        const std::size_t numbers = exponent.capacity() + x.capacity() + y.capacity() + z.capacity() + coefficients.capacity();
+        return static_cast<std::int64_t>(sizeof(sp_pair) + terms.capacity() * sizeof(term) + numbers * sizeof(double));
+    }
 };
 
 /// Expands; primitive pairs whose charge is below 1e-17 times what one electron has are left out.

@@ -267,6 +267,8 @@ sp_pair make_sp_pair(const sp_shell& i, const sp_shell& j) {
                         }
                     }
     }
+    pair.terms.shrink_to_fit(); // there are many pairs
+    pair.coefficients.shrink_to_fit();
     return pair;
 }
 

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <craton/apps/scf/quartet_kernels.hpp>
+#include <craton/apps/scf/quartet_source.hpp>
+#include <craton/apps/scf/shell_pairs.hpp>
+#include <craton/base/aligned_vector.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace craton::scf {
+
+/// What a build did.
+struct fock_counts {
+    std::int64_t quartets = 0;          // computed
+    std::int64_t coulomb_quartets = 0;  // digested into J
+    std::int64_t exchange_quartets = 0; // digested into K, counted once whatever the number of densities
+    std::int64_t unique_quartets = 0;   // that there are without screening
+
+    fock_counts& operator+=(const fock_counts& other) {
+        quartets += other.quartets;
+        coulomb_quartets += other.coulomb_quartets;
+        exchange_quartets += other.exchange_quartets;
+        return *this;
+    }
+};
+
+/// Quartets of so many shells that differ by more than the eightfold symmetry.
+[[nodiscard]] constexpr std::int64_t unique_quartets(std::int64_t shells) {
+    const std::int64_t pairs = shells * (shells + 1) / 2;
+    return pairs * (pairs + 1) / 2;
+}
+
+/// The most that integrals can meet in densities, as screening compares it with the threshold: of J and of K.
+struct met_densities {
+    double coulomb = 0;
+    double exchange = 0;
+
+    /// F = J - K / 2 holds an integral twice through J (as (ij|kl) and (ij|lk)) and half through K: what counts four times is screened four
+    /// times as finely.
+    static constexpr double coulomb_over_exchange = 4;
+
+    [[nodiscard]] double most() const { return std::max(coulomb, exchange); }
+};
+
+/// |element| at most between two ranges of shells: ranges x ranges, row major.
+struct largest_between_ranges {
+    std::size_t ranges = 0;
+    std::vector<double> of_sum; // of all densities
+    std::vector<double> of_each;
+
+    /// For all quartets of two blocks of pairs.
+    [[nodiscard]] met_densities met(const pair_block& bra, const pair_block& ket) const {
+        const auto between = [this](const std::vector<double>& of, std::size_t a, std::size_t b) { return of[a * ranges + b]; };
+        return {met_densities::coulomb_over_exchange *
+                    std::max(between(of_sum, bra.rows, bra.columns), between(of_sum, ket.rows, ket.columns)),
+                std::max({between(of_each, bra.rows, ket.rows), between(of_each, bra.rows, ket.columns),
+                          between(of_each, bra.columns, ket.rows), between(of_each, bra.columns, ket.columns)})};
+    }
+};
+
+/// What the quartets of a block of pairs (i, j) and a block of pairs (k, l) touch of matrices: six rectangles between ranges of shells, as
+/// seen from the first functions (or, of `largest`, the first shells) of the ranges. Rectangles of a part that is not wanted may be null.
+struct met_blocks {
+    struct spin {
+        exchange_rectangles<const double> density;
+        exchange_rectangles<double> exchange;
+    };
+
+    coulomb_rectangles<const double> density_sum; // of all densities
+    coulomb_rectangles<double> coulomb;
+    std::vector<spin> spins;
+
+    coulomb_rectangles<const double> largest_of_sum; // |element| between two shells
+    exchange_rectangles<const double> largest;       // of all densities
+    met_densities met;                               // between whole ranges; 0 for what is not wanted
+};
+
+/// Goes through the quartets that two blocks of shell pairs make: screens them, computes integrals, adds them to sums. Any threads at once, each
+/// with a workplace of its own and sums that no other adds to.
+class block_digester {
+  public:
+    /// What one thread needs besides.
+    struct workplace {
+        base::aligned_vector<double> integrals, source_scratch, kernel_scratch;
+        fock_counts counts;
+    };
+
+    /// first_function: as basis::first_function. Throws user_error for a threshold that is not positive.
+    block_digester(std::vector<int> first_function, std::vector<shell_range> ranges, std::shared_ptr<const quartet_source> source,
+                   double threshold);
+
+    [[nodiscard]] const std::vector<int>& first_function() const noexcept { return first_function_; }
+    [[nodiscard]] const std::vector<shell_range>& ranges() const noexcept { return ranges_; }
+    [[nodiscard]] const quartet_source& source() const noexcept { return *source_; }
+    [[nodiscard]] double threshold() const noexcept { return threshold_; }
+    [[nodiscard]] int size() const noexcept { return first_function_.back(); }
+    [[nodiscard]] int shells() const noexcept { return static_cast<int>(first_function_.size()) - 1; }
+    [[nodiscard]] int first_function_of(std::size_t range) const { return first_function_[ranges_[range].first]; }
+    [[nodiscard]] int functions_of(std::size_t range) const { return first_function_[ranges_[range].last] - first_function_of(range); }
+
+    [[nodiscard]] workplace make_workplace() const;
+
+    /// Quartets with Q_ij Q_kl times what they meet at or above the threshold, J and K apart. A block with itself gives each quartet once.
+    void run(const pair_block& bra, const pair_block& ket, const met_blocks& where, workplace& place) const;
+
+  private:
+    // A quartet within its blocks: shells, and how far from the beginnings of their ranges.
+    struct placed_quartet {
+        shell_quartet shells{};
+        std::array<int, 4> shell{};
+        std::array<int, 4> function{};
+    };
+    [[nodiscard]] static met_densities met_by(const placed_quartet& what, const met_blocks& where);
+    void digest(const placed_quartet& what, bool with_coulomb, bool with_exchange, const met_blocks& where, workplace& place) const;
+
+    std::vector<int> first_function_;
+    std::vector<shell_range> ranges_;
+    std::shared_ptr<const quartet_source> source_;
+    double threshold_;
+    std::size_t largest_pair_ = 0; // functions
+};
+
+} // namespace craton::scf
