@@ -5,6 +5,7 @@
 #include <craton/apps/scf/fock_builder.hpp>
 #include <craton/apps/scf/integral_library.hpp>
 #include <craton/apps/scf/sp_repulsion.hpp>
+#include <craton/apps/scf/spatial_order.hpp>
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -114,7 +115,16 @@ void bind_scf(nb::module_& m) {
         .def_prop_ro(
             "first_function",
             [](const basis& b) { return to_numpy(std::vector<int>(b.first_function().begin(), b.first_function().end())); })
-        .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion);
+        .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion)
+        .def(
+            "spatial_order", [](const basis& b) { return to_numpy(scf::spatial_order(b)); },
+            "The shells in an order in which neighbours in the list are neighbours in space.")
+        .def(
+            "reordered", [](const basis& b, const std::vector<int>& order) { return std::make_shared<basis>(scf::reordered(b, order)); },
+            "order"_a)
+        .def(
+            "function_order",
+            [](const basis& b, const std::vector<int>& order) { return to_numpy(scf::function_order(b, order)); }, "order"_a);
 
     nb::class_<integral_library>(m, "IntegralLibrary", "libcint, opened at run time.")
         .def(nb::init<const std::string&>(), "path"_a)

@@ -1231,6 +1231,12 @@ class GaussianBasis:
     @property
     def nuclear_repulsion(self) -> float:
         """In hartree."""
+    def spatial_order(self) -> NDArray[np.int32]:
+        """The shells in an order in which neighbours in the list are neighbours in space: element n is the number of the n-th."""
+    def reordered(self, order: Sequence[int]) -> GaussianBasis:
+        """The same functions, shell order[n] as the n-th. UserError unless every shell is there once."""
+    def function_order(self, order: Sequence[int]) -> NDArray[np.int32]:
+        """The number here of every function of reordered(order)."""
 
 class IntegralLibrary:
     """libcint, opened at run time. UserError where `path` is not such a file."""
@@ -1261,3 +1267,45 @@ class FockBuilder:
     @property
     def counts(self) -> dict[str, int]:
         """quartets, coulomb_quartets, exchange_quartets of the last build, and unique_quartets, which there are without screening."""
+
+class DistributedFock:
+    """J and K directly from integrals, by all ranks of a world and `threads` threads of each. Arrays are in the order of `basis`: that of
+    basis.spatial_order() makes what a task touches compact (craton.scf.DistributedFock sees to it).
+
+    strategy: "static" (each rank does what was predicted to be its part), "counter" (one shared counter) or "stealing" (its part,
+    then half of what another has left). progress: a thread answers other ranks meanwhile (None: where messages travel).
+    buffer_bytes: what a rank may keep of densities, and of sums (0: twice its share). Collective."""
+
+    def __init__(
+        self,
+        world: World,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float = 1e-12,
+        threads: int = 1,
+        strategy: str = "stealing",
+        own_kernels: bool = True,
+        functions_per_range: int = 0,
+        progress: bool | None = None,
+        buffer_bytes: int = 0,
+    ) -> None: ...
+    def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Collective. densities (spins, n, n), each symmetric, the same on every rank: J of their sum (n, n), K of each (spins, n, n),
+        on every rank. Releases the GIL."""
+    @property
+    def size(self) -> int:
+        """The number of functions n."""
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def boundaries(self) -> list[list[int]]:
+        """Of the tiles that matrices lie best in, one per rank: first functions along rows and along columns, and n."""
+    @property
+    def counts(self) -> dict[str, int]:
+        """This rank's quartets, coulomb_quartets and exchange_quartets of the last build; unique_quartets of all without screening."""
+    @property
+    def statistics(self) -> dict[str, float]:
+        """This rank's part of the last build: own_tasks and stolen_tasks; build_s = prepare_s + loop_s + finish_s, and of the loop, as means
+        of the threads, compute_s, get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended);
+        fetched_bytes, added_bytes; memory in peak_buffer_bytes, source_bytes (expansions of pairs) and pair_bytes (the list of
+        pairs and tasks)."""

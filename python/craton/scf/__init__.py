@@ -12,6 +12,7 @@ atomic units unless a name says otherwise.
 
 from craton.scf.basis_sets import make_basis, shells_of
 from craton.scf.diis import DIIS
+from craton.scf.distributed import DistributedFock
 from craton.scf.integrals import find_libcint, open_libcint
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
 from craton.scf.rhf import RHF
@@ -20,6 +21,7 @@ __all__ = [
     "BOHR_ANGSTROM",
     "DIIS",
     "RHF",
+    "DistributedFock",
     "Molecule",
     "find_libcint",
     "make_basis",

@@ -360,6 +360,8 @@ void distributed_fock::add_up(const job& what, std::span<const worker> workers) 
     fock_statistics& all = statistics_;
     all.fetched_bytes = what.read->fetched_bytes();
     all.peak_buffer_bytes = what.read->peak_bytes();
+    all.source_bytes = digester_.source().kept_bytes();
+    all.pair_bytes = tasks_.bytes();
     for (const worker& each : workers) {
         counts_ += each.kernels.counts;
         all.own_tasks += each.own_tasks;

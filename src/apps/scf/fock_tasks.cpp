@@ -40,6 +40,13 @@ fock_tasks::fock_tasks(const block_digester& digester, std::vector<pair_block> b
             if (const auto kets = kets_of({bra, row}); kets.first_ket < kets.last_ket) coarse_.push_back({bra, row});
 }
 
+std::int64_t fock_tasks::bytes() const {
+    std::size_t sum = tasks_.capacity() * sizeof(fock_task) + coarse_.capacity() * sizeof(coarse_task);
+    for (const pair_block& block : blocks_) sum += sizeof(block) + block.pairs.capacity() * sizeof(shell_pair);
+    for (const auto& sums : sums_) sum += sizeof(sums) + sums.capacity() * sizeof(cost_sum);
+    return static_cast<std::int64_t>(sum);
+}
+
 fock_task fock_tasks::kets_of(const coarse_task& what) const {
     return {what.bra, first_of_row_[what.row], std::min(first_of_row_[what.row + 1], what.bra + 1)};
 }

@@ -63,6 +63,8 @@ struct fock_statistics {
     std::int64_t fetched_bytes = 0;
     std::int64_t added_bytes = 0;
     std::int64_t peak_buffer_bytes = 0; // of densities and sums together
+    std::int64_t source_bytes = 0;      // what the source of integrals keeps
+    std::int64_t pair_bytes = 0;        // surviving pairs of shells and tasks: the same on every rank
 };
 
 /// Coulomb and exchange matrices of density matrices that are distributed over the ranks of a world, directly from integrals, as fock_builder

@@ -26,6 +26,8 @@ class fock_tasks {
 
     [[nodiscard]] const std::vector<pair_block>& blocks() const noexcept { return blocks_; }
     [[nodiscard]] const std::vector<fock_task>& tasks() const noexcept { return tasks_; }
+    /// Memory of all that.
+    [[nodiscard]] std::int64_t bytes() const;
 
     /// Predicted work of each range of shells as rows of a bra or a ket, when densities are as large everywhere.
     [[nodiscard]] std::vector<double> weights_of_ranges() const;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace craton::scf {
 
@@ -29,6 +30,8 @@ class quartet_source {
 
     /// Frees what was kept between calls to compute(), which makes it again when it needs it. No compute() may be under way.
     virtual void forget() const {}
+    /// What forget() would free. Any thread.
+    [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
 };
 
 } // namespace craton::scf

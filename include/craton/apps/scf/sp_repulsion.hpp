@@ -25,9 +25,7 @@ class sp_repulsion final : public quartet_source {
     bool compute(const shell_quartet& shells, double* integrals, double* scratch) const override;
     [[nodiscard]] double work(int i, int j) const override;
     void forget() const override;
-
-    /// Of the expansions that are kept.
-    [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::int64_t kept_bytes() const override { return kept_bytes_.load(std::memory_order_relaxed); }
 
   private:
     using slot = std::atomic<const sp_pair*>; // null: not made yet

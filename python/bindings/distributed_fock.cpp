@@ -1,0 +1,161 @@
+#include "bindings.hpp"
+#include "gil.hpp"
+
+#include <craton/apps/scf/basis.hpp>
+#include <craton/apps/scf/distributed_fock.hpp>
+#include <craton/apps/scf/integral_library.hpp>
+#include <craton/apps/scf/sp_repulsion.hpp>
+#include <craton/comm/agreement.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace craton::bindings {
+
+namespace {
+
+using scf::distributed_fock;
+using fock_matrix = distributed_fock::matrix;
+
+scf::attention attention_from(std::optional<bool> progress) {
+    if (!progress) return scf::attention::automatic;
+    return *progress ? scf::attention::always : scf::attention::never;
+}
+
+// Keeps what the C++ object only refers to.
+class python_distributed_fock {
+  public:
+    python_distributed_fock(runtime::world& ranks, const scf::integral_library& library, const std::shared_ptr<scf::basis>& functions,
+                            double threshold, int threads, const std::string& strategy, bool own_kernels, int functions_per_range,
+                            std::optional<bool> progress, std::int64_t buffer_bytes)
+        : builder_(without_gil([&] {
+              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
+              if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
+              return std::make_unique<distributed_fock>(ranks, functions->first_function(), source,
+                                                        scf::distributed_fock_options{
+                                                            .threshold = threshold,
+                                                            .functions_per_range = functions_per_range,
+                                                            .threads = threads,
+                                                            .strategy = scf::fock_strategy_named(strategy),
+                                                            .progress = attention_from(progress),
+                                                            .buffer_bytes = buffer_bytes,
+                                                        });
+          })) {}
+
+    // Every rank gives the whole densities and gets whole results; each puts what it owns.
+    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>>
+    build(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& densities) {
+        const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(builder_->size());
+        const bool fits = densities.shape(1) == n && densities.shape(2) == n;
+        const std::string failure = fits ? "" : "densities are " + std::to_string(densities.shape(1)) + " x " +
+                                                    std::to_string(densities.shape(2)) + "; allowed: " + std::to_string(n) + " x " +
+                                                    std::to_string(n);
+        std::vector<double> coulomb(n * n), exchange(spins * n * n);
+        without_gil([&] {
+            runtime::world& ranks = builder_->ranks();
+            ranks.barrier();
+            comm::agree(ranks.communicator(), failure);
+            build_whole(densities.data(), spins, coulomb, exchange);
+        });
+        return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
+    }
+
+    [[nodiscard]] nb::dict counts() const {
+        nb::dict found;
+        found["quartets"] = builder_->counts().quartets;
+        found["coulomb_quartets"] = builder_->counts().coulomb_quartets;
+        found["exchange_quartets"] = builder_->counts().exchange_quartets;
+        found["unique_quartets"] = builder_->counts().unique_quartets;
+        return found;
+    }
+
+    [[nodiscard]] nb::dict statistics() const {
+        const scf::fock_statistics& s = builder_->statistics();
+        nb::dict found;
+        found["own_tasks"] = s.own_tasks;
+        found["stolen_tasks"] = s.stolen_tasks;
+        found["build_s"] = s.build_s;
+        found["prepare_s"] = s.prepare_s;
+        found["loop_s"] = s.loop_s;
+        found["compute_s"] = s.compute_s;
+        found["get_s"] = s.get_s;
+        found["accumulate_s"] = s.accumulate_s;
+        found["queue_s"] = s.queue_s;
+        found["idle_s"] = s.idle_s;
+        found["finish_s"] = s.finish_s;
+        found["fetched_bytes"] = s.fetched_bytes;
+        found["added_bytes"] = s.added_bytes;
+        found["peak_buffer_bytes"] = s.peak_buffer_bytes;
+        found["source_bytes"] = s.source_bytes;
+        found["pair_bytes"] = s.pair_bytes;
+        return found;
+    }
+
+    [[nodiscard]] std::vector<std::vector<std::int64_t>> boundaries() const {
+        const auto& cuts = builder_->layout().cuts();
+        return {cuts.begin(), cuts.end()};
+    }
+    [[nodiscard]] std::int64_t tasks() const { return builder_->tasks(); }
+    [[nodiscard]] int size() const { return builder_->size(); }
+
+  private:
+    void build_whole(const double* densities, std::size_t spins, std::vector<double>& coulomb, std::vector<double>& exchange) {
+        const std::size_t n = static_cast<std::size_t>(builder_->size());
+        std::vector<std::unique_ptr<fock_matrix>> held;
+        const auto make = [&] {
+            held.push_back(std::make_unique<fock_matrix>(builder_->ranks(), builder_->layout()));
+            return held.back().get();
+        };
+        std::vector<const fock_matrix*> from;
+        std::vector<fock_matrix*> to;
+        for (std::size_t s = 0; s < spins; ++s) {
+            fock_matrix* const density = make();
+            density->for_each_local([&](double& element, const array::place<2>& at) {
+                element = densities[(s * n + static_cast<std::size_t>(at[0])) * n + static_cast<std::size_t>(at[1])];
+            });
+            from.push_back(density);
+            to.push_back(make());
+        }
+        fock_matrix* const sum = make();
+        builder_->build(from, *sum, to);
+        const auto whole = sum->layout().whole();
+        sum->get(whole, coulomb);
+        for (std::size_t s = 0; s < spins; ++s) to[s]->get(whole, std::span(exchange).subspan(s * n * n, n * n));
+        builder_->ranks().quiesce(); // nobody's arrays go while another reads them
+    }
+
+    std::unique_ptr<distributed_fock> builder_;
+};
+
+} // namespace
+
+void bind_distributed_fock(nb::module_& m) {
+    nb::class_<python_distributed_fock>(m, "DistributedFock", "Coulomb and exchange matrices from densities, by all ranks of a world.")
+        .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int, const std::string&,
+                      bool, int, std::optional<bool>, std::int64_t>(),
+             "world"_a, "library"_a, "basis"_a, "threshold"_a = scf::distributed_fock_options{}.threshold, "threads"_a = 1,
+             "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
+             "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), "Collective.")
+        .def("build", &python_distributed_fock::build, "densities"_a, "Collective.")
+        .def_prop_ro("size", &python_distributed_fock::size)
+        .def_prop_ro("tasks", &python_distributed_fock::tasks)
+        .def_prop_ro("boundaries", &python_distributed_fock::boundaries)
+        .def_prop_ro("counts", &python_distributed_fock::counts)
+        .def_prop_ro("statistics", &python_distributed_fock::statistics);
+}
+
+} // namespace craton::bindings

@@ -1,0 +1,85 @@
+"""Fock builds by many ranks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton._craton import GaussianBasis, IntegralLibrary, World
+from craton.errors import UserError
+
+Matrix = NDArray[np.float64]
+
+
+class DistributedFock:
+    """Coulomb and exchange matrices of density matrices, built by all ranks of a world (`threads` threads each).
+
+    Matrices over the ranks have the order of `basis`, which has the shells of the basis that was given in an order in which neighbours
+    in the list are neighbours in space; `function_order` has the given number of each of its functions. NumPy arrays are in the
+    order that was given. Settings are those of _craton.DistributedFock. Collective, as are its members that build.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        library: IntegralLibrary,
+        basis: GaussianBasis,
+        threshold: float = 1e-12,
+        threads: int = 1,
+        strategy: str = "stealing",
+        *,
+        own_kernels: bool = True,
+        functions_per_range: int = 0,
+        progress: bool | None = None,
+        buffer_bytes: int = 0,
+    ) -> None:
+        """UserError on every rank for a threshold that is not positive, fewer than 1 thread, an unknown strategy, and settings that are
+        not the same on all ranks."""
+        shells = basis.spatial_order().tolist()
+        self.world = world
+        self.basis = basis.reordered(shells)
+        self.function_order = basis.function_order(shells)
+        self._core = _craton.DistributedFock(
+            world,
+            library,
+            self.basis,
+            threshold,
+            threads,
+            strategy,
+            own_kernels,
+            functions_per_range,
+            progress,
+            buffer_bytes,
+        )
+
+    def build(self, densities: Matrix) -> tuple[Matrix, Matrix]:
+        """Densities (spins, n, n), each symmetric, the same on every rank, in the order of the basis that was given: J of their
+        sum (n, n) and K of each (spins, n, n), on every rank."""
+        if densities.ndim != 3:
+            raise UserError(f"densities have {densities.ndim} dimensions; allowed: 3, (spins, functions, functions)")
+        inside = self.function_order
+        if densities.shape[1:] == (self.basis.size,) * 2:
+            densities = densities[:, inside[:, None], inside]  # other shapes the core refuses, on every rank
+        coulomb, exchange = self._core.build(np.ascontiguousarray(densities, dtype=np.float64))
+        given = np.argsort(inside)
+        return coulomb[given[:, None], given], exchange[:, given[:, None], given]
+
+    @property
+    def boundaries(self) -> list[list[int]]:
+        """Of the tiles that matrices lie best in, one per rank: first functions along rows and along columns, and n."""
+        return self._core.boundaries
+
+    @property
+    def tasks(self) -> int:
+        return self._core.tasks
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """As _craton.DistributedFock.counts: of this rank."""
+        return self._core.counts
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """As _craton.DistributedFock.statistics: of this rank."""
+        return self._core.statistics
