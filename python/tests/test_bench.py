@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,9 @@ from craton import _craton
 from craton.bench import registry
 from craton.bench.assembly import compared
 from craton.bench.scaling import Strong
+from craton.bench.scf import alkane
 from craton.errors import UserError
+from craton.scf import BOHR_ANGSTROM, Molecule
 from helpers import environment_without_mpi
 
 N, n, LAYERS = 1024, 128, 16
@@ -208,7 +212,9 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
     assert len(errors) == 1 and words in errors[0]
 
 
-@pytest.mark.parametrize("name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling"])
+@pytest.mark.parametrize(
+    "name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling", "scf"]
+)
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
@@ -305,3 +311,36 @@ def test_scaling_writes_tables_and_a_picture(tmp_path: Path) -> None:
         assert weak["value"] >= 2 * 0.005 and "copying" in weak["note"]
     assert with_name(records, "weak", "MPI-3 RMA", "T(2)")["ranks"] == 2
     assert (tmp_path / "records.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(
+    not (importlib.util.find_spec("pyscf") and importlib.util.find_spec("basis_set_exchange")),
+    reason="the packages pyscf and basis_set_exchange are not installed (pip install craton[chemistry])",
+)
+def test_scf_builds_what_pyscf_builds(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "scf", "--ranks", 2, "--repeats", 1, "--set", "carbons=1")
+    pyscf = with_name(records, "PySCF, 2 threads")
+    found = [float(word) for word in re.findall(r"[0-9.]+e[-+][0-9]+", pyscf["note"])]
+    assert len(found) == 2 and max(found) < 1e-9
+    for name in ("1 rank x 2 threads", "2 ranks x 1 thread"):
+        assert ending_with(records, f": {name}")["limit_name"] == "PySCF"
+        assert with_name(records, f"{name} / perfect")["target"] == pytest.approx(1 / 0.95)
+    for way in ("stealing", "static", "counter", "busy victim, progress thread", "busy victim, no progress thread"):
+        assert 0 <= with_name(records, "idle", f": {way}")["value"] <= 100
+    assert with_name(records, "memory", "rank 1")["value"] > 0
+
+
+def test_alkanes_have_tetrahedral_angles() -> None:
+    molecule = Molecule.from_xyz_text(alkane(4))
+    assert "".join(molecule.symbols).count("C") == 4 and len(molecule.symbols) == 14
+    at = molecule.positions_bohr
+    apart = np.linalg.norm(at[:, None] - at, axis=2) * BOHR_ANGSTROM + np.eye(14) * 9
+    for atom, symbol in enumerate(molecule.symbols):
+        bonded = np.flatnonzero(apart[atom] < 1.6)
+        assert len(bonded) == (4 if symbol == "C" else 1)
+        if symbol != "C":
+            assert apart[atom, bonded[0]] == pytest.approx(1.09)
+            continue
+        arms = at[bonded] - at[atom]
+        arms /= np.linalg.norm(arms, axis=1)[:, None]
+        assert arms @ arms.T == pytest.approx(np.full((4, 4), -1 / 3) + np.eye(4) * 4 / 3)

@@ -1,0 +1,54 @@
+"""J and K of two spins by all ranks beside those of one FockBuilder: benzene, 6-31g*. Ends with a line that says so, or with an error."""
+
+import craton
+import numpy as np
+from craton._craton import FockBuilder
+from craton._launch import main_guard
+from craton.errors import UserError
+from craton.scf import DistributedFock, Molecule, make_basis, open_libcint
+from mpi4py import MPI
+
+
+def benzene():
+    angles = np.arange(6) * np.pi / 3
+    lines = [f"{s} {r * np.cos(a):.10f} {r * np.sin(a):.10f} 0.0" for s, r in (("C", 1.39), ("H", 2.48)) for a in angles]
+    return Molecule.from_xyz_text("\n".join(["12", "benzene", *lines]))
+
+
+def expect_user_error(action, words):
+    try:
+        action()
+    except UserError as error:
+        assert words in str(error), error
+    else:
+        raise AssertionError(f"no UserError with '{words}'")
+
+
+with main_guard():
+    comm = MPI.COMM_WORLD
+    world = craton.World(comm)
+    library, basis = open_libcint(), make_basis(benzene(), "6-31g*")
+    half = np.random.default_rng(11).standard_normal((2, basis.size, basis.size))
+    spins = half + half.transpose(0, 2, 1)
+    coulomb, exchange = FockBuilder(library, basis, 1e-12).build(spins)
+    for strategy in ("static", "counter", "stealing"):
+        fock = DistributedFock(world, library, basis, 1e-12, 2, strategy)
+        found = fock.build(spins)
+        # sums of the same numbers in another order
+        assert np.abs(found[0] - coulomb).max() < 1e-12 * np.abs(coulomb).max(), strategy
+        assert np.abs(found[1] - exchange).max() < 1e-12 * np.abs(exchange).max(), strategy
+        done = comm.allreduce(fock.statistics["own_tasks"] + fock.statistics["stolen_tasks"])
+        assert done == fock.tasks, (done, fock.tasks)
+        assert sorted(fock.function_order) == list(range(basis.size))
+    (rows, columns), size = fock.boundaries, comm.size
+    assert (len(rows) - 1) * (len(columns) - 1) == size and rows[0] == 0 and rows[-1] == basis.size
+    expect_user_error(lambda: DistributedFock(world, library, basis, strategy="luck"), "allowed: static, counter, stealing")
+    expect_user_error(lambda: DistributedFock(world, library, basis, 0.0), "threshold 0; allowed: above 0")
+    expect_user_error(lambda: DistributedFock(world, library, basis, threads=0), "0 threads; allowed: at least 1")
+    expect_user_error(lambda: fock.build(spins[0]), "2 dimensions; allowed: 3")
+    expect_user_error(lambda: fock.build(spins[:, 1:]), f"{basis.size - 1} x {basis.size}; allowed: {basis.size} x {basis.size}")
+    expect_user_error(lambda: basis.reordered([0, 0]), "allowed: a permutation")
+    nodes = world.node_count
+    del fock
+    if comm.rank == 0:
+        print(f"distributed Fock matrices agree on {size} ranks of {nodes} nodes")
