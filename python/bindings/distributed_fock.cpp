@@ -105,6 +105,15 @@ class python_distributed_fock {
         return found;
     }
 
+    // Columns: task, thread, begin, end, predicted cost.
+    [[nodiscard]] nb::ndarray<nb::numpy, double> timeline() const {
+        std::vector<double> rows;
+        for (const scf::task_time& each : builder_->timeline())
+            rows.insert(rows.end(), {static_cast<double>(each.task), static_cast<double>(each.thread), each.begin_s, each.end_s, each.predicted});
+        const std::size_t count = builder_->timeline().size();
+        return to_numpy(std::move(rows), {count, 5});
+    }
+
     [[nodiscard]] std::vector<std::vector<std::int64_t>> boundaries() const {
         const auto& cuts = builder_->layout().cuts();
         return {cuts.begin(), cuts.end()};
@@ -155,7 +164,8 @@ void bind_distributed_fock(nb::module_& m) {
         .def_prop_ro("tasks", &python_distributed_fock::tasks)
         .def_prop_ro("boundaries", &python_distributed_fock::boundaries)
         .def_prop_ro("counts", &python_distributed_fock::counts)
-        .def_prop_ro("statistics", &python_distributed_fock::statistics);
+        .def_prop_ro("statistics", &python_distributed_fock::statistics)
+        .def_prop_ro("timeline", &python_distributed_fock::timeline);
 }
 
 } // namespace craton::bindings

@@ -1309,3 +1309,7 @@ class DistributedFock:
         of the threads, compute_s, get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended);
         fetched_bytes, added_bytes; memory in peak_buffer_bytes, source_bytes (expansions of pairs) and pair_bytes (the list of
         pairs and tasks)."""
+    @property
+    def timeline(self) -> NDArray[np.float64]:
+        """A row for each task that this rank did in the last build, thread by thread: number, thread, begin and end in seconds since the
+        common start, predicted cost."""

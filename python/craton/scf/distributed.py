@@ -80,6 +80,11 @@ class DistributedFock:
         return self._core.counts
 
     @property
+    def timeline(self) -> Matrix:
+        """As _craton.DistributedFock.timeline: of this rank."""
+        return self._core.timeline
+
+    @property
     def statistics(self) -> dict[str, float]:
         """As _craton.DistributedFock.statistics: of this rank."""
         return self._core.statistics

@@ -127,6 +127,8 @@ struct distributed_fock::job {
     std::span<matrix* const> exchange;
 
     largest_between_ranges largest;
+    std::vector<double> costs; // predicted, of tasks
+    base::timer loop;          // since the common start
     std::unique_ptr<density_blocks> read;
     std::unique_ptr<runtime::work_queue> queue;
     std::unique_ptr<runtime::counter> counter;
@@ -168,6 +170,7 @@ struct distributed_fock::worker {
     std::vector<density_blocks::place> places; // what it reads: of each ket six rectangles or those of a part
     std::int64_t own_tasks = 0, stolen_tasks = 0;
     double compute_s = 0, get_s = 0, queue_s = 0, end_s = 0;
+    std::vector<task_time> timeline;
 };
 
 void distributed_fock::check(const job& what) const {
@@ -241,9 +244,9 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
     coulomb.fill(0);
     for (matrix* each : exchange) each->fill(0);
     what.largest = find_largest(densities);
-    auto costs = tasks_.costs(what.largest, world_->rank(), world_->size());
-    world_->communicator().sum_in_place(std::span(costs));
-    what.queue = std::make_unique<runtime::work_queue>(*world_, costs);
+    what.costs = tasks_.costs(what.largest, world_->rank(), world_->size());
+    world_->communicator().sum_in_place(std::span(what.costs));
+    what.queue = std::make_unique<runtime::work_queue>(*world_, what.costs);
     what.queue_is_static = options_.strategy == fock_strategy::fixed;
     what.next_own = what.queue->own().first;
     if (options_.strategy == fock_strategy::counter) what.counter = std::make_unique<runtime::counter>(*world_);
@@ -263,15 +266,15 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
     statistics_ = {};
     statistics_.prepare_s = clock.seconds();
     if (progress_) progress_->start();
-    const base::timer loop;
+    what.loop.restart();
     team_.for_each(team_.size(), [&](std::int64_t n) { // one turn per thread
         worker& by = workers[static_cast<std::size_t>(n)];
         run_tasks(what, by);
         by.sums.add_all();
-        by.end_s = loop.seconds();
+        by.end_s = what.loop.seconds();
     });
     world_->barrier(); // victims go on answering until all are done
-    statistics_.loop_s = loop.seconds();
+    statistics_.loop_s = what.loop.seconds();
     if (progress_) progress_->pause();
     add_up(what, workers);
     make_symmetric(what);
@@ -291,8 +294,10 @@ void distributed_fock::run_tasks(job& what, worker& by) const {
         ++(*task >= first_own && *task < last_own ? by.own_tasks : by.stolen_tasks);
         // What travels is asked for early: this thread's next task is likely to be the one after those that the others have.
         const std::int64_t likely_next = *task + team_.size();
+        const double begin_s = what.loop.seconds();
         run_task(all[static_cast<std::size_t>(*task)],
                  messages && likely_next < tasks() ? &all[static_cast<std::size_t>(likely_next)] : nullptr, what, by);
+        by.timeline.push_back({*task, 0, begin_s, what.loop.seconds(), what.costs[static_cast<std::size_t>(*task)]});
         if (messages) world_->poll();
     }
 }
@@ -362,7 +367,13 @@ void distributed_fock::add_up(const job& what, std::span<const worker> workers) 
     all.peak_buffer_bytes = what.read->peak_bytes();
     all.source_bytes = digester_.source().kept_bytes();
     all.pair_bytes = tasks_.bytes();
-    for (const worker& each : workers) {
+    timeline_.clear();
+    for (std::size_t thread = 0; thread < workers.size(); ++thread) {
+        const worker& each = workers[thread];
+        for (task_time time : each.timeline) {
+            time.thread = static_cast<int>(thread);
+            timeline_.push_back(time);
+        }
         counts_ += each.kernels.counts;
         all.own_tasks += each.own_tasks;
         all.stolen_tasks += each.stolen_tasks;

@@ -272,13 +272,29 @@ TEST_P(distributed_fock_test, others_help_a_slow_rank) {
 }
 
 TEST_P(distributed_fock_test, times_add_up) {
-    const built found = build(world(), {random_density(n, 10)}, {.threshold = 1e-10, .threads = 2});
-    const fock_statistics& s = found.statistics;
+    distributed_fock builder(world(), first, std::make_shared<separable_source>(first), {.threshold = 1e-10, .threads = 2});
+    dist_matrix density(world(), builder.layout()), coulomb(world(), builder.layout()), exchange(world(), builder.layout());
+    fill(density, random_density(n, 10));
+    builder.build(std::vector<const dist_matrix*>{&density}, coulomb, std::vector<dist_matrix*>{&exchange});
+    const fock_statistics& s = builder.statistics();
     for (const double each : {s.prepare_s, s.compute_s, s.get_s, s.accumulate_s, s.queue_s, s.idle_s, s.finish_s}) EXPECT_GE(each, 0);
     const double parts = s.compute_s + s.get_s + s.accumulate_s + s.queue_s + s.idle_s;
     EXPECT_LE(parts, s.loop_s * (1 + 1e-9));
     EXPECT_GT(s.compute_s, 0);
     EXPECT_NEAR(s.prepare_s + s.loop_s + s.finish_s, s.build_s, 1e-9);
+    double in_tasks = 0;
+    for (const task_time& each : builder.timeline()) {
+        EXPECT_GE(each.task, 0);
+        EXPECT_LT(each.task, builder.tasks());
+        EXPECT_TRUE(each.thread == 0 || each.thread == 1);
+        EXPECT_GE(each.predicted, 0);
+        EXPECT_LE(each.begin_s, each.end_s);
+        EXPECT_LE(each.end_s, s.loop_s);
+        in_tasks += each.end_s - each.begin_s;
+    }
+    EXPECT_EQ(std::ssize(builder.timeline()), s.own_tasks + s.stolen_tasks);
+    EXPECT_GE(in_tasks / 2 * (1 + 1e-9), s.compute_s);
+    world().barrier();
 }
 
 TEST_P(distributed_fock_test, says_what_is_wrong_on_every_rank) {

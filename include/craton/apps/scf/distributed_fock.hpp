@@ -67,6 +67,15 @@ struct fock_statistics {
     std::int64_t pair_bytes = 0;        // surviving pairs of shells and tasks: the same on every rank
 };
 
+/// When a task was done, in seconds since the common start of the loop.
+struct task_time {
+    std::int64_t task = 0;
+    int thread = 0;
+    double begin_s = 0;
+    double end_s = 0;
+    double predicted = 0; // cost, relative
+};
+
 /// Coulomb and exchange matrices of density matrices that are distributed over the ranks of a world, directly from integrals, as fock_builder
 /// makes them on one rank: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl) D_jl (Ozog et al. 2016, Algorithms 2 and 3; the cutting of GTFock:
 /// Liu, Patel and Chow, IPDPS 2014).
@@ -104,6 +113,8 @@ class distributed_fock {
     /// Of this rank.
     [[nodiscard]] const fock_counts& counts() const noexcept { return counts_; }
     [[nodiscard]] const fock_statistics& statistics() const noexcept { return statistics_; }
+    /// The tasks that this rank did in the last build, thread by thread.
+    [[nodiscard]] const std::vector<task_time>& timeline() const noexcept { return timeline_; }
 
   private:
     struct job;
@@ -129,6 +140,7 @@ class distributed_fock {
     std::unique_ptr<runtime::progress_thread> progress_; // null where it is not wanted
     fock_counts counts_;
     fock_statistics statistics_;
+    std::vector<task_time> timeline_;
 };
 
 } // namespace craton::scf
