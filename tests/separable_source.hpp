@@ -18,16 +18,24 @@ class separable_source : public scf::quartet_source {
   public:
     static constexpr int terms = 3;
 
-    /// first_function: as basis::first_function.
-    explicit separable_source(std::vector<int> first_function) : first_(std::move(first_function)) {}
-
+    /// v_t(ab)
     [[nodiscard]] static double pair_function(int term, int a, int b) {
         const double apart = 0.15 * (a - b);
         return std::cos(1.3 * (term + 1) * (a + b + 1)) * std::exp(-apart * apart * (term + 1));
     }
-    [[nodiscard]] static double integral(int a, int b, int c, int d) {
+
+    /// first_function: as basis::first_function.
+    explicit separable_source(std::vector<int> first_function) : first_(std::move(first_function)), n_(first_.back()) {
+        for (int a = 0; a < n_; ++a)
+            for (int b = 0; b < n_; ++b)
+                for (int term = 0; term < terms; ++term) values_.push_back(pair_function(term, a, b));
+    }
+
+    [[nodiscard]] double integral(int a, int b, int c, int d) const {
+        const double* const ab = values_.data() + (a * n_ + b) * terms;
+        const double* const cd = values_.data() + (c * n_ + d) * terms;
         double sum = 0;
-        for (int term = 0; term < terms; ++term) sum += pair_function(term, a, b) * pair_function(term, c, d);
+        for (int term = 0; term < terms; ++term) sum += ab[term] * cd[term];
         return sum;
     }
 
@@ -42,6 +50,8 @@ class separable_source : public scf::quartet_source {
 
   private:
     std::vector<int> first_;
+    int n_;
+    std::vector<double> values_; // v_t(ab) by a, b, t
 };
 
 /// Symmetric, n x n, elements from -1 to 1; the same everywhere.

@@ -20,7 +20,10 @@ using matrix = std::vector<double>;
 using tests::largest_difference;
 using tests::separable_source;
 
-double integral(int a, int b, int c, int d) { return separable_source::integral(a, b, c, d); }
+double integral(int a, int b, int c, int d) {
+    static const separable_source source(first);
+    return source.integral(a, b, c, d);
+}
 
 matrix random_density(unsigned seed) { return tests::random_density(n, seed); }
 
