@@ -165,7 +165,7 @@ void bind_distributed_fock(nb::module_& m) {
         .def_prop_ro("boundaries", &python_distributed_fock::boundaries)
         .def_prop_ro("counts", &python_distributed_fock::counts)
         .def_prop_ro("statistics", &python_distributed_fock::statistics)
-        .def_prop_ro("timeline", &python_distributed_fock::timeline);
+        .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move);
 }
 
 } // namespace craton::bindings

@@ -114,7 +114,8 @@ void bind_scf(nb::module_& m) {
         .def_prop_ro("shell_count", &basis::shell_count)
         .def_prop_ro(
             "first_function",
-            [](const basis& b) { return to_numpy(std::vector<int>(b.first_function().begin(), b.first_function().end())); })
+            [](const basis& b) { return to_numpy(std::vector<int>(b.first_function().begin(), b.first_function().end())); },
+            nb::rv_policy::move)
         .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion)
         .def(
             "spatial_order", [](const basis& b) { return to_numpy(scf::spatial_order(b)); },

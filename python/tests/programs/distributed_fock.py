@@ -41,6 +41,11 @@ with main_guard():
         assert done == fock.tasks, (done, fock.tasks)
         assert sorted(fock.function_order) == list(range(basis.size))
     (rows, columns), size = fock.boundaries, comm.size
+    starts = set(fock.basis.first_function.tolist())
+    assert starts.issuperset(rows) and starts.issuperset(columns)
+    done = fock.timeline
+    assert len(done) == fock.statistics["own_tasks"] + fock.statistics["stolen_tasks"]
+    assert np.all(done[:, 3] >= done[:, 2]) and np.all(done[:, 1] < 2)
     assert (len(rows) - 1) * (len(columns) - 1) == size and rows[0] == 0 and rows[-1] == basis.size
     expect_user_error(lambda: DistributedFock(world, library, basis, strategy="luck"), "allowed: static, counter, stealing")
     expect_user_error(lambda: DistributedFock(world, library, basis, 0.0), "threshold 0; allowed: above 0")

@@ -280,7 +280,7 @@ TEST_P(distributed_fock_test, times_add_up) {
     for (const double each : {s.prepare_s, s.compute_s, s.get_s, s.accumulate_s, s.queue_s, s.idle_s, s.finish_s}) EXPECT_GE(each, 0);
     const double parts = s.compute_s + s.get_s + s.accumulate_s + s.queue_s + s.idle_s;
     EXPECT_LE(parts, s.loop_s * (1 + 1e-9));
-    EXPECT_GT(s.compute_s, 0);
+    EXPECT_GT(world().communicator().maximum(s.compute_s), 0); // others may have done all of a rank's tasks
     EXPECT_NEAR(s.prepare_s + s.loop_s + s.finish_s, s.build_s, 1e-9);
     double in_tasks = 0;
     for (const task_time& each : builder.timeline()) {
