@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "dist_array.hpp"
 #include "gil.hpp"
 
 #include <craton/apps/scf/basis.hpp>
@@ -74,6 +75,29 @@ class python_distributed_fock {
         return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
     }
 
+    void build_into(const std::vector<any_dist_array*>& densities, any_dist_array& coulomb,
+                    const std::vector<any_dist_array*>& exchange) {
+        std::string failure;
+        const auto matrix = [&](any_dist_array& given) {
+            auto* const found = matrix_in<double>(given);
+            if (found == nullptr && failure.empty())
+                failure = std::string("distributed Fock: an array of ") + std::to_string(given.shape().size()) + " dimensions of " +
+                          given.dtype() + "; allowed: 2 dimensions of float64";
+            return found;
+        };
+        std::vector<const fock_matrix*> from;
+        for (any_dist_array* each : densities) from.push_back(matrix(*each));
+        std::vector<fock_matrix*> to;
+        for (any_dist_array* each : exchange) to.push_back(matrix(*each));
+        fock_matrix* const sum = matrix(coulomb);
+        without_gil([&] {
+            runtime::world& ranks = builder_->ranks();
+            ranks.barrier();
+            comm::agree(ranks.communicator(), failure);
+            builder_->build(from, *sum, to);
+        });
+    }
+
     [[nodiscard]] nb::dict counts() const {
         nb::dict found;
         found["quartets"] = builder_->counts().quartets;
@@ -118,6 +142,12 @@ class python_distributed_fock {
         const auto& cuts = builder_->layout().cuts();
         return {cuts.begin(), cuts.end()};
     }
+    [[nodiscard]] std::vector<int> owners() const {
+        const auto& layout = builder_->layout();
+        std::vector<int> found;
+        for (std::int64_t tile = 0; tile < layout.tiles(); ++tile) found.push_back(layout.owner(tile));
+        return found;
+    }
     [[nodiscard]] std::int64_t tasks() const { return builder_->tasks(); }
     [[nodiscard]] int size() const { return builder_->size(); }
 
@@ -160,9 +190,11 @@ void bind_distributed_fock(nb::module_& m) {
              "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
              "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), "Collective.")
         .def("build", &python_distributed_fock::build, "densities"_a, "Collective.")
+        .def("build_into", &python_distributed_fock::build_into, "densities"_a, "coulomb"_a, "exchange"_a, "Collective.")
         .def_prop_ro("size", &python_distributed_fock::size)
         .def_prop_ro("tasks", &python_distributed_fock::tasks)
         .def_prop_ro("boundaries", &python_distributed_fock::boundaries)
+        .def_prop_ro("owners", &python_distributed_fock::owners)
         .def_prop_ro("counts", &python_distributed_fock::counts)
         .def_prop_ro("statistics", &python_distributed_fock::statistics)
         .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move);

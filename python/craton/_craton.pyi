@@ -1292,6 +1292,10 @@ class DistributedFock:
     def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Collective. densities (spins, n, n), each symmetric, the same on every rank: J of their sum (n, n), K of each (spins, n, n),
         on every rank. Releases the GIL."""
+    def build_into(
+        self, densities: Sequence[DistArrayCore], coulomb: DistArrayCore, exchange: Sequence[DistArrayCore]
+    ) -> None:
+        """Collective. The same with arrays over the ranks, of any layouts. Releases the GIL."""
     @property
     def size(self) -> int:
         """The number of functions n."""
@@ -1300,6 +1304,9 @@ class DistributedFock:
     @property
     def boundaries(self) -> list[list[int]]:
         """Of the tiles that matrices lie best in, one per rank: first functions along rows and along columns, and n."""
+    @property
+    def owners(self) -> list[int]:
+        """The rank of each of those tiles, row by row."""
     @property
     def counts(self) -> dict[str, int]:
         """This rank's quartets, coulomb_quartets and exchange_quartets of the last build; unique_quartets of all without screening."""

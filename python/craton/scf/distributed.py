@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, overload
+
 import numpy as np
 from numpy.typing import NDArray
 
 from craton import _craton
 from craton._craton import GaussianBasis, IntegralLibrary, World
+from craton.dist_array import DistArray
 from craton.errors import UserError
 
 Matrix = NDArray[np.float64]
@@ -53,9 +57,42 @@ class DistributedFock:
             buffer_bytes,
         )
 
-    def build(self, densities: Matrix) -> tuple[Matrix, Matrix]:
-        """Densities (spins, n, n), each symmetric, the same on every rank, in the order of the basis that was given: J of their
-        sum (n, n) and K of each (spins, n, n), on every rank."""
+    def zeros(self) -> DistArray:
+        """A matrix over the ranks in the layout that is best for densities, J and K: a tile per rank, cut between shells."""
+        size, (rows, columns) = self.basis.size, self._core.boundaries
+        owners = np.array(self._core.owners).reshape(len(rows) - 1, len(columns) - 1)
+        return DistArray(self.world, (size, size), boundaries=(rows, columns), owners=owners)
+
+    def scatter(self, matrix: Matrix) -> DistArray:
+        """A matrix that every rank has whole, in the order of the basis that was given, over the ranks in the order of `basis`."""
+        if matrix.shape != (self.basis.size,) * 2:
+            shape = " x ".join(map(str, matrix.shape))
+            raise UserError(f"scatter: the matrix is {shape}; allowed: {self.basis.size} x {self.basis.size}")
+        made, inside = self.zeros(), self.function_order
+        for tile in made.local_tiles:
+            rows, columns = (inside[along] for along in tile.slices)
+            tile.array[...] = matrix[rows[:, None], columns]
+        self.world.barrier()
+        return made
+
+    def gather(self, matrix: DistArray) -> Matrix:
+        """The other way round: whole, on every rank."""
+        given = np.argsort(self.function_order)
+        return matrix.gather()[given[:, None], given]
+
+    @overload
+    def build(self, densities: Matrix) -> tuple[Matrix, Matrix]: ...
+    @overload
+    def build(self, densities: Sequence[DistArray]) -> tuple[DistArray, list[DistArray]]: ...
+    def build(self, densities: Any) -> tuple[Any, Any]:
+        """J of the sum of the densities (spins), each symmetric, and K of each.
+
+        Of an array (spins, n, n), the same on every rank, in the order of the basis that was given: J (n, n) and K (spins, n, n), on
+        every rank. Of a sequence of DistArrays in the order of `basis`, of any layouts: J and a list of K in that of zeros()."""
+        if not isinstance(densities, np.ndarray):
+            coulomb, exchange = self.zeros(), [self.zeros() for _ in densities]
+            self.build_into(densities, coulomb, exchange)
+            return coulomb, exchange
         if densities.ndim != 3:
             raise UserError(f"densities have {densities.ndim} dimensions; allowed: 3, (spins, functions, functions)")
         inside = self.function_order
@@ -64,6 +101,11 @@ class DistributedFock:
         coulomb, exchange = self._core.build(np.ascontiguousarray(densities, dtype=np.float64))
         given = np.argsort(inside)
         return coulomb[given[:, None], given], exchange[:, given[:, None], given]
+
+    def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
+        """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not n x n
+        of float64 over this world, and for one that is given twice."""
+        self._core.build_into([each._core for each in densities], coulomb._core, [each._core for each in exchange])
 
     @property
     def boundaries(self) -> list[list[int]]:

@@ -47,6 +47,16 @@ with main_guard():
     assert len(done) == fock.statistics["own_tasks"] + fock.statistics["stolen_tasks"]
     assert np.all(done[:, 3] >= done[:, 2]) and np.all(done[:, 1] < 2)
     assert (len(rows) - 1) * (len(columns) - 1) == size and rows[0] == 0 and rows[-1] == basis.size
+    # the same from and into arrays over the ranks
+    given = [fock.scatter(spin) for spin in spins]
+    elsewhere = given[1].redistributed(tiles=7)
+    over_ranks = fock.build([given[0], elsewhere])
+    assert np.abs(fock.gather(over_ranks[0]) - coulomb).max() < 1e-12 * np.abs(coulomb).max()
+    assert np.abs(np.array([fock.gather(each) for each in over_ranks[1]]) - exchange).max() < 1e-12 * np.abs(exchange).max()
+    assert np.array_equal(fock.gather(given[0]), spins[0])  # densities stay what they are
+    expect_user_error(lambda: fock.build_into(given[:1], given[0], over_ranks[1][:1]), "allowed: each once")
+    expect_user_error(lambda: fock.build_into([given[0].like("int64")], over_ranks[0], over_ranks[1][:1]), "of int64; allowed")
+    expect_user_error(lambda: fock.scatter(spins[0][1:]), f"{basis.size - 1} x {basis.size}; allowed")
     expect_user_error(lambda: DistributedFock(world, library, basis, strategy="luck"), "allowed: static, counter, stealing")
     expect_user_error(lambda: DistributedFock(world, library, basis, 0.0), "threshold 0; allowed: above 0")
     expect_user_error(lambda: DistributedFock(world, library, basis, threads=0), "0 threads; allowed: at least 1")
