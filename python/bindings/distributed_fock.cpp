@@ -40,9 +40,10 @@ scf::attention attention_from(std::optional<bool> progress) {
 // Keeps what the C++ object only refers to.
 class python_distributed_fock {
   public:
-    python_distributed_fock(runtime::world& ranks, const scf::integral_library& library, const std::shared_ptr<scf::basis>& functions,
-                            double threshold, int threads, const std::string& strategy, bool own_kernels, int functions_per_range,
-                            std::optional<bool> progress, std::int64_t buffer_bytes)
+    python_distributed_fock(runtime::world& ranks, const scf::integral_library& library,
+                            const std::shared_ptr<scf::basis>& functions, double threshold, int threads,
+                            const std::string& strategy, bool own_kernels, int functions_per_range, std::optional<bool> progress,
+                            std::int64_t buffer_bytes)
         : builder_(without_gil([&] {
               std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
               if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
@@ -62,9 +63,10 @@ class python_distributed_fock {
     build(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& densities) {
         const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(builder_->size());
         const bool fits = densities.shape(1) == n && densities.shape(2) == n;
-        const std::string failure = fits ? "" : "densities are " + std::to_string(densities.shape(1)) + " x " +
-                                                    std::to_string(densities.shape(2)) + "; allowed: " + std::to_string(n) + " x " +
-                                                    std::to_string(n);
+        const std::string failure = fits ? ""
+                                         : "densities are " + std::to_string(densities.shape(1)) + " x " +
+                                               std::to_string(densities.shape(2)) + "; allowed: " + std::to_string(n) + " x " +
+                                               std::to_string(n);
         std::vector<double> coulomb(n * n), exchange(spins * n * n);
         without_gil([&] {
             runtime::world& ranks = builder_->ranks();
@@ -133,7 +135,8 @@ class python_distributed_fock {
     [[nodiscard]] nb::ndarray<nb::numpy, double> timeline() const {
         std::vector<double> rows;
         for (const scf::task_time& each : builder_->timeline())
-            rows.insert(rows.end(), {static_cast<double>(each.task), static_cast<double>(each.thread), each.begin_s, each.end_s, each.predicted});
+            rows.insert(rows.end(), {static_cast<double>(each.task), static_cast<double>(each.thread), each.begin_s, each.end_s,
+                                     each.predicted});
         const std::size_t count = builder_->timeline().size();
         return to_numpy(std::move(rows), {count, 5});
     }
@@ -183,9 +186,10 @@ class python_distributed_fock {
 } // namespace
 
 void bind_distributed_fock(nb::module_& m) {
-    nb::class_<python_distributed_fock>(m, "DistributedFock", "Coulomb and exchange matrices from densities, by all ranks of a world.")
-        .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int, const std::string&,
-                      bool, int, std::optional<bool>, std::int64_t>(),
+    nb::class_<python_distributed_fock>(m, "DistributedFock",
+                                        "Coulomb and exchange matrices from densities, by all ranks of a world.")
+        .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int,
+                      const std::string&, bool, int, std::optional<bool>, std::int64_t>(),
              "world"_a, "library"_a, "basis"_a, "threshold"_a = scf::distributed_fock_options{}.threshold, "threads"_a = 1,
              "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
              "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), "Collective.")

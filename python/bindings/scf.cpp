@@ -121,11 +121,12 @@ void bind_scf(nb::module_& m) {
             "spatial_order", [](const basis& b) { return to_numpy(scf::spatial_order(b)); },
             "The shells in an order in which neighbours in the list are neighbours in space.")
         .def(
-            "reordered", [](const basis& b, const std::vector<int>& order) { return std::make_shared<basis>(scf::reordered(b, order)); },
+            "reordered",
+            [](const basis& b, const std::vector<int>& order) { return std::make_shared<basis>(scf::reordered(b, order)); },
             "order"_a)
         .def(
-            "function_order",
-            [](const basis& b, const std::vector<int>& order) { return to_numpy(scf::function_order(b, order)); }, "order"_a);
+            "function_order", [](const basis& b, const std::vector<int>& order) { return to_numpy(scf::function_order(b, order)); },
+            "order"_a);
 
     nb::class_<integral_library>(m, "IntegralLibrary", "libcint, opened at run time.")
         .def(nb::init<const std::string&>(), "path"_a)

@@ -212,9 +212,7 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
     assert len(errors) == 1 and words in errors[0]
 
 
-@pytest.mark.parametrize(
-    "name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling", "scf"]
-)
+@pytest.mark.parametrize("name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling", "scf"])
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
     assert (done.returncode, done.stderr) == (0, "")

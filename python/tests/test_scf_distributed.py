@@ -1,4 +1,4 @@
-"""Fock builds by several ranks are those of one, in both deliveries: programs/distributed_fock.py under the package's own launcher."""
+"""Fock builds by several ranks are those of one, in both deliveries: programs/distributed_fock.py under Craton's launcher."""
 
 import importlib.util
 import sys

@@ -114,8 +114,12 @@ double communicator::maximum(double value) const {
 
 void communicator::sum_in_place(std::span<double> values) const { reduce_slices(values, MPI_DOUBLE, MPI_SUM, comm_); }
 void communicator::sum_in_place(std::span<float> values) const { reduce_slices(values, MPI_FLOAT, MPI_SUM, comm_); }
-void communicator::sum_in_place(std::span<std::complex<double>> values) const { reduce_slices(values, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm_); }
-void communicator::sum_in_place(std::span<std::complex<float>> values) const { reduce_slices(values, MPI_C_FLOAT_COMPLEX, MPI_SUM, comm_); }
+void communicator::sum_in_place(std::span<std::complex<double>> values) const {
+    reduce_slices(values, MPI_C_DOUBLE_COMPLEX, MPI_SUM, comm_);
+}
+void communicator::sum_in_place(std::span<std::complex<float>> values) const {
+    reduce_slices(values, MPI_C_FLOAT_COMPLEX, MPI_SUM, comm_);
+}
 void communicator::sum_in_place(std::span<std::int64_t> values) const { reduce_slices(values, MPI_INT64_T, MPI_SUM, comm_); }
 
 void communicator::maximum_in_place(std::span<double> values) const { reduce_slices(values, MPI_DOUBLE, MPI_MAX, comm_); }

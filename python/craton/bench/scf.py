@@ -135,7 +135,9 @@ def _problem(run: Run) -> Problem:
         from pyscf import gto
         from pyscf import scf as pyscf_scf
     except ImportError:
-        raise UserError("bench scf: the package pyscf is not installed; allowed: pip install craton[chemistry]") from None
+        raise UserError(
+            "bench scf: the package pyscf is not installed; allowed: pip install craton[chemistry]"
+        ) from None
     shells = shells_of(o["basis"], set(molecule.symbols))
     printed = {
         symbol: [
@@ -256,7 +258,14 @@ def _speeds(
     for name in dict.fromkeys((f"1 rank x {size} threads", f"{size} ranks x 1 thread")):
         built = found[name]
         yield Measurement(
-            name, built.seconds, "s", pyscf_s, target=FASTER_THAN_PYSCF, group=group, less_is_better=True, note=_parts(built)
+            name,
+            built.seconds,
+            "s",
+            pyscf_s,
+            target=FASTER_THAN_PYSCF,
+            group=group,
+            less_is_better=True,
+            note=_parts(built),
         )
     if size == 1:
         return
@@ -285,7 +294,11 @@ def _parts(built: Built) -> str:
 
 def _balance(found: dict[str, Built], size: int, title: str) -> Iterator[Measurement]:
     group = f"{title}: idle, % of the build"
-    ways = {"stealing": f"{size} ranks x 1 thread", "static": f"{size} ranks, static", "counter": f"{size} ranks, counter"}
+    ways = {
+        "stealing": f"{size} ranks x 1 thread",
+        "static": f"{size} ranks, static",
+        "counter": f"{size} ranks, counter",
+    }
     if f"{size} ranks x 1 thread, messages" in found:
         ways["stealing, messages"] = f"{size} ranks x 1 thread, messages"
         for name in ("busy victim, direct", "busy victim, progress thread", "busy victim, no progress thread"):
@@ -312,7 +325,12 @@ def _memory(built: Built, title: str) -> Iterator[Measurement]:
         parts = {name: one[f"{name}_bytes"] / MIB for name in ("peak_buffer", "source", "pair")}
         note = f"buffers {parts['peak_buffer']:.1f}, expansions of pairs {parts['source']:.1f}, pairs and tasks {parts['pair']:.1f}"
         yield Measurement(
-            f"rank {rank}", [sum(parts.values())], "MiB", note=note, less_is_better=True, group=f"{title}: memory beside matrices"
+            f"rank {rank}",
+            [sum(parts.values())],
+            "MiB",
+            note=note,
+            less_is_better=True,
+            group=f"{title}: memory beside matrices",
         )
 
 

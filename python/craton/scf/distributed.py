@@ -19,9 +19,9 @@ Matrix = NDArray[np.float64]
 class DistributedFock:
     """Coulomb and exchange matrices of density matrices, built by all ranks of a world (`threads` threads each).
 
-    Matrices over the ranks have the order of `basis`, which has the shells of the basis that was given in an order in which neighbours
-    in the list are neighbours in space; `function_order` has the given number of each of its functions. NumPy arrays are in the
-    order that was given. Settings are those of _craton.DistributedFock. Collective, as are its members that build.
+    Matrices over the ranks have the order of `basis`, which has the shells of the basis that was given in an order in which
+    neighbours in the list are neighbours in space; `function_order` has the given number of each of its functions. NumPy arrays
+    are in the order that was given. Settings are those of _craton.DistributedFock. Collective, as are its members that build.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class DistributedFock:
         progress: bool | None = None,
         buffer_bytes: int = 0,
     ) -> None:
-        """UserError on every rank for a threshold that is not positive, fewer than 1 thread, an unknown strategy, and settings that are
-        not the same on all ranks."""
+        """UserError on every rank for a threshold that is not positive, fewer than 1 thread, an unknown strategy, and settings
+        that are not the same on all ranks."""
         shells = basis.spatial_order().tolist()
         self.world = world
         self.basis = basis.reordered(shells)
@@ -87,8 +87,8 @@ class DistributedFock:
     def build(self, densities: Any) -> tuple[Any, Any]:
         """J of the sum of the densities (spins), each symmetric, and K of each.
 
-        Of an array (spins, n, n), the same on every rank, in the order of the basis that was given: J (n, n) and K (spins, n, n), on
-        every rank. Of a sequence of DistArrays in the order of `basis`, of any layouts: J and a list of K in that of zeros()."""
+        Of an array (spins, n, n), the same on every rank, in the order of the basis that was given: J (n, n) and K (spins, n, n),
+        on every rank. Of a sequence of DistArrays in the order of `basis`, of any layouts: J and a list of K in that of zeros()."""
         if not isinstance(densities, np.ndarray):
             coulomb, exchange = self.zeros(), [self.zeros() for _ in densities]
             self.build_into(densities, coulomb, exchange)
@@ -103,8 +103,8 @@ class DistributedFock:
         return coulomb[given[:, None], given], exchange[:, given[:, None], given]
 
     def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
-        """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not n x n
-        of float64 over this world, and for one that is given twice."""
+        """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not
+        n x n of float64 over this world, and for one that is given twice."""
         self._core.build_into([each._core for each in densities], coulomb._core, [each._core for each in exchange])
 
     @property

@@ -1,4 +1,4 @@
-"""J and K of two spins by all ranks beside those of one FockBuilder: benzene, 6-31g*. Ends with a line that says so, or with an error."""
+"""J and K of two spins by all ranks beside those of one FockBuilder: benzene, 6-31g*. Its last line says so."""
 
 import craton
 import numpy as np
@@ -11,7 +11,9 @@ from mpi4py import MPI
 
 def benzene():
     angles = np.arange(6) * np.pi / 3
-    lines = [f"{s} {r * np.cos(a):.10f} {r * np.sin(a):.10f} 0.0" for s, r in (("C", 1.39), ("H", 2.48)) for a in angles]
+    lines = [
+        f"{s} {r * np.cos(a):.10f} {r * np.sin(a):.10f} 0.0" for s, r in (("C", 1.39), ("H", 2.48)) for a in angles
+    ]
     return Molecule.from_xyz_text("\n".join(["12", "benzene", *lines]))
 
 
@@ -52,18 +54,26 @@ with main_guard():
     elsewhere = given[1].redistributed(tiles=7)
     over_ranks = fock.build([given[0], elsewhere])
     assert np.abs(fock.gather(over_ranks[0]) - coulomb).max() < 1e-12 * np.abs(coulomb).max()
-    assert np.abs(np.array([fock.gather(each) for each in over_ranks[1]]) - exchange).max() < 1e-12 * np.abs(exchange).max()
+    assert (
+        np.abs(np.array([fock.gather(each) for each in over_ranks[1]]) - exchange).max()
+        < 1e-12 * np.abs(exchange).max()
+    )
     assert np.array_equal(fock.gather(given[0]), spins[0])  # densities stay what they are
     expect_user_error(lambda: fock.build_into(given[:1], given[0], over_ranks[1][:1]), "allowed: each once")
-    expect_user_error(lambda: fock.build_into([given[0].like("int64")], over_ranks[0], over_ranks[1][:1]), "of int64; allowed")
+    expect_user_error(
+        lambda: fock.build_into([given[0].like("int64")], over_ranks[0], over_ranks[1][:1]), "of int64; allowed"
+    )
     expect_user_error(lambda: fock.scatter(spins[0][1:]), f"{basis.size - 1} x {basis.size}; allowed")
-    expect_user_error(lambda: DistributedFock(world, library, basis, strategy="luck"), "allowed: static, counter, stealing")
+    expect_user_error(
+        lambda: DistributedFock(world, library, basis, strategy="luck"), "allowed: static, counter, stealing"
+    )
     expect_user_error(lambda: DistributedFock(world, library, basis, 0.0), "threshold 0; allowed: above 0")
     expect_user_error(lambda: DistributedFock(world, library, basis, threads=0), "0 threads; allowed: at least 1")
     expect_user_error(lambda: fock.build(spins[0]), "2 dimensions; allowed: 3")
-    expect_user_error(lambda: fock.build(spins[:, 1:]), f"{basis.size - 1} x {basis.size}; allowed: {basis.size} x {basis.size}")
+    expect_user_error(
+        lambda: fock.build(spins[:, 1:]), f"{basis.size - 1} x {basis.size}; allowed: {basis.size} x {basis.size}"
+    )
     expect_user_error(lambda: basis.reordered([0, 0]), "allowed: a permutation")
     nodes = world.node_count
-    del fock
     if comm.rank == 0:
         print(f"distributed Fock matrices agree on {size} ranks of {nodes} nodes")

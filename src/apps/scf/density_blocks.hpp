@@ -25,9 +25,7 @@ class density_blocks {
         /// The sum of all densities.
         [[nodiscard]] rectangle<const double> sum() const { return part(densities_ > 1 ? densities_ : 0); }
         [[nodiscard]] rectangle<const double> largest_of_sum() const { return {largest_.data(), shell_columns_}; }
-        [[nodiscard]] rectangle<const double> largest() const {
-            return {largest_.data() + largest_.size() / 2, shell_columns_};
-        }
+        [[nodiscard]] rectangle<const double> largest() const { return {largest_.data() + largest_.size() / 2, shell_columns_}; }
 
       private:
         friend class density_blocks;

@@ -40,7 +40,8 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
     if (!(options.threshold > 0))
         failure = fmt::format("distributed Fock: threshold {}; allowed: above 0", options.threshold);
     else if (options.functions_per_range < 0)
-        failure = fmt::format("distributed Fock: {} functions per range; allowed: 0 (automatic) or more", options.functions_per_range);
+        failure =
+            fmt::format("distributed Fock: {} functions per range; allowed: 0 (automatic) or more", options.functions_per_range);
     else if (options.threads < 1)
         failure = fmt::format("distributed Fock: {} threads; allowed: at least 1", options.threads);
     else if (options.buffer_bytes < 0)
@@ -55,8 +56,9 @@ distributed_fock_options checked(runtime::world& ranks, std::span<const int> fir
     mix(static_cast<std::int64_t>(options.progress));
     for (const int first : first_function) mix(first);
     if (all.minimum(fingerprint) != all.maximum(fingerprint))
-        throw user_error("distributed Fock: threshold, functions per range, strategy, progress or shells are not the same on all ranks; "
-                         "allowed: the same everywhere");
+        throw user_error(
+            "distributed Fock: threshold, functions per range, strategy, progress or shells are not the same on all ranks; "
+            "allowed: the same everywhere");
     if (options.functions_per_range == 0) options.functions_per_range = automatic_functions_per_range(first_function.back());
     return options;
 }
@@ -87,8 +89,8 @@ distributed_fock::distributed_fock(runtime::world& ranks, std::span<const int> f
                                                            options_.threshold * density_room, team_),
                                   digester_.ranges())),
       layout_(divide()) {
-    const bool wanted = options_.progress == attention::always ||
-                        (options_.progress == attention::automatic && ranks.node().count > 1);
+    const bool wanted =
+        options_.progress == attention::always || (options_.progress == attention::automatic && ranks.node().count > 1);
     if (wanted) progress_ = std::make_unique<runtime::progress_thread>(ranks);
 }
 
@@ -195,7 +197,8 @@ void distributed_fock::check(const job& what) const {
     std::ranges::sort(results);
     bool twice = std::ranges::adjacent_find(results) != results.end();
     for (const matrix* each : what.densities) twice |= std::ranges::binary_search(results, each);
-    if (twice) first_failure("distributed Fock: an array is given for two results, or for a density and a result; allowed: each once");
+    if (twice)
+        first_failure("distributed Fock: an array is given for two results, or for a density and a result; allowed: each once");
     comm::agree(world_->communicator(), failure);
 }
 
@@ -349,9 +352,9 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
             const auto &ki = **next_read++, &li = **next_read++, &kj = **next_read++, &lj = **next_read++;
             where.largest = {ki.largest(), li.largest(), kj.largest(), lj.largest()};
             for (std::size_t s = 0; s < where.spins.size(); ++s)
-                where.spins[s] = {{ki.density(s), li.density(s), kj.density(s), lj.density(s)},
-                                  {by.sums.at(s + 1, k, i), by.sums.at(s + 1, l, i), by.sums.at(s + 1, k, j),
-                                   by.sums.at(s + 1, l, j)}};
+                where.spins[s] = {
+                    {ki.density(s), li.density(s), kj.density(s), lj.density(s)},
+                    {by.sums.at(s + 1, k, i), by.sums.at(s + 1, l, i), by.sums.at(s + 1, k, j), by.sums.at(s + 1, l, j)}};
         }
         digester_.run(a, b, where, by.kernels);
     }

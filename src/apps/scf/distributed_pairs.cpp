@@ -52,8 +52,8 @@ std::vector<shell_pair> gather_significant_pairs(const runtime::world& ranks, st
     packed = ranks.communicator().all_gather(packed);
     std::vector<shell_pair> all;
     for (std::size_t n = 0; n < packed.size(); n += 2)
-        all.push_back({static_cast<int>(packed[n] >> 32), static_cast<int>(packed[n] & 0xffffffff),
-                       std::bit_cast<double>(packed[n + 1])});
+        all.push_back(
+            {static_cast<int>(packed[n] >> 32), static_cast<int>(packed[n] & 0xffffffff), std::bit_cast<double>(packed[n + 1])});
     std::ranges::sort(all, {}, [](const shell_pair& pair) { return std::tuple(pair.i, pair.j); });
     return all;
 }

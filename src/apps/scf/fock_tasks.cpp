@@ -100,8 +100,7 @@ std::vector<double> fock_tasks::coarse_costs(std::int64_t first, std::int64_t st
     return found;
 }
 
-void fock_tasks::cut(std::span<const double> coarse, double most, std::span<const int> row_part,
-                     std::span<const int> column_part) {
+void fock_tasks::cut(std::span<const double> coarse, double most, std::span<const int> row_part, std::span<const int> column_part) {
     CRATON_ASSERT(coarse.size() == coarse_.size());
     const auto place = [&](const coarse_task& what) {
         std::size_t row = blocks_[what.bra].rows, column = static_cast<std::size_t>(what.row);
@@ -126,8 +125,8 @@ std::vector<double> fock_tasks::costs(const largest_between_ranges& densities, s
     for (std::size_t t = static_cast<std::size_t>(first); t < tasks_.size(); t += static_cast<std::size_t>(step)) {
         const auto bra = static_cast<std::size_t>(tasks_[t].bra);
         for (int ket = tasks_[t].first_ket; ket < tasks_[t].last_ket; ++ket)
-            found[t] += cost(bra, static_cast<std::size_t>(ket),
-                             densities.met(blocks_[bra], blocks_[static_cast<std::size_t>(ket)]));
+            found[t] +=
+                cost(bra, static_cast<std::size_t>(ket), densities.met(blocks_[bra], blocks_[static_cast<std::size_t>(ket)]));
     }
     return found;
 }

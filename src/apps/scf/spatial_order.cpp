@@ -72,8 +72,8 @@ basis reordered(const basis& functions, std::span<const int> order) {
     bool each_once = std::ssize(sorted) == functions.shell_count();
     for (std::size_t s = 0; each_once && s < sorted.size(); ++s) each_once = sorted[s] == static_cast<int>(s);
     if (!each_once)
-        throw user_error(fmt::format("order of shells: {} numbers that are not 0 to {}, each once; allowed: a permutation", order.size(),
-                                     functions.shell_count() - 1));
+        throw user_error(fmt::format("order of shells: {} numbers that are not 0 to {}, each once; allowed: a permutation",
+                                     order.size(), functions.shell_count() - 1));
     std::vector<shell> shells;
     for (const int s : order) shells.push_back(functions.shells()[s]);
     return {functions.nuclei(), std::move(shells)};

@@ -8,8 +8,7 @@
 
 namespace craton::scf {
 
-sum_blocks::sum_blocks(std::vector<array::dist_array<double, 2>*> matrices, const block_digester& digester,
-                       std::int64_t most_bytes)
+sum_blocks::sum_blocks(std::vector<array::dist_array<double, 2>*> matrices, const block_digester& digester, std::int64_t most_bytes)
     : matrices_(std::move(matrices)), digester_(&digester), ranges_(digester.ranges().size()), most_bytes_(most_bytes),
       kept_(matrices_.size() * ranges_ * ranges_) {}
 
@@ -18,9 +17,9 @@ rectangle<double> sum_blocks::at(std::size_t matrix, std::size_t rows, std::size
     auto& found = kept_[place];
     if (!found) {
         found = std::make_unique<block>();
-        found->elements.assign(
-            static_cast<std::size_t>(digester_->functions_of(rows)) * static_cast<std::size_t>(digester_->functions_of(columns)),
-            0.0);
+        found->elements.assign(static_cast<std::size_t>(digester_->functions_of(rows)) *
+                                   static_cast<std::size_t>(digester_->functions_of(columns)),
+                               0.0);
         bytes_ += bytes_of(place);
         peak_bytes_ = std::max(peak_bytes_, bytes_);
     }
@@ -35,8 +34,9 @@ std::int64_t sum_blocks::bytes_of(std::size_t place) const {
 void sum_blocks::add(std::size_t place) {
     const std::size_t columns = place % ranges_, rows = place / ranges_ % ranges_, matrix = place / ranges_ / ranges_;
     const std::int64_t row = digester_->first_function_of(rows), column = digester_->first_function_of(columns);
-    matrices_[matrix]->post_accumulate({{row, column}, {row + digester_->functions_of(rows), column + digester_->functions_of(columns)}},
-                                       std::span<const double>(kept_[place]->elements));
+    matrices_[matrix]->post_accumulate(
+        {{row, column}, {row + digester_->functions_of(rows), column + digester_->functions_of(columns)}},
+        std::span<const double>(kept_[place]->elements));
     bytes_ -= bytes_of(place);
     added_bytes_ += bytes_of(place);
     kept_[place].reset();

@@ -192,8 +192,7 @@ TEST_P(distributed_fock_test, hardly_any_room_changes_nothing_but_traffic) {
     const std::vector<matrix> densities{random_density(n, 5), random_density(n, 6)};
     const built expected = build_on_one_rank(densities, 1e-14);
     const built roomy = build(world(), densities, {.threshold = 1e-14, .functions_per_range = 5});
-    const built narrow =
-        build(world(), densities, {.threshold = 1e-14, .functions_per_range = 5, .threads = 2, .buffer_bytes = 1});
+    const built narrow = build(world(), densities, {.threshold = 1e-14, .functions_per_range = 5, .threads = 2, .buffer_bytes = 1});
     expect_equal(roomy, expected, "roomy");
     expect_equal(narrow, expected, "narrow");
     const auto& all = world().communicator();
@@ -277,7 +276,8 @@ TEST_P(distributed_fock_test, times_add_up) {
     fill(density, random_density(n, 10));
     builder.build(std::vector<const dist_matrix*>{&density}, coulomb, std::vector<dist_matrix*>{&exchange});
     const fock_statistics& s = builder.statistics();
-    for (const double each : {s.prepare_s, s.compute_s, s.get_s, s.accumulate_s, s.queue_s, s.idle_s, s.finish_s}) EXPECT_GE(each, 0);
+    for (const double each : {s.prepare_s, s.compute_s, s.get_s, s.accumulate_s, s.queue_s, s.idle_s, s.finish_s})
+        EXPECT_GE(each, 0);
     const double parts = s.compute_s + s.get_s + s.accumulate_s + s.queue_s + s.idle_s;
     EXPECT_LE(parts, s.loop_s * (1 + 1e-9));
     EXPECT_GT(world().communicator().maximum(s.compute_s), 0); // others may have done all of a rank's tasks

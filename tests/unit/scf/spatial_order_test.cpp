@@ -32,7 +32,8 @@ TEST(scf_spatial_order, makes_neighbours_of_what_is_near) {
     const basis functions = shuffled_chain(32);
     const auto order = spatial_order(functions);
     const basis found = reordered(functions, order);
-    for (int s = 0; s < found.shell_count(); s += 2) { // groups of 4 nuclei of the chain stay together, shells of one in their order
+    for (int s = 0; s < found.shell_count();
+         s += 2) { // groups of 4 nuclei of the chain stay together, shells of one in their order
         const auto position = [&](int shell) { return found.nuclei()[found.shells()[shell].atom].position_bohr[1]; };
         EXPECT_EQ(found.shells()[s].l, 0);
         EXPECT_EQ(found.shells()[s + 1].l, 1);

@@ -101,7 +101,9 @@ class block_digester {
     [[nodiscard]] int size() const noexcept { return first_function_.back(); }
     [[nodiscard]] int shells() const noexcept { return static_cast<int>(first_function_.size()) - 1; }
     [[nodiscard]] int first_function_of(std::size_t range) const { return first_function_[ranges_[range].first]; }
-    [[nodiscard]] int functions_of(std::size_t range) const { return first_function_[ranges_[range].last] - first_function_of(range); }
+    [[nodiscard]] int functions_of(std::size_t range) const {
+        return first_function_[ranges_[range].last] - first_function_of(range);
+    }
 
     [[nodiscard]] workplace make_workplace() const;
 

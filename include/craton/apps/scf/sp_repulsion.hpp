@@ -35,8 +35,8 @@ class sp_repulsion final : public quartet_source {
     [[nodiscard]] slot* row(int i) const;
 
     std::vector<std::vector<double>> exponents_, coefficients_; // by shell
-    std::vector<sp_shell> shells_;                  // without exponents where the other source is to compute
-    std::unique_ptr<std::atomic<slot*>[]> rows_;    // of each i those with j <= i
+    std::vector<sp_shell> shells_;                              // without exponents where the other source is to compute
+    std::unique_ptr<std::atomic<slot*>[]> rows_;                // of each i those with j <= i
     mutable std::atomic<std::int64_t> kept_bytes_{0};
     std::shared_ptr<const quartet_source> others_;
 };
