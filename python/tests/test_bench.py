@@ -326,6 +326,8 @@ def test_scf_builds_what_pyscf_builds(tmp_path: Path) -> None:
     for way in ("stealing", "static", "counter", "busy victim, progress thread", "busy victim, no progress thread"):
         assert 0 <= ending_with(records, f"% of the build: {way}")["value"] <= 100
     assert with_name(records, "memory", "rank 1")["value"] > 0
+    records = records_of(tmp_path, "scf", "--ranks", 3, "--repeats", 1, "--set", "carbons=1", "--set", "memory=1")
+    assert len(records) == 4 and with_name(records, "3 ranks x 1 thread")["limit_name"] == ""
 
 
 def test_alkanes_have_tetrahedral_angles() -> None:

@@ -67,6 +67,7 @@ class Built:
         "basis": Option("cc-pvdz", "name of the basis set"),
         "threshold": Option(1e-12, "hartree: of integrals times densities, Craton's and PySCF's"),
         "messages": Option(1, "1: also by messages, with a busy victim that is stolen from"),
+        "memory": Option(0, "1: only one way, without PySCF, for the memory that a build of a large molecule takes"),
     },
 )
 def scf(run: Run) -> Iterator[Measurement]:
@@ -83,6 +84,17 @@ def scf(run: Run) -> Iterator[Measurement]:
     """
     o, size = run.options, run.comm.size
     problem = _problem(run)
+    title = f"{problem.name}, {o['basis']}, {problem.density.shape[0]} functions, threshold {o['threshold']:g}"
+    if o["memory"]:
+        ranks = Contender(f"{size} ranks x 1 thread", size)
+        found, _, _ = _in_turn(run, problem, [ranks], beside_pyscf=False)
+        if run.comm.rank == 0:
+            built = found[ranks.name]
+            yield Measurement(
+                ranks.name, built.seconds, "s", note=_parts(built), group=f"{title}: seconds", less_is_better=True
+            )
+            yield from _memory(built, title)
+        return
     contenders = [
         Contender("1 rank x 1 thread", 1),
         Contender(f"1 rank x {size} threads", 1, size),
@@ -103,7 +115,6 @@ def scf(run: Run) -> Iterator[Measurement]:
     found, pyscf_s, difference = _in_turn(run, problem, contenders)
     if run.comm.rank != 0:
         return
-    title = f"{problem.name}, {o['basis']}, {problem.density.shape[0]} functions, threshold {o['threshold']:g}"
     yield from _speeds(found, pyscf_s, size, title, difference)
     if size > 1:
         yield from _balance(found, size, title)
@@ -169,15 +180,16 @@ def _problem(run: Run) -> Problem:
 
 
 def _in_turn(
-    run: Run, problem: Problem, contenders: list[Contender]
+    run: Run, problem: Problem, contenders: list[Contender], beside_pyscf: bool = True
 ) -> tuple[dict[str, Built], list[float], dict[str, float]]:
-    """Every contender and PySCF in each of the repeats, after one that warms up: seconds, and the largest difference of J and K."""
+    """Every contender and PySCF in each of the repeats, after one that warms up (without PySCF there is none): seconds, and the
+    largest difference of J and K."""
     builders = [_builder(run, problem, each) for each in contenders]
     found = {each.name: Built() for each in contenders}
     pyscf_s: list[float] = []
     difference = {"J": 0.0, "K": 0.0}
     expected: tuple[Matrix, Matrix] | None = None
-    for repeat in range(-1, run.repeats):
+    for repeat in range(-1 if beside_pyscf else 0, run.repeats):
         run.say(f"{problem.name}: repeat {repeat + 1} of {run.repeats} ...")
 
         def pyscf(repeat: int = repeat) -> None:
@@ -190,7 +202,8 @@ def _in_turn(
             if repeat >= 0:
                 pyscf_s.append(time.perf_counter() - begun)
 
-        alone(run.comm, 1, pyscf)
+        if beside_pyscf:
+            alone(run.comm, 1, pyscf)
         for each, builder in zip(contenders, builders, strict=True):
 
             def work(each: Contender = each, builder: Any = builder, repeat: int = repeat) -> None:
@@ -203,7 +216,8 @@ def _in_turn(
                     found[each.name].seconds.append(slowest)
                     found[each.name].idle.append(100 * sum(one["idle_s"] for one in every) / len(every) / slowest)
                     found[each.name].statistics = every
-                assert expected is not None
+                if expected is None:
+                    return
                 difference["J"] = max(difference["J"], float(np.abs(coulomb - expected[0]).max()))
                 difference["K"] = max(difference["K"], float(np.abs(exchange[0] - expected[1]).max()))
 
