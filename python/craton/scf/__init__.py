@@ -5,6 +5,12 @@
     calculation = scf.RHF(molecule, "cc-pvdz").run()
     calculation.e_tot, calculation.mo_energy, calculation.make_rdm1()
 
+Coulomb and exchange matrices by all ranks of a world, from and into arrays over the ranks:
+
+    fock = scf.DistributedFock(world, scf.open_libcint(), scf.make_basis(molecule, "cc-pvdz"), threads=2)
+    density = fock.scatter(matrix)  # a craton.DistArray, in the order of fock.basis
+    coulomb, [exchange] = fock.build([density])
+
 Needs the packages of the group `chemistry` (pip install craton[chemistry]): basis_set_exchange for basis sets by name, and
 libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantities are in
 atomic units unless a name says otherwise.
