@@ -25,7 +25,8 @@ Result = TypeVar("Result")
 
 app = typer.Typer(
     name="craton",
-    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid, waves.",
+    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid, waves, "
+    "Hartree-Fock.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -748,6 +749,161 @@ def waves_export(
 
     _check_folders(output=output)
     typer.echo(str(export(directory, kind, output, overwrite=overwrite)))
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch("[+-]?[0-9]{1,6}", str(text)):
+        raise typer.BadParameter(f"'{text}'; allowed: a whole number")
+    return int(text)
+
+
+@app.command("scf")
+def scf(
+    molecule: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MOLECULE.xyz", help="Atoms: their number, a line of your own, then symbol and x y z in Angstrom."
+        ),
+    ],
+    basis: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz."),
+    ],
+    charge: Annotated[int, typer.Option(metavar="Q", parser=_integer, help="Of the whole molecule.")] = 0,
+    multiplicity: Annotated[
+        int | None,
+        typer.Option(metavar="M", parser=_count, help="2 S + 1; the lowest that the number of electrons allows."),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="rhf|uhf",
+            parser=_one_of("rhf", "uhf"),
+            help="Restricted or unrestricted; restricted where the multiplicity is 1.",
+        ),
+    ] = None,
+    guess: Annotated[
+        str,
+        typer.Option(
+            metavar="sad|core",
+            parser=_one_of("sad", "core"),
+            help="Begin with a superposition of atomic densities, or without repulsion of electrons.",
+        ),
+    ] = "sad",
+    conv_tol: Annotated[
+        float,
+        typer.Option(
+            metavar="E", help="Converged where the energy changes by less, hartree, and the gradient is below its root."
+        ),
+    ] = 1e-9,
+    max_cycle: Annotated[int, typer.Option(metavar="I", parser=_count, help="Iterations at most.")] = 50,
+    density_by: Annotated[
+        str,
+        typer.Option(
+            metavar="diagonalisation|canonical|sp2",
+            parser=_one_of("diagonalisation", "canonical", "sp2"),
+            help="Where each density comes from: eigenvectors, or purification by matrix products.",
+        ),
+    ] = "diagonalisation",
+    level_shift: Annotated[
+        float,
+        typer.Option(metavar="E", help="Raise virtual orbitals by so many hartree while it iterates; 0.2 steadies."),
+    ] = 0.0,
+    damping: Annotated[
+        float, typer.Option(metavar="D", help="Keep this part of the last Fock matrix until DIIS starts.")
+    ] = 0.0,
+    diis_space: Annotated[
+        int, typer.Option(metavar="K", parser=_integer, help="Fock matrices that DIIS combines; 0: none.")
+    ] = 8,
+    diis_start: Annotated[int, typer.Option(metavar="I", parser=_count, help="The first iteration with DIIS.")] = 1,
+    threshold: Annotated[
+        float, typer.Option(metavar="E", help="Integrals that matter less, hartree, are left out.")
+    ] = 1e-12,
+    threads: Annotated[int, typer.Option(metavar="T", parser=_count, help="Threads that compute integrals.")] = 1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE.h5", help="Write the state there at each iteration.")
+    ] = None,
+    restart: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.h5", help="Begin with a checkpoint, also of another basis set or geometry."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a checkpoint that is already there.")] = False,
+    molden: Annotated[
+        Path | None, typer.Option(metavar="FILE.molden", help="Write geometry, basis and orbitals for other programs.")
+    ] = None,
+    cube: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Write MOLECULE.WHAT.cube here: homo, lumo, homo-1, lumo+1, a number from 1 on (with :down of spin down), "
+            "density, spin. May be given several times.",
+        ),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw an orbital there.")] = None,
+    orbital: Annotated[str, typer.Option(metavar="WHICH", help="Which: as with --cube.")] = "homo",
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there too.")
+    ] = None,
+    library: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.so", help="libcint, instead of $CRATON_LIBCINT or the one that is found."),
+    ] = None,
+) -> None:
+    """Energy and orbitals of a molecule by Hartree-Fock, in Gaussian basis sets.
+
+    Water, in a second:    [bold]craton scf examples/scf/water.xyz --basis cc-pvdz[/bold]
+
+    Two threads, and a picture of the highest occupied orbital:    [bold]craton scf examples/scf/benzene.xyz --basis 6-31g*
+    --threads 2 --picture homo.png[/bold]
+
+    A triplet, to all digits:    [bold]craton scf examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --conv-tol 1e-10[/bold]
+
+    To be able to go on, then in a larger basis:    [bold]craton scf m.xyz --basis 6-31g --checkpoint m.h5[/bold]    and
+    [bold]craton scf m.xyz --basis cc-pvtz --restart m.h5[/bold]
+
+    Each iteration prints a line; then come energies, dipole, charges and where the time went. The exit code is 3 where it has
+    not converged: what is written then says so, the checkpoint has the state. If it does not: --level-shift 0.3, --damping 0.5
+    --diis-start 6, the other --guess. docs/scf.md has the equations.
+    """
+    _check_folders(checkpoint=checkpoint, molden=molden, picture=picture, json=json_file)
+    from craton.progress import make_console
+    from craton.scf import command
+
+    code, said = command.run(
+        command.Wanted(
+            molecule,
+            basis,
+            charge=charge,
+            multiplicity=multiplicity,
+            method=method,
+            library=library,
+            settings={
+                "init_guess": guess,
+                "conv_tol": conv_tol,
+                "max_cycle": max_cycle,
+                "density_by": density_by,
+                "level_shift": level_shift,
+                "damp": damping,
+                "diis_space": diis_space,
+                "diis_start_cycle": diis_start,
+                "direct_scf_tol": threshold,
+                "threads": threads,
+            },
+            checkpoint=checkpoint,
+            restart=restart,
+            overwrite=overwrite,
+            molden=molden,
+            cubes=cube or (),
+            picture=picture,
+            orbital=orbital,
+            json_file=json_file,
+        ),
+        make_console(),
+    )
+    if said:
+        print(f"craton: {said}", file=sys.stderr, flush=True)
+    if code:
+        raise typer.Exit(code)
 
 
 @app.command()

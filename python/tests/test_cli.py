@@ -61,8 +61,8 @@ def test_says_nothing_to_who_stops_reading() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["tomography", "multigrid", "doctor", "bench"]),
-        (["--help"], ["tomography", "multigrid", "doctor", "bench"]),
+        ([], ["tomography", "multigrid", "scf", "doctor", "bench"]),
+        (["--help"], ["tomography", "multigrid", "scf", "doctor", "bench"]),
         (["multigrid"], ["run", "solve", "craton multigrid run 5 4"]),
         (["multigrid", "solve", "--help"], ["PROBLEM", "--box", "--tolerance", "--method", "boundary_values"]),
         (["multigrid", "run", "--help"], ["LOG2_BOX", "BOXES_PER_RANK", "--operator", "--smoother", "HPGMG-FV"]),

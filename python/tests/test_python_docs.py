@@ -1,4 +1,5 @@
-"""The snippets of docs/python.md, one after the other as one program; and those of docs/multigrid.md and docs/waves.md."""
+"""The snippets of docs/python.md, one after the other as one program; and those of docs/multigrid.md, docs/waves.md and
+docs/scf.md."""
 
 import re
 import sys
@@ -32,3 +33,11 @@ def test_the_snippet_of_a_page_runs(page, ranks, tmp_path, monkeypatch, capfd):
     program = tmp_path / "snippet.py"
     program.write_text(snippet)
     assert run_under_mpi([str(program)], ranks, program=[sys.executable]) == 0, capfd.readouterr().err
+
+
+def test_the_snippet_of_hartree_fock_runs():
+    pytest.importorskip("pyscf")
+    pytest.importorskip("basis_set_exchange")
+    [snippet] = re.findall(r"^```python\n(.*?)^```$", PAGE.with_name("scf.md").read_text(), re.DOTALL | re.MULTILINE)
+    exec(compile(snippet, "scf.md", "exec"), found := {})
+    assert found["radical"].converged

@@ -1,54 +1,10 @@
 """Hartree-Fock: energies, Fock matrices against pyscf, and what is said of bad input."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from craton._craton import FockBuilder, GaussianBasis
 from craton.errors import UserError
-
-needs_chemistry = pytest.mark.skipif(
-    not (importlib.util.find_spec("pyscf") and importlib.util.find_spec("basis_set_exchange")),
-    reason="the packages pyscf and basis_set_exchange are not installed (pip install craton[chemistry])",
-)
-
-WATER = """3
-r = 0.9572 A, angle = 104.52 degrees
-O      0.0000000000     0.0000000000     0.0000000000
-H      0.0000000000     0.7569503273     0.5858822766
-H      0.0000000000    -0.7569503273     0.5858822766
-"""
-
-
-def water():
-    from craton.scf import Molecule
-
-    return Molecule.from_xyz_text(WATER)
-
-
-def benzene():
-    from craton.scf import Molecule
-
-    angles = np.arange(6) * np.pi / 3
-    rings = [("C", 1.39), ("H", 2.48)]
-    lines = [f"{symbol} {r * np.cos(a):.10f} {r * np.sin(a):.10f} 0.0" for symbol, r in rings for a in angles]
-    return Molecule.from_xyz_text("\n".join(["12", "benzene, D6h", *lines]))
-
-
-def of_pyscf(molecule, name):
-    """The same molecule and basis as pyscf makes them from the printed shells."""
-    from craton.scf import shells_of
-    from pyscf import gto
-
-    shells = {
-        symbol: [
-            [momentum, *([a, *(row[p] for row in rows)] for p, a in enumerate(exponents))]
-            for momentum, exponents, rows in some
-        ]
-        for symbol, some in shells_of(name, set(molecule.symbols)).items()
-    }
-    atoms = list(zip(molecule.symbols, molecule.positions_bohr.tolist(), strict=True))
-    return gto.M(atom=atoms, unit="Bohr", basis=shells, charge=molecule.charge, verbose=0)
+from scf_molecules import WATER, benzene, needs_chemistry, of_pyscf, water
 
 
 def random_symmetric(n, seed):

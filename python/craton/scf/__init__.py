@@ -13,24 +13,38 @@ Coulomb and exchange matrices by all ranks of a world, from and into arrays over
 
 Needs the packages of the group `chemistry` (pip install craton[chemistry]): basis_set_exchange for basis sets by name, and
 libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantities are in
-atomic units unless a name says otherwise.
+atomic units unless a name says otherwise. `docs/scf.md` has the equations.
 """
 
-from craton.scf.basis_sets import make_basis, shells_of
+from craton.scf.basis_sets import make_basis, placed_shells, shells_of
+from craton.scf.checkpoint import Checkpoint
+from craton.scf.cube import write_cube
 from craton.scf.diis import DIIS
 from craton.scf.distributed import DistributedFock
+from craton.scf.hartree_fock import HartreeFock, Iteration
 from craton.scf.integrals import find_libcint, open_libcint
+from craton.scf.molden import write_molden
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
+from craton.scf.picture import draw_orbital
 from craton.scf.rhf import RHF
+from craton.scf.uhf import UHF
 
 __all__ = [
     "BOHR_ANGSTROM",
+    "Checkpoint",
     "DIIS",
-    "RHF",
     "DistributedFock",
+    "HartreeFock",
+    "Iteration",
     "Molecule",
+    "RHF",
+    "UHF",
+    "draw_orbital",
     "find_libcint",
     "make_basis",
     "open_libcint",
+    "placed_shells",
     "shells_of",
+    "write_cube",
+    "write_molden",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +14,9 @@ from craton.scf.molecule import NUMBERS, Molecule
 
 Shell = tuple[int, list[float], list[list[float]]]
 """l, exponents, contractions."""
+PlacedShell = tuple[int, int, list[float], list[list[float]]]
+"""Atom, l, exponents, contractions."""
+NAMES_TOLD = 4
 
 
 def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
@@ -31,7 +37,7 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
         except KeyError as error:  # of the name or of the element: the message says which
             raise UserError(
                 f"basis set '{name}', element {symbol}: {' '.join(str(error.args[0]).split())}; "
-                "allowed: names and elements of basissetexchange.org"
+                f"{_near(exchange, name)}allowed: names and elements of basissetexchange.org"
             ) from None
         element = whole["elements"][str(number)]
         if "ecp_potentials" in element or "electron_shells" not in element:
@@ -42,6 +48,15 @@ def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[S
         found[symbol] = [shell for each in element["electron_shells"] for shell in _shells(each)]
         found[symbol].sort(key=lambda shell: shell[0])
     return found
+
+
+def _near(exchange: Any, name: str) -> str:
+    """Names that were perhaps meant; nothing where the name is known."""
+    known = {each.lower(): each for each in exchange.get_all_basis_names()}
+    if name.lower() in known:
+        return ""
+    near = difflib.get_close_matches(name.lower(), known, n=NAMES_TOLD, cutoff=0.5)
+    return f"did you mean {', '.join(known[each] for each in near)}? " if near else ""
 
 
 def _shells(printed: dict) -> list[Shell]:
@@ -58,12 +73,32 @@ def _shells(printed: dict) -> list[Shell]:
     return [(momentum, exponents[used].tolist(), [row[used].tolist() for row in rows]) for used, rows in groups]
 
 
-def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
-    """The molecule's spherical functions, atom by atom. `basis`: a name, or shells for each element. UserError as shells_of and
-    GaussianBasis."""
+def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> list[PlacedShell]:
+    """The shells of the molecule, atom by atom, in the order of its functions: each contraction has 2 l + 1 of them, m = -l ...
+    l, but x, y, z for l = 1. `basis`: a name, or shells for each element. UserError as shells_of."""
     by_element = shells_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else basis
     missing = set(molecule.symbols) - set(by_element)
     if missing:
         raise UserError(f"basis: no shells for {min(missing)}; allowed: shells for every element of the molecule")
-    shells = [(atom, *shell) for atom, symbol in enumerate(molecule.symbols) for shell in by_element[symbol]]
+    return [(atom, *shell) for atom, symbol in enumerate(molecule.symbols) for shell in by_element[symbol]]
+
+
+def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
+    """The molecule's spherical functions, atom by atom. `basis`: a name, or shells for each element. UserError as shells_of and
+    GaussianBasis."""
+    return basis_of_shells(molecule, placed_shells(molecule, basis))
+
+
+def basis_of_shells(molecule: Molecule, shells: list[PlacedShell]) -> GaussianBasis:
+    """The functions of such shells at the molecule's atoms. UserError as GaussianBasis."""
     return GaussianBasis(molecule.charges, np.ascontiguousarray(molecule.positions_bohr), shells)
+
+
+def atoms_of_functions(shells: list[PlacedShell]) -> NDArray[np.int64]:
+    """Whose atom's each function is."""
+    return np.repeat([shell[0] for shell in shells], [function_count(shell) for shell in shells])
+
+
+def function_count(shell: PlacedShell) -> int:
+    _, momentum, _, contractions = shell
+    return (2 * momentum + 1) * len(contractions)

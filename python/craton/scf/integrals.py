@@ -30,6 +30,6 @@ def find_libcint() -> str:
     )
 
 
-def open_libcint() -> IntegralLibrary:
-    """The integral library that find_libcint finds."""
-    return IntegralLibrary(find_libcint())
+def open_libcint(path: str | None = None) -> IntegralLibrary:
+    """The integral library at `path`, or the one that find_libcint finds. UserError where that is not one."""
+    return IntegralLibrary(path or find_libcint())

@@ -1,4 +1,4 @@
-"""Molecules: elements, positions and charge, from XYZ files."""
+"""Molecules: elements, positions, charge and multiplicity, from XYZ files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from craton.errors import UserError
 
 BOHR_ANGSTROM = 0.52917721092
 """One bohr in Angstrom, as CODATA 2010 has it and as published energies to all digits assume."""
+
+NEAREST_ANGSTROM = 0.1
+"""Atoms nearer to each other are a slip: the shortest bond, of H2, has 0.74."""
 
 SYMBOLS = (
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr "
@@ -24,24 +28,46 @@ NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS, start=1)}
 
 @dataclass(frozen=True)
 class Molecule:
-    """Nuclei in their order, and the total charge."""
+    """Nuclei in their order, the total charge, and the multiplicity 2 S + 1; None: the lowest, 1 or 2. UserError for atoms nearer
+    than 0.1 Angstrom, and where electrons and multiplicity do not fit."""
 
     symbols: tuple[str, ...]
     positions_bohr: NDArray[np.float64]
     charge: int = 0
+    multiplicity: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_distances(self.symbols, self.positions_bohr, "molecule")
+        electrons, charge = self.electrons, self.charge
+        if electrons < 1:
+            most = electrons + charge - 1
+            raise UserError(
+                f"molecule: charge {charge} leaves {electrons} electrons; allowed: a charge of at most {most}"
+            )
+        if self.multiplicity is None:
+            object.__setattr__(self, "multiplicity", 1 + electrons % 2)
+        elif self.multiplicity not in range(1 + electrons % 2, electrons + 2, 2):
+            first = 1 + electrons % 2
+            raise UserError(
+                f"molecule: multiplicity {self.multiplicity} of {electrons} electrons (charge {charge}); "
+                f"allowed: {', '.join(map(str, range(first, electrons + 2, 2)[:4]))}"
+                + (f" ... {electrons + 1}" if electrons > first + 5 else "")
+            )
 
     @classmethod
-    def from_xyz(cls, path: str | Path, charge: int = 0) -> Molecule:
+    def from_xyz(cls, path: str | Path, charge: int = 0, multiplicity: int | None = None) -> Molecule:
         """Reads an XYZ file: the number of atoms, a comment, then symbol and x, y, z in Angstrom per line.
         UserError for anything else."""
         try:
             text = Path(path).read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"molecule {path}: {error}; allowed: a readable XYZ file") from None
-        return cls.from_xyz_text(text, charge, origin=str(path))
+        return cls.from_xyz_text(text, charge, origin=str(path), multiplicity=multiplicity)
 
     @classmethod
-    def from_xyz_text(cls, text: str, charge: int = 0, origin: str = "text") -> Molecule:
+    def from_xyz_text(
+        cls, text: str, charge: int = 0, origin: str = "text", multiplicity: int | None = None
+    ) -> Molecule:
         """As from_xyz; `origin` is what messages call the text."""
         lines = text.splitlines()
         try:
@@ -49,15 +75,17 @@ class Molecule:
         except (IndexError, ValueError):
             first = lines[0].strip() if lines else ""
             raise UserError(f"molecule {origin}, line 1: '{first}'; allowed: the number of atoms") from None
-        atoms = [line for line in lines[2:] if line.strip()]
-        if count < 1 or len(atoms) != count:
-            raise UserError(
-                f"molecule {origin}: {len(atoms)} lines of atoms; allowed: {count}, as line 1 says, and at least 1"
-            )
         read = [
             _atom(line, f"{origin}, line {number}") for number, line in enumerate(lines[2:], start=3) if line.strip()
         ]
-        return cls(tuple(symbol for symbol, _ in read), np.array([at for _, at in read]) / BOHR_ANGSTROM, charge)
+        if count < 1 or len(read) != count:
+            raise UserError(
+                f"molecule {origin}: {len(read)} lines of atoms; allowed: {count}, as line 1 says, and at least 1"
+            )
+        symbols = tuple(symbol for symbol, _ in read)
+        positions = np.array([at for _, at in read]) / BOHR_ANGSTROM
+        _check_distances(symbols, positions, f"molecule {origin}")
+        return cls(symbols, positions, charge, multiplicity)
 
     @property
     def charges(self) -> NDArray[np.float64]:
@@ -67,6 +95,30 @@ class Molecule:
     @property
     def electrons(self) -> int:
         return int(self.charges.sum()) - self.charge
+
+    @property
+    def electrons_of_spins(self) -> tuple[int, int]:
+        """Up and down; up are never fewer."""
+        assert self.multiplicity is not None
+        unpaired = self.multiplicity - 1
+        return (self.electrons + unpaired) // 2, (self.electrons - unpaired) // 2
+
+    @property
+    def formula(self) -> str:
+        """By Hill: carbon, hydrogen, then by the alphabet."""
+        counts = {symbol: self.symbols.count(symbol) for symbol in sorted(set(self.symbols))}
+        first = [symbol for symbol in ("C", "H") if symbol in counts] if "C" in counts else []
+        order = first + [symbol for symbol in counts if symbol not in first]
+        return "".join(symbol + (str(counts[symbol]) if counts[symbol] > 1 else "") for symbol in order)
+
+
+def _check_distances(symbols: tuple[str, ...], positions_bohr: NDArray[np.float64], what: str) -> None:
+    for a, b in sorted(cKDTree(positions_bohr).query_pairs(NEAREST_ANGSTROM / BOHR_ANGSTROM)):
+        apart = BOHR_ANGSTROM * np.linalg.norm(positions_bohr[a] - positions_bohr[b])
+        raise UserError(
+            f"{what}: atoms {a + 1} ({symbols[a]}) and {b + 1} ({symbols[b]}) are {apart:.3g} Angstrom apart; "
+            f"allowed: more than {NEAREST_ANGSTROM:g}"
+        )
 
 
 def _atom(line: str, where: str) -> tuple[str, list[float]]:

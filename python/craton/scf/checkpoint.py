@@ -1,0 +1,178 @@
+"""What a calculation leaves on disk to go on from.
+
+An HDF5 file: attributes `craton_scf` (version), method, basis, charge, multiplicity, converged, energy_hartree; datasets symbols,
+positions_bohr, shells (JSON: atom, l, exponents, contractions), densities (spins, n, n), iterations (number, energy, change,
+gradient, quartets, seconds of J and K), and mo_energy, mo_coeff, mo_occ once there are orbitals.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton._craton import IntegralLibrary
+from craton.errors import UserError
+from craton.scf.basis_sets import PlacedShell, basis_of_shells, function_count
+from craton.scf.molecule import Molecule
+
+if TYPE_CHECKING:
+    from craton.scf.hartree_fock import HartreeFock
+
+Matrix = NDArray[np.float64]
+
+VERSION = 1
+SAME_BOHR = 1e-8
+"""Positions nearer than this are the same."""
+ALLOWED = "a checkpoint that craton scf has written"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A molecule, its functions, the density of each spin (one of all electrons if restricted), and how far the iterations were."""
+
+    molecule: Molecule
+    method: str
+    basis_name: str
+    shells: list[PlacedShell]
+    densities: list[Matrix]
+    iterations: Matrix
+    energy: float
+    converged: bool
+    orbitals: dict[str, Matrix]
+
+    @classmethod
+    def of(cls, calculation: HartreeFock, densities: list[Matrix]) -> Self:
+        """As it stands."""
+        orbitals = {name: getattr(calculation, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}
+        return cls(
+            calculation.molecule,
+            type(calculation).__name__,
+            calculation.basis_name,
+            calculation.shells,
+            densities,
+            np.array([astuple(each) for each in calculation.iterations], dtype=np.float64).reshape(-1, 6),
+            calculation.e_tot,
+            calculation.converged,
+            {name: value for name, value in orbitals.items() if value is not None},
+        )
+
+    def write(self, path: Path) -> None:
+        """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
+        written."""
+        from craton.run_folder import check_room, replaced
+
+        image = self._image()
+        try:
+            check_room(path.absolute(), len(image))
+        except OSError as problem:
+            raise UserError(f"checkpoint {path}: {problem.strerror}; allowed: a file in a folder that exists") from None
+        with replaced(path.absolute()) as aside:
+            aside.write_bytes(image)
+
+    def _image(self) -> bytes:
+        """The file's content: made in memory, so that a full disk meets plain bytes, of which the operating system says what is
+        wrong."""
+        memory = io.BytesIO()
+        with h5py.File(memory, "w") as file:
+            file.attrs["craton_scf"] = VERSION
+            file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
+            file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
+            file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
+            file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
+            file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
+            file["densities"] = np.stack(self.densities)
+            for name, value in self.orbitals.items():
+                file[name] = value
+        return memory.getvalue()
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """UserError where there is none, or none that is whole."""
+        try:
+            with h5py.File(path, "r") as file:
+                return cls._from(file)
+        except FileNotFoundError:
+            raise UserError(f"checkpoint {path}: no such file; allowed: {ALLOWED}") from None
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+            raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {ALLOWED}") from None
+
+    @classmethod
+    def _from(cls, file: h5py.File) -> Self:
+        if file.attrs["craton_scf"] != VERSION:
+            raise ValueError(f"version {file.attrs['craton_scf']}, not {VERSION}")
+        symbols = tuple(json.loads(file["symbols"].asstr()[()]))
+        charge, multiplicity = int(file.attrs["charge"]), int(file.attrs["multiplicity"])
+        shells = [tuple(each) for each in json.loads(file["shells"].asstr()[()])]
+        densities, size = file["densities"][()], sum(function_count(each) for each in shells)
+        if densities.shape not in ((1, size, size), (2, size, size)) or not np.all(np.isfinite(densities)):
+            raise ValueError(f"densities of shape {densities.shape}, or not finite, for {size} functions")
+        return cls(
+            Molecule(symbols, file["positions_bohr"][()], charge, multiplicity),
+            str(file.attrs["method"]),
+            str(file.attrs["basis"]),
+            shells,
+            list(densities),
+            file["iterations"][()],
+            float(file.attrs["energy_hartree"]),
+            bool(file.attrs["converged"]),
+            {name: file[name][()] for name in ("mo_energy", "mo_coeff", "mo_occ") if name in file},
+        )
+
+    def is_of(self, molecule: Molecule, shells: list[PlacedShell]) -> bool:
+        """Whether its densities can be taken as they are."""
+        mine = self.molecule
+        return (
+            mine.symbols == molecule.symbols
+            and (mine.charge, mine.multiplicity) == (molecule.charge, molecule.multiplicity)
+            and np.allclose(mine.positions_bohr, molecule.positions_bohr, rtol=0, atol=SAME_BOHR)
+            and json.loads(json.dumps(self.shells)) == json.loads(json.dumps(shells))
+        )
+
+
+def projected(
+    found: Checkpoint,
+    molecule: Molecule,
+    shells: list[PlacedShell],
+    densities: list[Matrix],
+    orthogonal: Matrix,
+    library: IntegralLibrary,
+) -> list[Matrix]:
+    """Densities of a checkpoint as functions of another basis or geometry see them: the old functions go with their nuclei,
+    then each orbital becomes its least-squares fit, S^-1 <new|old>. UserError for other atoms."""
+    if found.molecule.symbols != molecule.symbols:
+        raise UserError(
+            f"checkpoint: of {found.molecule.formula}, but the molecule is {molecule.formula}; allowed: one of the same atoms "
+            "in the same order"
+        )
+    both = basis_of_shells(molecule, [*shells, *found.shells])
+    new = len(orthogonal)
+    fit = orthogonal @ (orthogonal.T @ library.overlap(both)[:new, new:])
+    return [fit @ density @ fit.T for density in densities]
+
+
+def check_target(path: Path, restart: Path | None, overwrite: bool) -> None:
+    """UserError where a checkpoint would replace a file that is not the one that the run goes on from."""
+    if not path.exists() or overwrite or (restart is not None and restart.exists() and path.samefile(restart)):
+        return
+    raise UserError(
+        f"--checkpoint {path}: is there already; allowed: another file, --restart {path} to go on from it, or --overwrite"
+    )
+
+
+def describe(found: Checkpoint) -> dict[str, Any]:
+    """In words and figures."""
+    return {
+        "formula": found.molecule.formula,
+        "method": found.method,
+        "basis": found.basis_name,
+        "energy": found.energy,
+        "iterations": len(found.iterations),
+        "converged": found.converged,
+    }

@@ -1,0 +1,243 @@
+"""`craton scf`: a molecule from a file, iterations as a table, results in words and files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from craton.errors import UserError
+from craton.scf import properties
+from craton.scf.checkpoint import Checkpoint, check_target
+from craton.scf.cube import write_cube
+from craton.scf.hartree_fock import HartreeFock, Iteration
+from craton.scf.molden import write_molden
+from craton.scf.molecule import Molecule
+from craton.scf.picture import draw_orbital
+from craton.scf.rhf import RHF
+from craton.scf.uhf import UHF
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NOT_CONVERGED = 3
+"""The exit code where iterations end before they converge."""
+EV = 27.21138505
+"""One hartree, CODATA 2010."""
+METHODS = {"rhf": RHF, "uhf": UHF}
+MOST_CHARGES = 40
+"""Atoms of which charges are printed; files have all."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    molecule: Path
+    basis: str
+    charge: int = 0
+    multiplicity: int | None = None
+    method: str | None = None
+    library: Path | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    checkpoint: Path | None = None
+    restart: Path | None = None
+    overwrite: bool = False
+    molden: Path | None = None
+    cubes: Sequence[str] = ()
+    picture: Path | None = None
+    orbital: str = "homo"
+    json_file: Path | None = None
+
+
+def run(wanted: Wanted, console: Console) -> tuple[int, str]:
+    """The exit code, and what to say on standard error where that is not 0. UserError for wrong input, before anything is computed
+    where that is possible."""
+    calculation, start = _prepared(wanted)
+    table = _Table(console)
+    calculation.callback = table.add
+    console.print(_introduction(calculation, start), highlight=False, markup=False, soft_wrap=True)
+    calculation.kernel(start)
+    for line in summary(calculation):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    written = _write(calculation, wanted)
+    if written:
+        console.print(f"written: {', '.join(written)}", highlight=False, markup=False, soft_wrap=True)
+    if calculation.converged:
+        return 0, ""
+    last = calculation.iterations[-1]
+    kept = f"; {wanted.checkpoint} has the state, --restart {wanted.checkpoint} goes on" if wanted.checkpoint else ""
+    return NOT_CONVERGED, (
+        f"not converged after {len(calculation.iterations)} iterations: the energy last changed by {last.change:.2g} hartree, "
+        f"the gradient is {last.gradient:.2g}{kept}"
+    )
+
+
+def _prepared(wanted: Wanted) -> tuple[HartreeFock, Checkpoint | None]:
+    if wanted.checkpoint is not None:
+        check_target(wanted.checkpoint, wanted.restart, wanted.overwrite)
+    molecule = Molecule.from_xyz(wanted.molecule, wanted.charge, wanted.multiplicity)
+    method = wanted.method or ("rhf" if molecule.multiplicity == 1 else "uhf")
+    start = None if wanted.restart is None else Checkpoint.read(wanted.restart)
+    if start is not None and start.molecule.symbols != molecule.symbols:
+        raise UserError(
+            f"--restart {wanted.restart}: of {start.molecule.formula}, but {wanted.molecule} is {molecule.formula}; "
+            "allowed: a checkpoint of the same atoms in the same order"
+        )
+    calculation = METHODS[method](molecule, wanted.basis, library=wanted.library)
+    for name, value in wanted.settings.items():
+        setattr(calculation, name, value)
+    calculation.checkpoint = wanted.checkpoint
+    calculation.check_settings()
+    for what in wanted.cubes:
+        _check_field(calculation, what)
+    if wanted.picture is not None:
+        name, spin = _named(wanted.orbital)
+        properties.orbital_number(name, calculation.occupied[spin], calculation.basis.size)
+    return calculation, start
+
+
+def _check_field(calculation: HartreeFock, what: str) -> None:
+    """UserError for what will not be there when the iterations have ended."""
+    name, spin = _named(what)
+    if name == "density" or (name == "spin" and isinstance(calculation, UHF)):
+        return
+    if name == "spin":
+        raise UserError("--cube spin: with --method rhf it is 0 everywhere; allowed: with --method uhf")
+    properties.orbital_number(name, calculation.occupied[spin], calculation.basis.size)
+
+
+def _named(what: str) -> tuple[str, int]:
+    """A name and a spin: "homo:down"."""
+    name, _, spin = what.partition(":")
+    if spin not in ("", "up", "down"):
+        raise UserError(f"orbital '{what}'; allowed after the colon: up or down")
+    return name, int(spin == "down")
+
+
+def _introduction(calculation: HartreeFock, start: Checkpoint | None) -> str:
+    molecule, c = calculation.molecule, calculation
+    begin = f"guess {c.init_guess}"
+    if start is not None:
+        begin = f"from {start.method}/{start.basis_name} after {len(start.iterations)} iterations"
+        if not start.is_of(molecule, c.shells):
+            begin += ", projected"
+    threads = f"{c.threads} thread{'' if c.threads == 1 else 's'}"
+    return (
+        f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
+        f"{type(c).__name__}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {begin}; "
+        f"density by {c.density_by}; {threads}"
+    )
+
+
+class _Table:
+    """A line for each iteration, as it ends."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def add(self, line: Iteration) -> None:
+        if line.number == 1:
+            self._print("iteration    energy (hartree)      change    gradient   quartets  J and K (s)", style="bold")
+        change = f"{line.change:.2e}" if math.isfinite(line.change) else ""
+        self._print(
+            f"{line.number:9}  {line.energy:18.10f}  {change:>10}  {line.gradient:10.2e}  {line.quartets:9}  {line.fock_s:11.3f}"
+        )
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def summary(calculation: HartreeFock) -> list[str]:
+    """The results in words."""
+    homo, lumo = calculation.frontier()
+    gap = lumo - homo
+    word = "converged" if calculation.converged else "NOT converged"
+    dipole = calculation.dipole_debye()
+    lines = [
+        f"{word} after {len(calculation.iterations)} iterations: {calculation.e_tot:.10f} hartree",
+        f"HOMO {homo:.6f}, LUMO {lumo:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV" if math.isfinite(gap) else "",
+        f"dipole {' '.join(f'{x:.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye",
+    ]
+    if isinstance(calculation, UHF):
+        square, multiplicity = calculation.spin_square()
+        lines.append(f"<S^2> {square:.6f}, as of multiplicity {multiplicity:.4f}")
+    lines += _charges(calculation)
+    phases = sorted(calculation.seconds.items(), key=lambda each: -each[1])
+    lines.append("seconds: " + ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases))
+    return [line for line in lines if line]
+
+
+def _charges(calculation: HartreeFock) -> list[str]:
+    symbols, charges = calculation.molecule.symbols, calculation.mulliken_charges()
+    words = [f"{s}{n} {q:+.4f}" for n, (s, q) in enumerate(zip(symbols, charges, strict=True), start=1)][:MOST_CHARGES]
+    rows = ["   ".join(words[first : first + 8]) for first in range(0, len(words), 8)]
+    left = len(symbols) - len(words)
+    return ["Mulliken charges:", *(f"  {row}" for row in rows), *([f"  and {left} more"] if left else [])]
+
+
+def _write(calculation: HartreeFock, wanted: Wanted) -> list[str]:
+    written = []
+    if wanted.checkpoint is not None:
+        written.append(str(wanted.checkpoint))
+    if wanted.molden is not None:
+        write_molden(calculation, wanted.molden)
+        written.append(str(wanted.molden))
+    for what in wanted.cubes:
+        name, spin = _named(what)
+        path = Path(f"{wanted.molecule.stem}.{what.replace(':', '-')}.cube")
+        write_cube(calculation, path, name, spin=spin)
+        written.append(str(path))
+    if wanted.picture is not None:
+        name, spin = _named(wanted.orbital)
+        draw_orbital(calculation, wanted.picture, name, spin)
+        written.append(str(wanted.picture))
+    if wanted.json_file is not None:
+        _write_json(calculation, wanted.json_file)
+        written.append(str(wanted.json_file))
+    return written
+
+
+def _write_json(calculation: HartreeFock, path: Path) -> None:
+    from craton.run_folder import replaced
+
+    with replaced(path.absolute()) as aside:
+        aside.write_text(json.dumps(record(calculation), indent=1) + "\n")
+
+
+def record(calculation: HartreeFock) -> dict[str, Any]:
+    """The results as JSON takes them: hartree, debye, elementary charges, seconds."""
+    homo, lumo = calculation.frontier()
+    found: dict[str, Any] = {
+        "molecule": calculation.molecule.formula,
+        "charge": calculation.molecule.charge,
+        "multiplicity": calculation.molecule.multiplicity,
+        "method": type(calculation).__name__,
+        "basis": calculation.basis_name,
+        "functions": calculation.basis.size,
+        "converged": calculation.converged,
+        "energy_hartree": calculation.e_tot,
+        "homo_hartree": homo if math.isfinite(homo) else None,
+        "lumo_hartree": lumo if math.isfinite(lumo) else None,
+        "orbital_energies_hartree": np.asarray(calculation.mo_energy).tolist(),
+        "dipole_debye": calculation.dipole_debye().tolist(),
+        "mulliken_charges": calculation.mulliken_charges().tolist(),
+        "iterations": [
+            {
+                "energy_hartree": each.energy,
+                "gradient": each.gradient,
+                "quartets": each.quartets,
+                "fock_s": each.fock_s,
+            }
+            for each in calculation.iterations
+        ],
+        "seconds": calculation.seconds,
+    }
+    if isinstance(calculation, UHF):
+        found["spin_square"] = calculation.spin_square()[0]
+    return found

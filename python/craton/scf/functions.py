@@ -1,0 +1,94 @@
+"""Values of Gaussian functions, orbitals and densities at points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.scf.basis_sets import PlacedShell, function_count
+from craton.scf.molecule import Molecule
+
+Array = NDArray[np.float64]
+
+POINTS_AT_ONCE = 4096
+NEGLIGIBLE = 1e-17
+"""A primitive's exponential below this is 0."""
+
+
+def primitive_norm(momentum: int, exponent: float | Array) -> Array:
+    """What r^l exp(-a r^2) is multiplied with so that its square, times r^2, integrates to 1."""
+    power = momentum + 1.5
+    return np.sqrt(2 * (2 * np.asarray(exponent)) ** power / math.gamma(power))
+
+
+def normalised_contractions(shell: PlacedShell) -> Array:
+    """(contractions, primitives): coefficients of normalised primitives in functions of norm 1."""
+    _, momentum, exponents, contractions = shell
+    a, rows = np.array(exponents), np.array(contractions)
+    norms = primitive_norm(momentum, a)
+    overlap = np.outer(norms, norms) / primitive_norm(momentum, (a[:, None] + a) / 2) ** 2
+    return rows / np.sqrt(np.einsum("cp,pq,cq->c", rows, overlap, rows))[:, None]
+
+
+def values(molecule: Molecule, shells: list[PlacedShell], points_bohr: Array) -> Array:
+    """(points, n): every function at every point (points, 3), in bohr^-3/2."""
+    found = np.zeros((len(points_bohr), sum(function_count(shell) for shell in shells)))
+    first = 0
+    angular: dict[tuple[int, int], tuple[Array, Array]] = {}
+    for shell in shells:
+        atom, momentum, exponents, _ = shell
+        if (atom, momentum) not in angular:
+            away = points_bohr - molecule.positions_bohr[atom]
+            angular[atom, momentum] = np.sum(away**2, axis=1), _harmonics(momentum, away)
+        square, harmonics = angular[atom, momentum]
+        near = np.flatnonzero(min(exponents) * square < -math.log(NEGLIGIBLE))
+        count = function_count(shell)
+        if len(near):
+            coefficients = normalised_contractions(shell) * primitive_norm(momentum, np.array(exponents))
+            radial = np.exp(-np.outer(square[near], exponents)) @ coefficients.T
+            part = radial[:, :, None] * harmonics[near][:, None, :]
+            found[near, first : first + count] = part.reshape(len(near), count)
+        first += count
+    return found
+
+
+def orbital_values(molecule: Molecule, shells: list[PlacedShell], coefficients: Array, points_bohr: Array) -> Array:
+    """An orbital at points (..., 3)."""
+    flat = points_bohr.reshape(-1, 3)
+    parts = [values(molecule, shells, flat[part]) @ coefficients for part in _parts(len(flat))]
+    return np.concatenate(parts).reshape(points_bohr.shape[:-1])
+
+
+def density_values(molecule: Molecule, shells: list[PlacedShell], density: Array, points_bohr: Array) -> Array:
+    """Electrons per cubic bohr at points (..., 3)."""
+    flat = points_bohr.reshape(-1, 3)
+    parts = []
+    for part in _parts(len(flat)):
+        there = values(molecule, shells, flat[part])
+        parts.append(np.einsum("pi,pi->p", there @ density, there))
+    return np.concatenate(parts).reshape(points_bohr.shape[:-1])
+
+
+def _parts(count: int) -> Iterator[slice]:
+    return (slice(first, first + POINTS_AT_ONCE) for first in range(0, count, POINTS_AT_ONCE))
+
+
+def _harmonics(momentum: int, away: Array) -> Array:
+    """(points, 2 l + 1): real solid harmonics r^l Y_lm, normalised on the sphere, m = -l ... l, but x, y, z for l = 1. By the
+    recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73."""
+    x, y, z = away.T
+    square = x * x + y * y + z * z
+    known = {(0, 0): np.ones(len(away))}
+    for n in range(momentum):
+        ends = math.sqrt((2 if n == 0 else 1) * (2 * n + 1) / (2 * n + 2))
+        cosine, sine = known[n, n], known[n, -n] if n else np.zeros(len(away))
+        known[n + 1, n + 1] = ends * (x * cosine - y * sine)
+        known[n + 1, -n - 1] = ends * (y * cosine + x * sine)
+        for m in range(-n, n + 1):
+            below = math.sqrt((n + m) * (n - m)) * square * known[n - 1, m] if abs(m) < n else 0.0
+            known[n + 1, m] = ((2 * n + 1) * z * known[n, m] - below) / math.sqrt((n + m + 1) * (n - m + 1))
+    order = [1, -1, 0] if momentum == 1 else range(-momentum, momentum + 1)
+    return math.sqrt((2 * momentum + 1) / (4 * math.pi)) * np.stack([known[momentum, m] for m in order], axis=1)

@@ -1,0 +1,416 @@
+"""The iteration that restricted and unrestricted Hartree-Fock share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton._craton import GaussianBasis
+from craton.errors import UserError
+from craton.scf import properties
+from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
+from craton.scf.checkpoint import Checkpoint, projected
+from craton.scf.diis import DIIS
+from craton.scf.engine import LocalEngine
+from craton.scf.guess import atomic_densities
+from craton.scf.integrals import open_libcint
+from craton.scf.molecule import Molecule
+from craton.scf.purification import METHODS, purified
+
+Matrix = NDArray[np.float64]
+
+GUESSES = ("sad", "core")
+DENSITY_BY = ("diagonalisation", *METHODS)
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One line of the table of iterations: total energy in hartree, its change, the norm of the orbital gradient, quartets of
+    shells of which integrals were computed, wall time of J and K."""
+
+    number: int
+    energy: float
+    change: float
+    gradient: float
+    quartets: int
+    fock_s: float
+
+
+class HartreeFock:
+    """What RHF and UHF have in common: make one, set what should differ, run() or kernel(), look at the results.
+
+    Settings, by the names of PySCF where it has them:
+        conv_tol            change of the energy, hartree (1e-9)
+        conv_tol_grad       norm of the orbital gradient; None: sqrt(conv_tol)
+        max_cycle           iterations at most (50)
+        init_guess          "sad": superposition of atomic densities; "core": no electrons' repulsion
+        diis_space          Fock matrices that are kept (8); 0: no DIIS
+        diis_start_cycle    the first iteration with DIIS (1)
+        level_shift         hartree, by which virtual orbitals are raised while it iterates (0)
+        damp                fraction of the Fock matrix before, in iterations before DIIS starts (0)
+        density_by          "diagonalisation"; "canonical" or "sp2": purification, orbitals only at the end
+        direct_scf_tol      of integrals, hartree (1e-12)
+        linear_dependence   eigenvalues of the overlap below it are left out (1e-8)
+        threads             of this process (1)
+        checkpoint          a file to write at each iteration; None: none
+        callback            called with each Iteration
+
+    Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, iterations, seconds (by phase), make_rdm1() and what is derived of it.
+    Energies in hartree; matrices n x n over the functions of `basis`, orbitals in the columns of mo_coeff.
+    """
+
+    SETTINGS = (
+        "conv_tol conv_tol_grad max_cycle init_guess diis_space diis_start_cycle level_shift damp density_by direct_scf_tol "
+        "linear_dependence threads checkpoint callback"
+    ).split()
+
+    def __init__(
+        self, molecule: Molecule, basis: str | dict[str, list[Shell]], *, library: str | Path | None = None
+    ) -> None:
+        """`library`: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis."""
+        self.molecule = molecule
+        self.basis_name = basis if isinstance(basis, str) else "of its own"
+        self._occupied, self._weight = self._occupations()
+        self.shells = placed_shells(molecule, basis)
+        self.basis: GaussianBasis = basis_of_shells(molecule, self.shells)
+        self.conv_tol = 1e-9
+        self.conv_tol_grad: float | None = None
+        self.max_cycle = 50
+        self.init_guess = "sad"
+        self.diis_space = 8
+        self.diis_start_cycle = 1
+        self.level_shift = 0.0
+        self.damp = 0.0
+        self.density_by = "diagonalisation"
+        self.direct_scf_tol = 1e-12
+        self.linear_dependence = 1e-8
+        self.threads = 1
+        self.checkpoint: str | Path | None = None
+        self.callback: Callable[[Iteration], None] | None = None
+
+        self.converged = False
+        self.e_tot = 0.0
+        self.mo_energy: Matrix | None = None
+        self.mo_coeff: Matrix | None = None
+        self.mo_occ: Matrix | None = None
+        self.iterations: list[Iteration] = []
+        self.seconds: dict[str, float] = {}
+
+        self._library = open_libcint(None if library is None else str(library))
+        self._made: tuple[tuple[Any, ...], LocalEngine] | None = None
+
+    # -------------------------------------------------------------------------------------------- what the kinds differ in
+
+    def _occupations(self) -> tuple[tuple[int, ...], float]:
+        """Occupied orbitals of each density matrix, and the electrons in each of them. UserError where the molecule does not
+        fit."""
+        raise NotImplementedError
+
+    def _shown(self, channels: Sequence[Any]) -> Any:
+        """One array of what there is for each density matrix."""
+        raise NotImplementedError
+
+    def _channels(self, density: Matrix) -> list[Matrix]:
+        """The inverse, of densities: UserError for one of another shape."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------------------------------------ matrices
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def occupied(self) -> tuple[int, int]:
+        """Orbitals with electrons of spin up and down."""
+        return self._occupied[0], self._occupied[-1]
+
+    @property
+    def engine(self) -> LocalEngine:
+        """Made anew when its settings have changed."""
+        settings = (self.direct_scf_tol, self.threads)
+        if self._made is None or self._made[0] != settings:
+            self._made = settings, LocalEngine(self._library, self.basis, *settings)
+        return self._made[1]
+
+    def get_ovlp(self) -> Matrix:
+        """Overlap."""
+        return self.engine.overlap()
+
+    def get_hcore(self) -> Matrix:
+        """Kinetic energy and attraction by the nuclei."""
+        return self.engine.core()
+
+    def get_jk(self, density: Matrix) -> tuple[Matrix, Matrix]:
+        """Coulomb matrix of all electrons and exchange matrix of each density (shapes as make_rdm1); integrals are screened with
+        direct_scf_tol."""
+        coulomb, exchange = self.engine.build(self._channels(density))
+        return coulomb, self._shown(exchange)
+
+    def get_veff(self, density: Matrix) -> Matrix:
+        """The electrons' part of the Fock matrix: J - K / 2 of a closed shell's density, J - K of each spin's."""
+        return self._shown(self._repulsion(self._channels(density)))
+
+    def make_rdm1(self) -> Matrix:
+        """Density matrix of the orbitals; its trace with the overlap is the number of electrons. UHF: of each spin, (2, n, n)."""
+        return self._shown(self._orbital_densities())
+
+    def _orbital_densities(self) -> list[Matrix]:
+        if self.mo_coeff is None:
+            raise UserError(f"{self._name}: there are no orbitals; allowed: after run() or kernel()")
+        pairs = zip(
+            np.reshape(self.mo_coeff, (-1, *np.shape(self.mo_coeff)[-2:])), np.atleast_2d(self.mo_occ), strict=True
+        )
+        return [_density(coefficients, occupations) for coefficients, occupations in pairs]
+
+    def _repulsion(self, densities: Sequence[Any]) -> list[Any]:
+        coulomb, exchange = self.engine.build(densities)
+        return [coulomb - (1 / self._weight) * each for each in exchange]
+
+    # ------------------------------------------------------------------------------------------------------------ settings
+
+    def run(self, **settings: object) -> Self:
+        """Sets the given settings, iterates, returns itself. Not converging is no error: `converged` says so."""
+        for name, value in settings.items():
+            if name not in self.SETTINGS:
+                raise UserError(f"{self._name}: setting '{name}'; allowed: {', '.join(self.SETTINGS)}")
+            setattr(self, name, value)
+        self.kernel()
+        return self
+
+    def check_settings(self) -> None:
+        """UserError for a setting out of its range; kernel() does so too."""
+        for name, good, allowed in (
+            ("conv_tol", self.conv_tol > 0, "a positive number of hartree"),
+            ("conv_tol_grad", self.conv_tol_grad is None or self.conv_tol_grad > 0, "a positive number, or None"),
+            ("max_cycle", self.max_cycle >= 1, "at least 1"),
+            ("init_guess", self.init_guess in GUESSES, ", ".join(GUESSES)),
+            ("diis_space", self.diis_space >= 0, "at least 0"),
+            ("diis_start_cycle", self.diis_start_cycle >= 1, "at least 1"),
+            ("level_shift", self.level_shift >= 0, "at least 0 hartree"),
+            ("damp", 0 <= self.damp < 1, "at least 0 and less than 1"),
+            ("density_by", self.density_by in DENSITY_BY, ", ".join(DENSITY_BY)),
+            ("linear_dependence", self.linear_dependence > 0, "a positive number"),
+        ):
+            if not good:
+                raise UserError(f"{self._name}: {name} = {getattr(self, name)}; allowed: {allowed}")
+
+    # ---------------------------------------------------------------------------------------------------------- iterations
+
+    def kernel(self, dm0: Matrix | Checkpoint | None = None) -> float:
+        """Iterates from a density (shape as make_rdm1; UHF also one for both spins), from what a checkpoint has, or from the
+        initial guess; returns the total energy."""
+        self.check_settings()
+        self.iterations, self.converged, self.seconds = [], False, {}
+        self.mo_energy = self.mo_coeff = self.mo_occ = None
+        with self._clock("integrals"):
+            overlap, core = self.get_ovlp(), self.get_hcore()
+            orthogonal = self._orthogonal(overlap)
+        with self._clock("guess"):
+            densities = self._begin(dm0, overlap, core, orthogonal)
+        steering = _Steering(self, overlap)
+        built_for, repulsion = [0.0 * each for each in densities], [0.0 * each for each in densities]
+        for cycle in range(1, self.max_cycle + 1):
+            started = time.perf_counter()
+            with self._clock("Fock"):
+                # J and K are linear: the change of the density needs fewer integrals than the density
+                changes = [d - b for d, b in zip(densities, built_for, strict=True)]
+                repulsion = [r + new for r, new in zip(repulsion, self._repulsion(changes), strict=True)]
+            fock_s = time.perf_counter() - started
+            built_for = densities
+            focks = [core + each for each in repulsion]
+            with self._clock("algebra"):
+                errors = [self._error(f, d, overlap, orthogonal) for f, d in zip(focks, densities, strict=True)]
+                last = self._note(cycle, self._energy(densities, core, repulsion), self._norm(errors), fock_s)
+            self._save(densities)
+            if last:
+                break
+            with self._clock("algebra"):
+                steered = steering.steered(cycle, focks, errors, densities)
+            with self._clock("density"):
+                densities = self._new_densities(steered, orthogonal)
+        with self._clock("orbitals"):
+            self._set_orbitals(focks, orthogonal)
+        self._save(densities)
+        return self.e_tot
+
+    def _begin(
+        self, dm0: Matrix | Checkpoint | None, overlap: Matrix, core: Matrix, orthogonal: Matrix
+    ) -> list[Matrix]:
+        if isinstance(dm0, Checkpoint):
+            return self._restarted(dm0, overlap, orthogonal)
+        if dm0 is not None:
+            return self._channels(dm0)
+        if self.init_guess == "core":
+            return self._by_diagonalisation([core] * len(self._occupied), orthogonal)
+        total = atomic_densities(self.molecule, self.shells, self._library)
+        neutral = self.engine.algebra.dot(total, overlap)
+        return [self._weight * occupied / neutral * total for occupied in self._occupied]
+
+    def _restarted(self, found: Checkpoint, overlap: Matrix, orthogonal: Matrix) -> list[Matrix]:
+        """As it was left; projected where the molecule, its basis, charge or multiplicity are others."""
+        stored = found.densities
+        if len(stored) > len(self._occupied):
+            stored = [stored[0] + stored[1]]
+        elif len(stored) < len(self._occupied):
+            stored = [stored[0] / 2] * 2
+        if found.is_of(self.molecule, self.shells) and len(stored) == len(found.densities):
+            return stored
+        seen = projected(found, self.molecule, self.shells, stored, orthogonal, self._library)
+        half = orthogonal.T @ overlap
+        # the orbitals that are most occupied, so that it is a density of so many electrons
+        return self._by_diagonalisation([-half @ each @ half.T for each in seen], np.eye(len(half)), orthogonal)
+
+    def _energy(self, densities: Sequence[Any], core: Any, repulsion: Sequence[Any]) -> float:
+        dot = self.engine.algebra.dot
+        pairs = zip(densities, repulsion, strict=True)
+        return sum(dot(d, core) + dot(d, r) / 2 for d, r in pairs) + self.basis.nuclear_repulsion
+
+    def _error(self, fock: Any, density: Any, overlap: Any, orthogonal: Any) -> Any:
+        """F D S - S D F among orthonormal functions: 0 where the density is of the Fock matrix's own orbitals."""
+        transposed = self.engine.algebra.transposed
+        product = fock @ density @ overlap
+        return transposed(orthogonal) @ (product - transposed(product)) @ orthogonal
+
+    def _norm(self, errors: Sequence[Any]) -> float:
+        return sum(self.engine.algebra.dot(each, each) for each in errors) ** 0.5
+
+    def _note(self, cycle: int, energy: float, gradient: float, fock_s: float) -> bool:
+        """Records an iteration; whether it is the last."""
+        change = energy - self.e_tot if self.iterations else np.inf
+        self.iterations.append(Iteration(cycle, energy, change, gradient, self.engine.quartets, fock_s))
+        self.e_tot = energy
+        allowed = np.sqrt(self.conv_tol) if self.conv_tol_grad is None else self.conv_tol_grad
+        self.converged = bool(abs(change) < self.conv_tol and gradient < allowed)
+        if self.callback is not None:
+            self.callback(self.iterations[-1])
+        return self.converged
+
+    def _save(self, densities: Sequence[Any]) -> None:
+        if self.checkpoint is not None:
+            with self._clock("checkpoint"):
+                Checkpoint.of(self, list(densities)).write(Path(self.checkpoint))
+
+    @contextmanager
+    def _clock(self, phase: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - started
+
+    # ------------------------------------------------------------------------------------------------ orbitals and densities
+
+    def _orthogonal(self, overlap: Any) -> Any:
+        """Columns that are orthonormal in the overlap, near dependence left out."""
+        algebra = self.engine.algebra
+        values, vectors = algebra.eigh(overlap)
+        kept = values > self.linear_dependence
+        if kept.sum() < max(self._occupied):
+            raise UserError(
+                f"{self._name}: {kept.sum()} independent functions for {self.molecule.electrons} electrons; "
+                f"allowed: at least {max(self._occupied)}"
+            )
+        return algebra.scaled_columns(vectors, np.where(kept, 1 / np.sqrt(np.where(kept, values, 1)), 0))
+
+    def _new_densities(self, focks: Sequence[Any], orthogonal: Any) -> list[Any]:
+        if self.density_by == "diagonalisation":
+            return self._by_diagonalisation(focks, orthogonal)
+        algebra, found = self.engine.algebra, []
+        turned = algebra.transposed(orthogonal)
+        for fock, occupied in zip(focks, self._occupied, strict=True):
+            projector, _ = purified(turned @ fock @ orthogonal, occupied, self.density_by, algebra)
+            found.append(self._symmetric(self._weight * (orthogonal @ projector @ turned)))
+        return found
+
+    def _by_diagonalisation(self, focks: Sequence[Any], orthogonal: Any, back: Any = None) -> list[Any]:
+        """Densities of the lowest orbitals; `back` takes them to the functions, where it is not `orthogonal` itself."""
+        algebra, found = self.engine.algebra, []
+        for fock, occupied in zip(focks, self._occupied, strict=True):
+            values, vectors = algebra.eigh(algebra.transposed(orthogonal) @ fock @ orthogonal)
+            orbitals = (orthogonal if back is None else back) @ algebra.scaled_columns(
+                vectors, np.where(np.arange(len(values)) < occupied, self._weight**0.5, 0.0)
+            )
+            found.append(self._symmetric(orbitals @ algebra.transposed(orbitals)))
+        return found
+
+    def _symmetric(self, density: Any) -> Any:
+        """To the last bit."""
+        return 0.5 * (density + self.engine.algebra.transposed(density))
+
+    def _set_orbitals(self, focks: Sequence[Any], orthogonal: Any) -> None:
+        algebra = self.engine.algebra
+        found = [algebra.eigh(algebra.transposed(orthogonal) @ fock @ orthogonal) for fock in focks]
+        self.mo_energy = self._shown([values for values, _ in found])
+        self.mo_coeff = self._shown([orthogonal @ vectors for _, vectors in found])
+        self.mo_occ = self._shown(
+            [
+                np.where(np.arange(len(values)) < occupied, self._weight, 0.0)
+                for (values, _), occupied in zip(found, self._occupied, strict=True)
+            ]
+        )
+
+    # ---------------------------------------------------------------------------------------------------------- properties
+
+    def dipole_debye(self) -> Matrix:
+        """Dipole moment about the origin, x, y, z, in debye."""
+        return properties.dipole_debye(
+            self.molecule, self._library.position(self.basis), sum(self._orbital_densities())
+        )
+
+    def mulliken_charges(self) -> NDArray[np.float64]:
+        """Of each atom, in elementary charges: R. S. Mulliken, J. Chem. Phys. 23, 1833 (1955)."""
+        density = sum(self._orbital_densities())
+        return properties.mulliken_charges(self.molecule, self.shells, density, self.get_ovlp())
+
+    def frontier(self) -> tuple[float, float]:
+        """Energies of the highest occupied and the lowest virtual orbital, of either spin; nan where there is none."""
+        self._orbital_densities()
+        energies, full = np.ravel(self.mo_energy), np.ravel(self.mo_occ) > 0
+        return float(energies[full].max(initial=-np.inf)), float(energies[~full].min(initial=np.inf))
+
+    def orbital(self, which: str | int, spin: int = 0) -> tuple[NDArray[np.float64], int]:
+        """Coefficients of an orbital and its number, from 1 on. `which`: "homo", "lumo", "homo-1", "lumo+2", or the number;
+        spin: 0 (up) or 1, of UHF. UserError for one that is not there."""
+        self._orbital_densities()
+        channel = spin if len(self._occupied) > 1 else 0
+        number = properties.orbital_number(which, self._occupied[channel], np.shape(self.mo_energy)[-1])
+        coefficients = self.mo_coeff[channel] if len(self._occupied) > 1 else self.mo_coeff
+        return coefficients[:, number], number + 1
+
+
+class _Steering:
+    """From the Fock matrices of an iteration to those whose orbitals come next: damping, DIIS, level shift."""
+
+    def __init__(self, calculation: HartreeFock, overlap: Any) -> None:
+        self._of, self._overlap = calculation, overlap
+        self._diis = DIIS(calculation.diis_space, calculation.engine.algebra)
+        self._before: list[Any] | None = None
+
+    def steered(self, cycle: int, focks: list[Any], errors: list[Any], densities: Sequence[Any]) -> list[Any]:
+        of = self._of
+        if of.diis_space and cycle >= of.diis_start_cycle:
+            focks = self._diis.update(focks, errors)
+        elif of.damp and self._before is not None:
+            focks = [(1 - of.damp) * f + of.damp * b for f, b in zip(focks, self._before, strict=True)]
+        self._before = focks
+        if not of.level_shift:
+            return focks
+        overlap, shift = self._overlap, of.level_shift
+        # S - S P S is the identity on what is orthogonal to all occupied orbitals, 0 on them
+        return [
+            f + shift * (overlap - (1 / of._weight) * (overlap @ d @ overlap))
+            for f, d in zip(focks, densities, strict=True)
+        ]
+
+
+def _density(coefficients: Matrix, occupations: Matrix) -> Matrix:
+    density = (coefficients * occupations) @ coefficients.T
+    return (density + density.T) / 2  # symmetric to the last bit

@@ -1,0 +1,88 @@
+"""Molden files: geometry, basis set and orbitals, for programs that draw them (G. Schaftenaar and J. H. Noordik, J.
+Comput.-Aided Mol. Des. 14, 123, 2000; https://www.theochem.ru.nl/molden/molden_format.html)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.scf.basis_sets import PlacedShell
+from craton.scf.functions import normalised_contractions
+from craton.scf.molecule import NUMBERS
+
+if TYPE_CHECKING:
+    from craton.scf.hartree_fock import HartreeFock
+
+LARGEST_MOMENTUM = 4
+"""Of the format."""
+
+
+def write_molden(calculation: HartreeFock, path: str | Path) -> None:
+    """All orbitals of a calculation. UserError for functions beyond g, which the format has not, and a file that cannot be
+    written."""
+    from craton.run_folder import replaced
+
+    largest = max(shell[1] for shell in calculation.shells)
+    if largest > LARGEST_MOMENTUM:
+        raise UserError(
+            f"molden file {path}: the basis has functions of angular momentum {largest}; allowed: up to {LARGEST_MOMENTUM} (g)"
+        )
+    text = "\n".join([*_header(calculation), *_basis(calculation.shells), *_orbitals(calculation)])
+    with replaced(Path(path).absolute()) as aside:
+        aside.write_text(text + "\n")
+
+
+def _header(calculation: HartreeFock) -> list[str]:
+    molecule = calculation.molecule
+    lines = ["[Molden Format]", "[Title]", f" {molecule.formula} {calculation.basis_name}, by Craton", "[Atoms] AU"]
+    for number, (symbol, at) in enumerate(zip(molecule.symbols, molecule.positions_bohr, strict=True), start=1):
+        lines.append(f"{symbol:2} {number:5} {NUMBERS[symbol]:4} " + " ".join(f"{x:20.14f}" for x in at))
+    return lines
+
+
+def _basis(shells: list[PlacedShell]) -> list[str]:
+    """A shell of the format is one contraction."""
+    lines, atom = ["[GTO]"], -1
+    for shell in shells:
+        if shell[0] != atom:
+            lines += ([""] if atom >= 0 else []) + [f"{shell[0] + 1} 0"]
+            atom = shell[0]
+        for row in normalised_contractions(shell):
+            used = np.flatnonzero(row)
+            lines.append(f" {'spdfg'[shell[1]]} {len(used)} 1.00")
+            lines += [f" {shell[2][p]:24.16e} {row[p]:24.16e}" for p in used]
+    return [*lines, "", "[5D]", "[7F]", "[9G]"]
+
+
+def _orbitals(calculation: HartreeFock) -> list[str]:
+    order = np.concatenate([_order(shell) for shell in _numbered(calculation.shells)])
+    energies, occupations = np.atleast_2d(calculation.mo_energy), np.atleast_2d(calculation.mo_occ)
+    coefficients = np.reshape(calculation.mo_coeff, (len(energies), len(order), -1))
+    lines = ["[MO]"]
+    for spin, name in enumerate(("Alpha", "Beta")[: len(energies)]):
+        for n, (energy, occupation) in enumerate(zip(energies[spin], occupations[spin], strict=True)):
+            lines += [" Sym= A", f" Ene= {energy:.12f}", f" Spin= {name}", f" Occup= {occupation:.6f}"]
+            lines += [f"{k:5} {c:22.15e}" for k, c in enumerate(coefficients[spin][order, n], start=1)]
+    return lines
+
+
+def _numbered(shells: list[PlacedShell]) -> list[tuple[int, int]]:
+    """First function and angular momentum of each contraction."""
+    found, first = [], 0
+    for _, momentum, _, contractions in shells:
+        for _ in contractions:
+            found.append((first, momentum))
+            first += 2 * momentum + 1
+    return found
+
+
+def _order(contraction: tuple[int, int]) -> NDArray[np.int64]:
+    """Molden's m = 0, 1, -1, 2, -2 ... from m = -l ... l; p functions are x, y, z in both."""
+    first, momentum = contraction
+    if momentum == 1:
+        return first + np.arange(3)
+    return first + momentum + np.array([0, *(sign * m for m in range(1, momentum + 1) for sign in (1, -1))])

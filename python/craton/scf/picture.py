@@ -1,0 +1,184 @@
+"""A picture of an orbital: where it is positive and negative, as surfaces around the molecule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from craton.pictures import save_picture
+from craton.scf.functions import orbital_values
+from craton.scf.molecule import BOHR_ANGSTROM, Molecule
+
+if TYPE_CHECKING:
+    from craton.scf.hartree_fock import HartreeFock
+
+Array = NDArray[np.float64]
+
+ENCLOSED = 0.7
+"""Of the orbital's square: inside the surfaces."""
+MARGIN_BOHR = 4.5
+COMPUTED_BOHR = 0.3
+"""Spacing of the points at which the orbital is computed; between them it is a cubic spline."""
+FINER = 3
+MOST_POINTS = 600_000
+TILT = np.radians(35)
+LIGHT = np.array([-0.35, 0.45, 0.82])
+POSITIVE, NEGATIVE = (0.80, 0.16, 0.14), (0.16, 0.32, 0.78)
+BOND_RADIUS, ATOM_RADIUS, SMALLEST_ATOM = 0.28, 0.38, 0.45
+"""Bohr; an atom's in units of its covalent radius, and at least."""
+BOND_STRETCH = 1.25
+"""Atoms nearer than this times the sum of their covalent radii are joined."""
+COVALENT_ANGSTROM = {
+    "H": 0.31, "He": 0.28, "Li": 1.28, "Be": 0.96, "B": 0.84, "C": 0.76, "N": 0.71, "O": 0.66, "F": 0.57, "Ne": 0.58,
+    "Na": 1.66, "Mg": 1.41, "Al": 1.21, "Si": 1.11, "P": 1.07, "S": 1.05, "Cl": 1.02, "Ar": 1.06,
+}  # fmt: skip
+"""B. Cordero et al., Dalton Trans. 2832 (2008)."""
+OTHER_ANGSTROM = 1.4
+COLOURS = {
+    "H": (0.93, 0.93, 0.93), "C": (0.35, 0.35, 0.35), "N": (0.25, 0.35, 0.85), "O": (0.85, 0.2, 0.15),
+    "F": (0.5, 0.8, 0.3), "Cl": (0.3, 0.75, 0.3), "S": (0.9, 0.8, 0.2), "P": (0.95, 0.55, 0.1),
+}  # fmt: skip
+OTHER_COLOUR = (0.75, 0.55, 0.7)
+
+
+def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = "homo", spin: int = 0) -> None:
+    """The orbital (as HartreeFock.orbital takes it) seen across the molecule's flattest direction, red where it is positive,
+    blue where negative; its sign as a whole means nothing. UserError for an orbital that is not there, and a file that cannot
+    be written."""
+    from matplotlib.figure import Figure
+
+    coefficients, number = calculation.orbital(which, spin)
+    molecule = calculation.molecule
+    axes, centre = _view(molecule)
+    seen = (molecule.positions_bohr - centre) @ axes.T
+    low, spacing, field = _field(calculation, coefficients, axes, centre, seen)
+    level = _level(field)
+    finer = [(FINER * (count - 1) + 1) / count for count in field.shape]
+    scene = _Scene(low, spacing / FINER, ndimage.zoom(field, finer, order=3))
+    scene.draw_molecule(molecule, seen)
+    image = scene.with_surfaces(level)
+
+    figure = Figure(figsize=(8, 8 * image.shape[0] / image.shape[1] + 0.6), layout="constrained")
+    plot = figure.add_subplot()
+    plot.imshow(image, origin="lower", interpolation="bilinear")
+    plot.set_axis_off()
+    energies = np.atleast_2d(calculation.mo_energy)
+    energy = energies[spin if len(energies) > 1 else 0, number - 1]
+    name = f"{str(which).upper()} (orbital {number}" if not str(which).isdigit() else f"orbital ({number}"
+    spins = f", spin {'down' if spin else 'up'}" if len(energies) > 1 else ""
+    plot.set_title(
+        f"{molecule.formula}, {type(calculation).__name__}/{calculation.basis_name}: {name}{spins}), {energy:.4f} hartree\n"
+        f"surfaces at ±{level:.2g} bohr$^{{-3/2}}$, which enclose {ENCLOSED:.0%}",
+        fontsize=11,
+    )
+    save_picture(figure, Path(path))
+
+
+def _view(molecule: Molecule) -> tuple[Array, Array]:
+    """Rows: right, up, towards who looks; and the centre."""
+    positions = molecule.positions_bohr
+    centre = positions.mean(axis=0)
+    vectors = np.linalg.eigh((positions - centre).T @ (positions - centre))[1].T[::-1]
+    right, up = vectors[0], vectors[1]
+    towards = np.cross(right, up)
+    tilted = np.cos(TILT) * up + np.sin(TILT) * towards
+    return np.stack([right, tilted, np.cross(right, tilted)]), centre
+
+
+def _field(
+    calculation: HartreeFock, coefficients: Array, axes: Array, centre: Array, seen: Array
+) -> tuple[Array, float, Array]:
+    """The lowest corner, the spacing, and the orbital at [up, right, towards]."""
+    low, high = seen.min(axis=0) - MARGIN_BOHR, seen.max(axis=0) + MARGIN_BOHR
+    spacing = max(COMPUTED_BOHR, float(np.prod(high - low) / MOST_POINTS) ** (1 / 3))
+    right, up, towards = (np.arange(a, b, spacing) for a, b in zip(low, high, strict=True))
+    grid = np.stack(np.meshgrid(up, right, towards, indexing="ij"), axis=-1)[..., [1, 0, 2]]
+    return low, spacing, orbital_values(calculation.molecule, calculation.shells, coefficients, grid @ axes + centre)
+
+
+def _level(field: Array) -> float:
+    """Of the surfaces that enclose so much of the square of what is on the grid."""
+    squares = np.sort(field.ravel() ** 2)[::-1]
+    reached = np.searchsorted(np.cumsum(squares), ENCLOSED * squares.sum())
+    return float(np.sqrt(squares[min(reached, len(squares) - 1)]))
+
+
+class _Scene:
+    """Colours and depths of pixels; greater depths are nearer to who looks."""
+
+    def __init__(self, low: Array, spacing: float, field: Array) -> None:
+        self._low, self._spacing, self._field = low, spacing, field
+        self._up = (low[1] + spacing * np.arange(field.shape[0]))[:, None]
+        self._right = (low[0] + spacing * np.arange(field.shape[1]))[None, :]
+        self._depth = np.full(field.shape[:2], -np.inf)
+        self._colour = np.ones((*field.shape[:2], 3))
+
+    def draw_molecule(self, molecule: Molecule, seen: Array) -> None:
+        radii = np.array([COVALENT_ANGSTROM.get(s, OTHER_ANGSTROM) for s in molecule.symbols]) / BOHR_ANGSTROM
+        colours = [np.array(COLOURS.get(s, OTHER_COLOUR)) for s in molecule.symbols]
+        for a in range(len(seen)):
+            self._ball(seen[a], max(ATOM_RADIUS * radii[a], SMALLEST_ATOM), colours[a])
+            for b in range(a):
+                if np.linalg.norm(seen[a] - seen[b]) < BOND_STRETCH * (radii[a] + radii[b]):
+                    middle = (seen[a] + seen[b]) / 2
+                    self._rod(seen[a], middle, colours[a])
+                    self._rod(seen[b], middle, colours[b])
+
+    def _ball(self, at: Array, radius: float, colour: Array) -> None:
+        across, along = self._right - at[0], self._up - at[1]
+        inside = across**2 + along**2 < radius**2
+        height = np.sqrt(np.where(inside, radius**2 - across**2 - along**2, 0))
+        normals = np.stack(np.broadcast_arrays(across, along, height), axis=-1) / radius
+        self._paint(inside, at[2] + height, _shaded(colour, normals))
+
+    def _rod(self, start: Array, end: Array, colour: Array) -> None:
+        """As if it lay across the view: what its tilt does to its roundness does not show."""
+        way = end[:2] - start[:2]
+        square = way @ way
+        if square < 1e-12:
+            return
+        across, along = self._right - start[0], self._up - start[1]
+        part = np.clip((across * way[0] + along * way[1]) / square, 0, 1)
+        off_x, off_y = across - part * way[0], along - part * way[1]
+        inside = off_x**2 + off_y**2 < BOND_RADIUS**2
+        height = np.sqrt(np.where(inside, BOND_RADIUS**2 - off_x**2 - off_y**2, 0))
+        normals = np.stack(np.broadcast_arrays(off_x, off_y, height), axis=-1) / BOND_RADIUS
+        self._paint(inside, start[2] + part * (end[2] - start[2]) + height, _shaded(colour, normals))
+
+    def _paint(self, inside: Array, depth: Array, colour: Array) -> None:
+        nearer = inside & (depth > self._depth)
+        self._depth[nearer] = depth[nearer]
+        self._colour[nearer] = colour[nearer]
+
+    def with_surfaces(self, level: float) -> Array:
+        """The image (up, right, colours): the first surface of each line of sight, through which the molecule is seen faintly."""
+        beyond = np.abs(self._field) > level
+        count = self._field.shape[2]
+        first = count - 1 - np.argmax(beyond[:, :, ::-1], axis=2)
+        hit = beyond.any(axis=2)
+        ups, rights = np.nonzero(hit)
+        k = first[hit]
+        value = self._field[ups, rights, k]
+        before = np.abs(self._field[ups, rights, np.minimum(k + 1, count - 1)])
+        part = (np.abs(value) - level) / np.maximum(np.abs(value) - before, 1e-300)
+        depth = self._low[2] + self._spacing * (k + np.clip(part, 0, 1))
+        gradients = np.stack([np.gradient(self._field, axis=axis)[ups, rights, k] for axis in (1, 0, 2)], axis=-1)
+        outwards = -np.sign(value)[:, None] * gradients
+        outwards /= np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-300)
+        colour = _shaded(np.where(value[:, None] > 0, POSITIVE, NEGATIVE), outwards)
+        image, behind = self._colour.copy(), self._colour[ups, rights]
+        in_front = depth > self._depth[ups, rights]
+        weight = np.where(in_front, 0.8, 0.0)[:, None]
+        image[ups, rights] = weight * colour + (1 - weight) * behind
+        return np.clip(image, 0, 1)
+
+
+def _shaded(colour: Array, normals: Array) -> Array:
+    """Matt, with a highlight."""
+    light = LIGHT / np.linalg.norm(LIGHT)
+    towards = np.clip(normals @ light, 0, 1)[..., None]
+    return np.asarray(colour) * (0.45 + 0.6 * towards) + 0.35 * towards**24

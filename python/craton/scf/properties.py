@@ -1,0 +1,45 @@
+"""What is read off a density and its orbitals."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.scf.basis_sets import PlacedShell, atoms_of_functions
+from craton.scf.molecule import Molecule
+
+Matrix = NDArray[np.float64]
+
+DEBYE = 2.541746473
+"""One e bohr."""
+
+
+def dipole_debye(molecule: Molecule, positions: Matrix, density: Matrix) -> Matrix:
+    """About the origin; positions: (3, n, n)."""
+    electrons = np.einsum("xij,ij->x", positions, density)
+    return DEBYE * (molecule.charges @ molecule.positions_bohr - electrons)
+
+
+def mulliken_charges(molecule: Molecule, shells: list[PlacedShell], density: Matrix, overlap: Matrix) -> Matrix:
+    populations = np.einsum("ij,ij->i", density, overlap)
+    atoms = atoms_of_functions(shells)
+    return molecule.charges - np.bincount(atoms, weights=populations, minlength=len(molecule.symbols))
+
+
+def orbital_number(which: str | int, occupied: int, orbitals: int) -> int:
+    """From 0 on. UserError for a name that is none, and an orbital that is not there."""
+    match = re.fullmatch(r"(?i)(homo|lumo)([+-][0-9]{1,6})?|([0-9]{1,9})", str(which).strip())
+    if match is None:
+        raise UserError(f"orbital '{which}'; allowed: homo, lumo, homo-1, lumo+1 and so on, or a number from 1 on")
+    if match[3]:
+        number = int(match[3]) - 1
+    else:
+        number = occupied - (match[1].lower() == "homo") + int(match[2] or 0)
+    if not 0 <= number < orbitals:
+        raise UserError(
+            f"orbital '{which}' would be number {number + 1}; allowed: 1 to {orbitals}, of which {occupied} are occupied"
+        )
+    return number
