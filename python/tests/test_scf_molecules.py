@@ -53,5 +53,6 @@ def test_energy_of_open_shells_is_pyscfs(name, basis):
     assert theirs.converged and found.converged
     assert found.e_tot == pytest.approx(theirs.e_tot, abs=1e-8)
     assert found.spin_square() == pytest.approx(theirs.spin_square(), abs=1e-5)
-    assert np.sort(found.mo_energy[:, :3]) == pytest.approx(np.sort(np.array(theirs.mo_energy)[:, :3]), abs=1e-4)
+    for ours, wanted, occupied in zip(found.mo_energy, theirs.mo_energy, found.occupied, strict=True):
+        assert ours[:occupied] == pytest.approx(np.sort(wanted)[:occupied], abs=1e-4)
     assert found.dipole_debye() == pytest.approx(theirs.dip_moment(verbose=0), abs=1e-3)

@@ -162,7 +162,7 @@ def summary(calculation: HartreeFock) -> list[str]:
     lines = [
         f"{word} after {len(calculation.iterations)} iterations: {calculation.e_tot:.10f} hartree",
         f"HOMO {homo:.6f}, LUMO {lumo:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV" if math.isfinite(gap) else "",
-        f"dipole {' '.join(f'{x:.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye",
+        f"dipole {' '.join(f'{x:z.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye",
     ]
     if isinstance(calculation, UHF):
         square, multiplicity = calculation.spin_square()

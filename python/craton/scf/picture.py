@@ -23,7 +23,10 @@ ENCLOSED = 0.7
 MARGIN_BOHR = 4.5
 COMPUTED_BOHR = 0.3
 """Spacing of the points at which the orbital is computed; between them it is a cubic spline."""
-FINER = 3
+FINER_DEPTHS = 2
+PIXELS = 520
+"""Along the longer side, before the margin is cut off."""
+MARGIN_PIXELS = 12
 MOST_POINTS = 600_000
 TILT = np.radians(35)
 LIGHT = np.array([-0.35, 0.45, 0.82])
@@ -57,12 +60,15 @@ def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = 
     seen = (molecule.positions_bohr - centre) @ axes.T
     low, spacing, field = _field(calculation, coefficients, axes, centre, seen)
     level = _level(field)
-    finer = [(FINER * (count - 1) + 1) / count for count in field.shape]
-    scene = _Scene(low, spacing / FINER, ndimage.zoom(field, finer, order=3))
+    pixel = spacing * (max(field.shape[:2]) - 1) / PIXELS
+    factors = np.array([spacing / pixel, spacing / pixel, FINER_DEPTHS])
+    counts = np.round(factors * (np.array(field.shape) - 1)) + 1
+    fine = ndimage.zoom(field, counts / field.shape, output=np.float32, order=3)
+    scene = _Scene(low, pixel, spacing / FINER_DEPTHS, fine)
     scene.draw_molecule(molecule, seen)
-    image = scene.with_surfaces(level)
+    image = _without_margin(scene.with_surfaces(level))
 
-    figure = Figure(figsize=(8, 8 * image.shape[0] / image.shape[1] + 0.6), layout="constrained")
+    figure = Figure(figsize=(7, 7 * image.shape[0] / image.shape[1] + 0.6), layout="constrained")
     plot = figure.add_subplot()
     plot.imshow(image, origin="lower", interpolation="bilinear")
     plot.set_axis_off()
@@ -100,6 +106,16 @@ def _field(
     return low, spacing, orbital_values(calculation.molecule, calculation.shells, coefficients, grid @ axes + centre)
 
 
+def _without_margin(image: Array) -> Array:
+    """As small as what is on the paper, and a little more."""
+    drawn = (image < 1).any(axis=2)
+    ends = []
+    for axis, count in ((1, image.shape[0]), (0, image.shape[1])):
+        used = np.flatnonzero(drawn.any(axis=axis))
+        ends.append(slice(max(used[0] - MARGIN_PIXELS, 0), min(used[-1] + MARGIN_PIXELS + 1, count)))
+    return image[ends[0], ends[1]]
+
+
 def _level(field: Array) -> float:
     """Of the surfaces that enclose so much of the square of what is on the grid."""
     squares = np.sort(field.ravel() ** 2)[::-1]
@@ -110,10 +126,11 @@ def _level(field: Array) -> float:
 class _Scene:
     """Colours and depths of pixels; greater depths are nearer to who looks."""
 
-    def __init__(self, low: Array, spacing: float, field: Array) -> None:
-        self._low, self._spacing, self._field = low, spacing, field
-        self._up = (low[1] + spacing * np.arange(field.shape[0]))[:, None]
-        self._right = (low[0] + spacing * np.arange(field.shape[1]))[None, :]
+    def __init__(self, low: Array, pixel: float, step: float, field: Array) -> None:
+        """field: [up, right, towards], at distances of a pixel and, towards who looks, a step."""
+        self._low, self._pixel, self._step, self._field = low, pixel, step, field
+        self._up = (low[1] + pixel * np.arange(field.shape[0]))[:, None]
+        self._right = (low[0] + pixel * np.arange(field.shape[1]))[None, :]
         self._depth = np.full(field.shape[:2], -np.inf)
         self._colour = np.ones((*field.shape[:2], 3))
 
@@ -165,8 +182,10 @@ class _Scene:
         value = self._field[ups, rights, k]
         before = np.abs(self._field[ups, rights, np.minimum(k + 1, count - 1)])
         part = (np.abs(value) - level) / np.maximum(np.abs(value) - before, 1e-300)
-        depth = self._low[2] + self._spacing * (k + np.clip(part, 0, 1))
-        gradients = np.stack([np.gradient(self._field, axis=axis)[ups, rights, k] for axis in (1, 0, 2)], axis=-1)
+        part = np.clip(part, 0, 1)[:, None]
+        depth = self._low[2] + self._step * (k + part[:, 0])
+        nearer = np.minimum(k + 1, count - 1)
+        gradients = (1 - part) * self._gradients(ups, rights, k) + part * self._gradients(ups, rights, nearer)
         outwards = -np.sign(value)[:, None] * gradients
         outwards /= np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-300)
         colour = _shaded(np.where(value[:, None] > 0, POSITIVE, NEGATIVE), outwards)
@@ -175,6 +194,16 @@ class _Scene:
         weight = np.where(in_front, 0.8, 0.0)[:, None]
         image[ups, rights] = weight * colour + (1 - weight) * behind
         return np.clip(image, 0, 1)
+
+    def _gradients(self, *at: NDArray[np.int64]) -> Array:
+        """(points, right up towards), by differences of neighbours."""
+        found = []
+        for axis, step in ((1, self._pixel), (0, self._pixel), (2, self._step)):
+            beyond, before = list(at), list(at)
+            beyond[axis] = np.minimum(at[axis] + 1, self._field.shape[axis] - 1)
+            before[axis] = np.maximum(at[axis] - 1, 0)
+            found.append((self._field[tuple(beyond)] - self._field[tuple(before)]) / step)
+        return np.stack(found, axis=-1)
 
 
 def _shaded(colour: Array, normals: Array) -> Array:
