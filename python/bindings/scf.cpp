@@ -7,6 +7,7 @@
 #include <craton/apps/scf/sp_repulsion.hpp>
 #include <craton/apps/scf/spatial_order.hpp>
 
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -14,6 +15,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,6 +63,24 @@ nb::ndarray<nb::numpy, double> one_electron_matrix(const integral_library& libra
                                                    const basis& functions) {
     const auto n = static_cast<std::size_t>(functions.size());
     return to_numpy(without_gil([&] { return library.matrix(which, functions); }), {n, n});
+}
+
+using some_shells = std::array<int, 2>;
+
+nb::ndarray<nb::numpy, double> one_electron_block(const integral_library& library, const std::string& which, const basis& functions,
+                                                  const some_shells& rows, const some_shells& columns) {
+    std::vector<double> found = without_gil([&] {
+        if (which == "overlap") return library.block(scf::one_electron::overlap, functions, rows, columns);
+        if (which == "kinetic") return library.block(scf::one_electron::kinetic, functions, rows, columns);
+        if (which == "nuclear_attraction") return library.block(scf::one_electron::nuclear_attraction, functions, rows, columns);
+        if (which == "position") return library.position_block(functions, rows, columns);
+        throw user_error("integrals: '" + which + "'; allowed: overlap, kinetic, nuclear_attraction or position");
+    });
+    const auto count = [&](const some_shells& some) {
+        return static_cast<std::size_t>(functions.first_function()[some[1]] - functions.first_function()[some[0]]);
+    };
+    if (which == "position") return to_numpy(std::move(found), {3, count(rows), count(columns)});
+    return to_numpy(std::move(found), {count(rows), count(columns)});
 }
 
 // Keeps what the C++ object only refers to.
@@ -145,6 +165,7 @@ void bind_scf(nb::module_& m) {
                 return one_electron_matrix(l, scf::one_electron::nuclear_attraction, b);
             },
             "basis"_a)
+        .def("block", &one_electron_block, "which"_a, "basis"_a, "rows"_a, "columns"_a)
         .def(
             "position",
             [](const integral_library& l, const basis& b) {

@@ -1249,6 +1249,11 @@ class IntegralLibrary:
     def nuclear_attraction(self, basis: GaussianBasis) -> NDArray[np.float64]: ...
     def position(self, basis: GaussianBasis) -> NDArray[np.float64]:
         """(3, n, n): x, y, z about the origin, in bohr."""
+    def block(
+        self, which: str, basis: GaussianBasis, rows: tuple[int, int], columns: tuple[int, int]
+    ) -> NDArray[np.float64]:
+        """overlap, kinetic, nuclear_attraction or position (first dimension x, y, z): functions of the shells from rows[0] to rows[1] (exclusive)
+        by those of columns. UserError for shells out of range."""
 
 class FockBuilder:
     """J and K directly from integrals, on `threads` threads; integrals that matter less than `threshold` hartree are left out. Quartets of s and

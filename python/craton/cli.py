@@ -819,7 +819,11 @@ def scf(
     threshold: Annotated[
         float, typer.Option(metavar="E", help="Integrals that matter less, hartree, are left out.")
     ] = 1e-12,
-    threads: Annotated[int, typer.Option(metavar="T", parser=_count, help="Threads that compute integrals.")] = 1,
+    threads: Annotated[
+        int, typer.Option(metavar="T", parser=_count, help="Threads that compute integrals, of each rank.")
+    ] = 1,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE.h5", help="Write the state there at each iteration.")
     ] = None,
@@ -858,6 +862,8 @@ def scf(
 
     A triplet, to all digits:    [bold]craton scf examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --conv-tol 1e-10[/bold]
 
+    On two ranks, whose matrices are spread over them:    [bold]craton scf m.xyz --basis cc-pvdz --ranks 2[/bold]
+
     To be able to go on, then in a larger basis:    [bold]craton scf m.xyz --basis 6-31g --checkpoint m.h5[/bold]    and
     [bold]craton scf m.xyz --basis cc-pvtz --restart m.h5[/bold]
 
@@ -869,38 +875,42 @@ def scf(
     from craton.progress import make_console
     from craton.scf import command
 
-    code, said = command.run(
-        command.Wanted(
-            molecule,
-            basis,
-            charge=charge,
-            multiplicity=multiplicity,
-            method=method,
-            library=library,
-            settings={
-                "init_guess": guess,
-                "conv_tol": conv_tol,
-                "max_cycle": max_cycle,
-                "density_by": density_by,
-                "level_shift": level_shift,
-                "damp": damping,
-                "diis_space": diis_space,
-                "diis_start_cycle": diis_start,
-                "direct_scf_tol": threshold,
-                "threads": threads,
-            },
-            checkpoint=checkpoint,
-            restart=restart,
-            overwrite=overwrite,
-            molden=molden,
-            cubes=cube or (),
-            picture=picture,
-            orbital=orbital,
-            json_file=json_file,
-        ),
-        make_console(),
+    wanted = command.Wanted(
+        molecule,
+        basis,
+        charge=charge,
+        multiplicity=multiplicity,
+        method=method,
+        library=library,
+        settings={
+            "init_guess": guess,
+            "conv_tol": conv_tol,
+            "max_cycle": max_cycle,
+            "density_by": density_by,
+            "level_shift": level_shift,
+            "damp": damping,
+            "diis_space": diis_space,
+            "diis_start_cycle": diis_start,
+            "direct_scf_tol": threshold,
+            "threads": threads,
+        },
+        checkpoint=checkpoint,
+        restart=restart,
+        overwrite=overwrite,
+        molden=molden,
+        cubes=cube or (),
+        picture=picture,
+        orbital=orbital,
+        json_file=json_file,
     )
-    if said:
+    checked_ranks(ranks)
+    if _must_launch(ranks):
+        command.check(wanted)
+        _launch(ranks, ranks_per_node, None, threads)
+    comm = None if ranks is None and launched_size() is None else _communicator()
+    console = make_console() if comm is None else _console(comm)
+    code, said = command.run(wanted, console, comm, ranks_per_node or 0)
+    if said and console is not None:
         print(f"craton: {said}", file=sys.stderr, flush=True)
     if code:
         raise typer.Exit(code)

@@ -98,6 +98,27 @@ def test_matrices_are_pyscfs(name):
 
 
 @needs_chemistry
+def test_parts_of_matrices():
+    from craton.scf import make_basis, open_libcint
+
+    library, basis = open_libcint(), make_basis(water(), "def2-svp")
+    first = basis.first_function
+    whole = {"overlap": library.overlap, "kinetic": library.kinetic, "nuclear_attraction": library.nuclear_attraction}
+    for rows, columns in (((2, 5), (0, 7)), ((0, 3), (4, basis.shell_count)), ((3, 3), (0, 1))):
+        inside = np.s_[first[rows[0]] : first[rows[1]], first[columns[0]] : first[columns[1]]]
+        for name, matrix in whole.items():
+            assert np.array_equal(library.block(name, basis, rows, columns), matrix(basis)[inside])
+        positions = library.position(basis)[(slice(None), *inside)]
+        assert np.array_equal(library.block("position", basis, rows, columns), positions)
+    with pytest.raises(UserError, match=r"shells 2 to 1; allowed: 0 to \d+"):
+        library.block("overlap", basis, (2, 1), (0, 1))
+    with pytest.raises(UserError, match=r"shells 0 to 99; allowed"):
+        library.block("overlap", basis, (0, 1), (0, 99))
+    with pytest.raises(UserError, match="integrals: 'nonesuch'; allowed: overlap"):
+        library.block("nonesuch", basis, (0, 1), (0, 1))
+
+
+@needs_chemistry
 def test_g_functions_are_pyscfs():
     from craton.scf import RHF
     from pyscf import scf as pyscf_scf

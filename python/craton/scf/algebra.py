@@ -17,6 +17,9 @@ Vector = NDArray[np.float64]
 class NumpyAlgebra:
     """Matrices are NumPy arrays of this process; vectors too."""
 
+    leaves_out_columns = True
+    """Whether scaled_columns does so."""
+
     def transposed(self, a: Matrix) -> Matrix:
         return a.T
 

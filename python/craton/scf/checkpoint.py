@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -34,6 +35,19 @@ ALLOWED = "a checkpoint that craton scf has written"
 
 
 @dataclass(frozen=True)
+class StoredMatrix:
+    """A density in a file."""
+
+    path: str
+    spin: int
+
+    def __getitem__(self, rows: NDArray[np.int64]) -> Matrix:
+        """Ascending rows."""
+        with h5py.File(self.path, "r") as file:
+            return file["densities"][self.spin, rows, :]
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """A molecule, its functions, the density of each spin (one of all electrons if restricted), and how far the iterations were."""
 
@@ -41,14 +55,14 @@ class Checkpoint:
     method: str
     basis_name: str
     shells: list[PlacedShell]
-    densities: list[Matrix]
+    densities: list[Any]
     iterations: Matrix
     energy: float
     converged: bool
     orbitals: dict[str, Matrix]
 
     @classmethod
-    def of(cls, calculation: HartreeFock, densities: list[Matrix]) -> Self:
+    def of(cls, calculation: HartreeFock, densities: list[Any]) -> Self:
         """As it stands."""
         orbitals = {name: getattr(calculation, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}
         return cls(
@@ -60,7 +74,8 @@ class Checkpoint:
             np.array([astuple(each) for each in calculation.iterations], dtype=np.float64).reshape(-1, 6),
             calculation.e_tot,
             calculation.converged,
-            {name: value for name, value in orbitals.items() if value is not None},
+            # those over many ranks are not kept
+            {name: value for name, value in orbitals.items() if isinstance(value, np.ndarray)},
         )
 
     def write(self, path: Path) -> None:
@@ -81,44 +96,68 @@ class Checkpoint:
         wrong."""
         memory = io.BytesIO()
         with h5py.File(memory, "w") as file:
-            file.attrs["craton_scf"] = VERSION
-            file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
-            file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
-            file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
-            file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
-            file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
+            self._write_facts(file)
             file["densities"] = np.stack(self.densities)
-            for name, value in self.orbitals.items():
-                file[name] = value
         return memory.getvalue()
 
+    def _write_facts(self, file: h5py.File) -> None:
+        """All but the densities."""
+        file.attrs["craton_scf"] = VERSION
+        file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
+        file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
+        file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
+        file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
+        file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
+        for name, value in self.orbitals.items():
+            file[name] = value
+
+    def write_by_rows(self, path: Path, rows: Callable[[Any], Iterable[tuple[NDArray[np.int64], Matrix]]]) -> None:
+        """As write, of densities that are not whole here: `rows` yields some of one's rows at a time, with their ascending
+        numbers."""
+        from craton.run_folder import check_room, replaced
+
+        size = sum(function_count(each) for each in self.shells)
+        try:
+            check_room(path.absolute(), 8 * len(self.densities) * size**2)
+            with replaced(path.absolute()) as aside, h5py.File(aside, "w") as file:
+                self._write_facts(file)
+                stored = file.create_dataset("densities", (len(self.densities), size, size), np.float64)
+                for spin, density in enumerate(self.densities):
+                    for numbers, block in rows(density):
+                        stored[spin, numbers, :] = block
+        except (OSError, RuntimeError) as problem:  # HDF5 has words of its own for a full disk
+            raise UserError(f"checkpoint {path}: cannot be written ({problem}); allowed: a folder with room") from None
+
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """UserError where there is none, or none that is whole."""
+    def read(cls, path: str | Path, whole: bool = True) -> Self:
+        """UserError where there is none, or none that is whole. Not `whole`: densities stay in the file, of which the ranks of
+        a world read their rows."""
         try:
             with h5py.File(path, "r") as file:
-                return cls._from(file)
+                return cls._from(file, whole)
         except FileNotFoundError:
             raise UserError(f"checkpoint {path}: no such file; allowed: {ALLOWED}") from None
         except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
             raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {ALLOWED}") from None
 
     @classmethod
-    def _from(cls, file: h5py.File) -> Self:
+    def _from(cls, file: h5py.File, whole: bool) -> Self:
         if file.attrs["craton_scf"] != VERSION:
             raise ValueError(f"version {file.attrs['craton_scf']}, not {VERSION}")
         symbols = tuple(json.loads(file["symbols"].asstr()[()]))
         charge, multiplicity = int(file.attrs["charge"]), int(file.attrs["multiplicity"])
         shells = [tuple(each) for each in json.loads(file["shells"].asstr()[()])]
-        densities, size = file["densities"][()], sum(function_count(each) for each in shells)
-        if densities.shape not in ((1, size, size), (2, size, size)) or not np.all(np.isfinite(densities)):
-            raise ValueError(f"densities of shape {densities.shape}, or not finite, for {size} functions")
+        densities, size = file["densities"], sum(function_count(each) for each in shells)
+        if densities.shape not in ((1, size, size), (2, size, size)):
+            raise ValueError(f"densities of shape {densities.shape} for {size} functions")
+        if whole and not np.all(np.isfinite(densities[()])):
+            raise ValueError("densities that are not finite")
         return cls(
             Molecule(symbols, file["positions_bohr"][()], charge, multiplicity),
             str(file.attrs["method"]),
             str(file.attrs["basis"]),
             shells,
-            list(densities),
+            list(densities[()]) if whole else [StoredMatrix(file.filename, spin) for spin in range(len(densities))],
             file["iterations"][()],
             float(file.attrs["energy_hartree"]),
             bool(file.attrs["converged"]),
@@ -164,15 +203,3 @@ def check_target(path: Path, restart: Path | None, overwrite: bool) -> None:
     raise UserError(
         f"--checkpoint {path}: is there already; allowed: another file, --restart {path} to go on from it, or --overwrite"
     )
-
-
-def describe(found: Checkpoint) -> dict[str, Any]:
-    """In words and figures."""
-    return {
-        "formula": found.molecule.formula,
-        "method": found.method,
-        "basis": found.basis_name,
-        "energy": found.energy,
-        "iterations": len(found.iterations),
-        "converged": found.converged,
-    }

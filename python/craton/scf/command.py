@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import craton
 from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.checkpoint import Checkpoint, check_target
@@ -23,6 +24,7 @@ from craton.scf.rhf import RHF
 from craton.scf.uhf import UHF
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
     from rich.console import Console
 
 NOT_CONVERGED = 3
@@ -30,6 +32,8 @@ NOT_CONVERGED = 3
 EV = 27.21138505
 """One hartree, CODATA 2010."""
 METHODS = {"rhf": RHF, "uhf": UHF}
+MOST_RANKS = 64
+"""Of which a line is printed."""
 MOST_CHARGES = 40
 """Atoms of which charges are printed; files have all."""
 
@@ -55,19 +59,28 @@ class Wanted:
     json_file: Path | None = None
 
 
-def run(wanted: Wanted, console: Console) -> tuple[int, str]:
-    """The exit code, and what to say on standard error where that is not 0. UserError for wrong input, before anything is computed
-    where that is possible."""
-    calculation, start = _prepared(wanted)
-    table = _Table(console)
-    calculation.callback = table.add
-    console.print(_introduction(calculation, start), highlight=False, markup=False, soft_wrap=True)
+def check(wanted: Wanted) -> None:
+    """UserError for wrong input; computes nothing."""
+    _prepared(wanted, None)
+
+
+def run(
+    wanted: Wanted, console: Console | None, comm: MPI.Comm | None = None, ranks_per_node: int = 0
+) -> tuple[int, str]:
+    """The exit code, and what to say on standard error where that is not 0. With `comm` collective over its ranks, of which
+    rank 0 has the console and writes files. UserError for wrong input, before anything is computed where that is possible."""
+    world = None if comm is None else craton.World(comm, ranks_per_node)
+    calculation, start = _prepared(wanted, world)
+    calculation.callback = _Table(console).add
+    _say(console, _introduction(calculation, start, world))
     calculation.kernel(start)
     for line in summary(calculation):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    written = _write(calculation, wanted)
+        _say(console, line)
+    if comm is not None:
+        _say(console, _balance(calculation, comm))
+    written = _write(calculation, wanted, world)
     if written:
-        console.print(f"written: {', '.join(written)}", highlight=False, markup=False, soft_wrap=True)
+        _say(console, f"written: {', '.join(written)}")
     if calculation.converged:
         return 0, ""
     last = calculation.iterations[-1]
@@ -78,18 +91,23 @@ def run(wanted: Wanted, console: Console) -> tuple[int, str]:
     )
 
 
-def _prepared(wanted: Wanted) -> tuple[HartreeFock, Checkpoint | None]:
+def _say(console: Console | None, text: str, style: str | None = None) -> None:
+    if console is not None:
+        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def _prepared(wanted: Wanted, world: craton.World | None) -> tuple[HartreeFock, Checkpoint | None]:
     if wanted.checkpoint is not None:
         check_target(wanted.checkpoint, wanted.restart, wanted.overwrite)
     molecule = Molecule.from_xyz(wanted.molecule, wanted.charge, wanted.multiplicity)
     method = wanted.method or ("rhf" if molecule.multiplicity == 1 else "uhf")
-    start = None if wanted.restart is None else Checkpoint.read(wanted.restart)
+    start = None if wanted.restart is None else Checkpoint.read(wanted.restart, whole=world is None)
     if start is not None and start.molecule.symbols != molecule.symbols:
         raise UserError(
             f"--restart {wanted.restart}: of {start.molecule.formula}, but {wanted.molecule} is {molecule.formula}; "
             "allowed: a checkpoint of the same atoms in the same order"
         )
-    calculation = METHODS[method](molecule, wanted.basis, library=wanted.library)
+    calculation = METHODS[method](molecule, wanted.basis, library=wanted.library, world=world)
     for name, value in wanted.settings.items():
         setattr(calculation, name, value)
     calculation.checkpoint = wanted.checkpoint
@@ -120,7 +138,7 @@ def _named(what: str) -> tuple[str, int]:
     return name, int(spin == "down")
 
 
-def _introduction(calculation: HartreeFock, start: Checkpoint | None) -> str:
+def _introduction(calculation: HartreeFock, start: Checkpoint | None, world: craton.World | None) -> str:
     molecule, c = calculation.molecule, calculation
     begin = f"guess {c.init_guess}"
     if start is not None:
@@ -128,6 +146,8 @@ def _introduction(calculation: HartreeFock, start: Checkpoint | None) -> str:
         if not start.is_of(molecule, c.shells):
             begin += ", projected"
     threads = f"{c.threads} thread{'' if c.threads == 1 else 's'}"
+    if world is not None:
+        threads = f"{world.size} rank{'' if world.size == 1 else 's'} of {threads}"
     return (
         f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
         f"{type(c).__name__}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {begin}; "
@@ -138,19 +158,31 @@ def _introduction(calculation: HartreeFock, start: Checkpoint | None) -> str:
 class _Table:
     """A line for each iteration, as it ends."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console | None) -> None:
         self._console = console
 
     def add(self, line: Iteration) -> None:
         if line.number == 1:
-            self._print("iteration    energy (hartree)      change    gradient   quartets  J and K (s)", style="bold")
+            head = "iteration    energy (hartree)      change    gradient   quartets  J and K (s)"
+            _say(self._console, head, style="bold")
         change = f"{line.change:.2e}" if math.isfinite(line.change) else ""
-        self._print(
-            f"{line.number:9}  {line.energy:18.10f}  {change:>10}  {line.gradient:10.2e}  {line.quartets:9}  {line.fock_s:11.3f}"
-        )
+        figures = f"{line.energy:18.10f}  {change:>10}  {line.gradient:10.2e}  {line.quartets:9}  {line.fock_s:11.3f}"
+        _say(self._console, f"{line.number:9}  {figures}")
 
-    def _print(self, text: str, style: str | None = None) -> None:
-        self._console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+def _balance(calculation: HartreeFock, comm: MPI.Comm) -> str:
+    """Collective: who did what of all builds of J and K, and how long each waited for the last."""
+    rows = comm.allgather(calculation.engine.spent)
+    lines = ["rank      tasks   of them stolen   build (s)   integrals (s)   getting, adding (s)   idle"]
+    for rank, spent in enumerate(rows[:MOST_RANKS]):
+        moving = spent["get_s"] + spent["accumulate_s"] + spent["queue_s"]
+        tasks = spent["own_tasks"] + spent["stolen_tasks"]
+        lines.append(
+            f"{rank:4} {tasks:10.0f} {spent['stolen_tasks']:16.0f} {spent['build_s']:11.2f} {spent['compute_s']:15.2f} "
+            f"{moving:21.2f} {spent['idle_s'] / max(spent['build_s'], 1e-9):6.1%}"
+        )
+    idle = sum(each["idle_s"] for each in rows) / max(sum(each["build_s"] for each in rows), 1e-9)
+    return "\n".join([*lines, f"idle in all: {idle:.1%} of the time of J and K"])
 
 
 def summary(calculation: HartreeFock) -> list[str]:
@@ -181,7 +213,18 @@ def _charges(calculation: HartreeFock) -> list[str]:
     return ["Mulliken charges:", *(f"  {row}" for row in rows), *([f"  and {left} more"] if left else [])]
 
 
-def _write(calculation: HartreeFock, wanted: Wanted) -> list[str]:
+def _write(calculation: HartreeFock, wanted: Wanted, world: craton.World | None) -> list[str]:
+    """Collective; rank 0 writes, and fetches what it needs while the others wait."""
+    results = record(calculation) if wanted.json_file is not None else {}
+    if world is not None:
+        world.barrier()
+    files = _write_files(calculation, wanted, results) if world is None or world.rank == 0 else []
+    if world is not None:
+        world.barrier()
+    return files
+
+
+def _write_files(calculation: HartreeFock, wanted: Wanted, results: dict[str, Any]) -> list[str]:
     written = []
     if wanted.checkpoint is not None:
         written.append(str(wanted.checkpoint))
@@ -198,16 +241,12 @@ def _write(calculation: HartreeFock, wanted: Wanted) -> list[str]:
         draw_orbital(calculation, wanted.picture, name, spin)
         written.append(str(wanted.picture))
     if wanted.json_file is not None:
-        _write_json(calculation, wanted.json_file)
+        from craton.run_folder import replaced
+
+        with replaced(wanted.json_file.absolute()) as aside:
+            aside.write_text(json.dumps(results, indent=1) + "\n")
         written.append(str(wanted.json_file))
     return written
-
-
-def _write_json(calculation: HartreeFock, path: Path) -> None:
-    from craton.run_folder import replaced
-
-    with replaced(path.absolute()) as aside:
-        aside.write_text(json.dumps(record(calculation), indent=1) + "\n")
 
 
 def record(calculation: HartreeFock) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.scf.functions import density_values, orbital_values
+from craton.scf.functions import orbital_values, summed_squares
 from craton.scf.molecule import NUMBERS, Molecule
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SPACING_BOHR = 0.2
 MARGIN_BOHR = 5.0
 MOST_POINTS = 50_000_000
+ORBITALS_AT_ONCE = 128
 
 
 def write_cube(
@@ -45,18 +46,30 @@ def write_cube(
     points = low + spacing_bohr * np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1)
     number = None
     if what in ("density", "spin"):
-        density = calculation.make_rdm1()
-        if what == "spin" and density.ndim == 2:
-            raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF")
-        if density.ndim == 3:
-            density = density[0] - density[1] if what == "spin" else density[0] + density[1]
-        data = density_values(molecule, shells, density, points)
+        data = _density(calculation, what, points, path)
     else:
         coefficients, number = calculation.orbital(what, spin)
         data = orbital_values(molecule, shells, coefficients, points)
     title = f"{molecule.formula} {calculation.basis_name}: {what}"
     with replaced(Path(path).absolute()) as aside:
         aside.write_text(_text(title, molecule, low, spacing_bohr, data, number))
+
+
+def _density(
+    calculation: HartreeFock, what: str | int, points: NDArray[np.float64], path: str | Path
+) -> NDArray[np.float64]:
+    """From orbitals, some at a time: a density matrix would be all of them at once."""
+    channels = np.atleast_2d(calculation.mo_occ)
+    if what == "spin" and len(channels) == 1:
+        raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF")
+    found = np.zeros(points.shape[:-1])
+    for spin, occupations in enumerate(channels):
+        occupied = np.count_nonzero(occupations)
+        for first in range(0, occupied, ORBITALS_AT_ONCE):
+            some = calculation.orbitals(first, min(first + ORBITALS_AT_ONCE, occupied), spin)
+            squares = summed_squares(calculation.molecule, calculation.shells, some, points)
+            found += (-1 if what == "spin" and spin else 1) * occupations[first] * squares
+    return found
 
 
 def _text(

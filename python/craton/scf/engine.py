@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
 from craton.scf.algebra import NumpyAlgebra
 
+if TYPE_CHECKING:
+    from craton.scf.checkpoint import Checkpoint
+
 Matrix = NDArray[np.float64]
 
 
 class LocalEngine:
-    """NumPy matrices, threads of this process. Has what iterations need of an engine: `algebra`, overlap(), core(), build(),
-    quartets."""
+    """NumPy matrices, threads of this process. DistributedEngine has the same members for matrices over many ranks."""
 
     def __init__(self, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int) -> None:
         self.algebra = NumpyAlgebra()
         self._library, self._basis = library, basis
         self._builder = FockBuilder(library, basis, threshold, threads)
+        self.order = np.arange(basis.size)
 
     def overlap(self) -> Matrix:
         return self._library.overlap(self._basis)
@@ -28,6 +34,10 @@ class LocalEngine:
     def core(self) -> Matrix:
         """Kinetic energy and attraction by the nuclei."""
         return self._library.kinetic(self._basis) + self._library.nuclear_attraction(self._basis)
+
+    def positions(self) -> Iterator[Matrix]:
+        """x, y and z about the origin."""
+        yield from self._library.position(self._basis)
 
     def build(self, densities: Sequence[Matrix]) -> tuple[Matrix, list[Matrix]]:
         """J of the sum of symmetric densities, K of each."""
@@ -38,3 +48,23 @@ class LocalEngine:
     def quartets(self) -> int:
         """Of shells, of which the last build has computed integrals."""
         return self._builder.counts["quartets"]
+
+    def block_diagonal(self, blocks: Sequence[Matrix]) -> Matrix:
+        """A matrix of a block for each atom."""
+        return scipy.linalg.block_diag(*blocks)
+
+    def taken(self, matrix: Matrix) -> Matrix:
+        """From a NumPy array of all functions, which is left alone."""
+        return matrix.copy()
+
+    def columns(self, matrix: Matrix, first: int, last: int) -> Matrix:
+        """Some, as a NumPy array with the functions in the order of the basis."""
+        return matrix[:, first:last]
+
+    def row_dots(self, a: Matrix, b: Matrix) -> NDArray[np.float64]:
+        """For each function the product of its rows in two matrices."""
+        return np.einsum("ij,ij->i", a, b)
+
+    def write(self, checkpoint: Checkpoint, path: Path) -> None:
+        """UserError where it cannot be written."""
+        checkpoint.write(path)

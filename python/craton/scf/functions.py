@@ -62,13 +62,10 @@ def orbital_values(molecule: Molecule, shells: list[PlacedShell], coefficients: 
     return np.concatenate(parts).reshape(points_bohr.shape[:-1])
 
 
-def density_values(molecule: Molecule, shells: list[PlacedShell], density: Array, points_bohr: Array) -> Array:
-    """Electrons per cubic bohr at points (..., 3)."""
+def summed_squares(molecule: Molecule, shells: list[PlacedShell], coefficients: Array, points_bohr: Array) -> Array:
+    """Of several orbitals, in the columns of coefficients, at points (..., 3): electrons per cubic bohr where each has one."""
     flat = points_bohr.reshape(-1, 3)
-    parts = []
-    for part in _parts(len(flat)):
-        there = values(molecule, shells, flat[part])
-        parts.append(np.einsum("pi,pi->p", there @ density, there))
+    parts = [np.square(values(molecule, shells, flat[part]) @ coefficients).sum(axis=1) for part in _parts(len(flat))]
     return np.concatenate(parts).reshape(points_bohr.shape[:-1])
 
 

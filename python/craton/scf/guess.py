@@ -33,9 +33,9 @@ def electrons_by_momentum(number: int) -> list[int]:
     return found
 
 
-def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: IntegralLibrary) -> Matrix:
-    """Superposition of atomic densities (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006): each atom alone, neutral,
-    its open shells filled evenly in all directions and spins, in the molecule's own functions. An n x n block for each atom."""
+def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: IntegralLibrary) -> list[Matrix]:
+    """For a superposition of atomic densities (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006): each atom alone,
+    neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom."""
     of_atom: list[list[PlacedShell]] = [[] for _ in molecule.symbols]
     for shell in shells:
         of_atom[shell[0]].append((0, *shell[1:]))
@@ -43,7 +43,7 @@ def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: Int
     for symbol, its in zip(molecule.symbols, of_atom, strict=True):
         if symbol not in known:
             known[symbol] = _Atom(NUMBERS[symbol], its, library).density()
-    return scipy.linalg.block_diag(*(known[symbol] for symbol in molecule.symbols))
+    return [known[symbol] for symbol in molecule.symbols]
 
 
 class _Atom:

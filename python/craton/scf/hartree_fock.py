@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,15 @@ from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
 from craton.scf.checkpoint import Checkpoint, projected
 from craton.scf.diis import DIIS
+from craton.scf.distributed_engine import DistributedEngine
 from craton.scf.engine import LocalEngine
 from craton.scf.guess import atomic_densities
 from craton.scf.integrals import open_libcint
 from craton.scf.molecule import Molecule
 from craton.scf.purification import METHODS, purified
+
+if TYPE_CHECKING:
+    from craton import DistArray, World
 
 Matrix = NDArray[np.float64]
 
@@ -64,6 +68,9 @@ class HartreeFock:
 
     Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, iterations, seconds (by phase), make_rdm1() and what is derived of it.
     Energies in hartree; matrices n x n over the functions of `basis`, orbitals in the columns of mo_coeff.
+
+    With `world` all its ranks compute together: the constructor and everything that computes is collective, matrices are
+    DistArrays of the functions in the order `function_order`, and no rank has a whole one.
     """
 
     SETTINGS = (
@@ -72,7 +79,12 @@ class HartreeFock:
     ).split()
 
     def __init__(
-        self, molecule: Molecule, basis: str | dict[str, list[Shell]], *, library: str | Path | None = None
+        self,
+        molecule: Molecule,
+        basis: str | dict[str, list[Shell]],
+        *,
+        library: str | Path | None = None,
+        world: World | None = None,
     ) -> None:
         """`library`: the file of libcint, found by itself where None. UserError as placed_shells and GaussianBasis."""
         self.molecule = molecule
@@ -104,7 +116,8 @@ class HartreeFock:
         self.seconds: dict[str, float] = {}
 
         self._library = open_libcint(None if library is None else str(library))
-        self._made: tuple[tuple[Any, ...], LocalEngine] | None = None
+        self._world = world
+        self._made: tuple[tuple[Any, ...], LocalEngine | DistributedEngine] | None = None
 
     # -------------------------------------------------------------------------------------------- what the kinds differ in
 
@@ -117,8 +130,12 @@ class HartreeFock:
         """One array of what there is for each density matrix."""
         raise NotImplementedError
 
-    def _channels(self, density: Matrix) -> list[Matrix]:
-        """The inverse, of densities: UserError for one of another shape."""
+    def _split(self, shown: Any) -> list[Any]:
+        """The inverse."""
+        raise NotImplementedError
+
+    def _channels(self, density: Any) -> list[Any]:
+        """Density matrices as the engine has them, of what a user gives. UserError for another shape."""
         raise NotImplementedError
 
     # ------------------------------------------------------------------------------------------------------------ matrices
@@ -133,42 +150,65 @@ class HartreeFock:
         return self._occupied[0], self._occupied[-1]
 
     @property
-    def engine(self) -> LocalEngine:
+    def engine(self) -> LocalEngine | DistributedEngine:
         """Made anew when its settings have changed."""
         settings = (self.direct_scf_tol, self.threads)
         if self._made is None or self._made[0] != settings:
-            self._made = settings, LocalEngine(self._library, self.basis, *settings)
+            if self._world is None:
+                made: LocalEngine | DistributedEngine = LocalEngine(self._library, self.basis, *settings)
+            else:
+                made = DistributedEngine(self._world, self._library, self.basis, *settings)
+            self._made = settings, made
         return self._made[1]
 
-    def get_ovlp(self) -> Matrix:
+    @property
+    def function_order(self) -> NDArray[np.int64]:
+        """The number in `basis` of each function of the matrices: 0, 1, 2 ... without a world."""
+        return self.engine.order
+
+    def get_ovlp(self) -> Matrix | DistArray:
         """Overlap."""
         return self.engine.overlap()
 
-    def get_hcore(self) -> Matrix:
+    def get_hcore(self) -> Matrix | DistArray:
         """Kinetic energy and attraction by the nuclei."""
         return self.engine.core()
 
-    def get_jk(self, density: Matrix) -> tuple[Matrix, Matrix]:
+    def get_jk(self, density: Any) -> tuple[Any, Any]:
         """Coulomb matrix of all electrons and exchange matrix of each density (shapes as make_rdm1); integrals are screened with
         direct_scf_tol."""
         coulomb, exchange = self.engine.build(self._channels(density))
         return coulomb, self._shown(exchange)
 
-    def get_veff(self, density: Matrix) -> Matrix:
+    def get_veff(self, density: Any) -> Any:
         """The electrons' part of the Fock matrix: J - K / 2 of a closed shell's density, J - K of each spin's."""
         return self._shown(self._repulsion(self._channels(density)))
 
-    def make_rdm1(self) -> Matrix:
+    def make_rdm1(self) -> Any:
         """Density matrix of the orbitals; its trace with the overlap is the number of electrons. UHF: of each spin, (2, n, n)."""
         return self._shown(self._orbital_densities())
 
-    def _orbital_densities(self) -> list[Matrix]:
+    def _orbital_densities(self) -> list[Any]:
+        self._need_orbitals()
+        algebra, found = self.engine.algebra, []
+        for coefficients, occupations in zip(self._split(self.mo_coeff), self._split(self.mo_occ), strict=True):
+            half = algebra.scaled_columns(coefficients, np.sqrt(occupations))
+            found.append(self._symmetric(half @ algebra.transposed(half)))
+        return found
+
+    def _need_orbitals(self) -> None:
         if self.mo_coeff is None:
             raise UserError(f"{self._name}: there are no orbitals; allowed: after run() or kernel()")
-        pairs = zip(
-            np.reshape(self.mo_coeff, (-1, *np.shape(self.mo_coeff)[-2:])), np.atleast_2d(self.mo_occ), strict=True
-        )
-        return [_density(coefficients, occupations) for coefficients, occupations in pairs]
+
+    def _checked(self, density: Any) -> Any:
+        """One density matrix, a NumPy array or one of the engine's own."""
+        size = self.basis.size
+        shape = np.shape(density) if isinstance(density, np.ndarray | list) else density.shape
+        if tuple(shape) != (size, size):
+            raise UserError(f"densities are {' x '.join(map(str, shape))}; allowed: {size} x {size}")
+        if isinstance(density, np.ndarray | list):
+            return self.engine.taken(np.asarray(density, dtype=np.float64))
+        return density.copy()
 
     def _repulsion(self, densities: Sequence[Any]) -> list[Any]:
         coulomb, exchange = self.engine.build(densities)
@@ -250,19 +290,24 @@ class HartreeFock:
             return self._channels(dm0)
         if self.init_guess == "core":
             return self._by_diagonalisation([core] * len(self._occupied), orthogonal)
-        total = atomic_densities(self.molecule, self.shells, self._library)
+        total = self.engine.block_diagonal(atomic_densities(self.molecule, self.shells, self._library))
         neutral = self.engine.algebra.dot(total, overlap)
         return [self._weight * occupied / neutral * total for occupied in self._occupied]
 
     def _restarted(self, found: Checkpoint, overlap: Matrix, orthogonal: Matrix) -> list[Matrix]:
         """As it was left; projected where the molecule, its basis, charge or multiplicity are others."""
-        stored = found.densities
+        stored = [self.engine.taken(each) for each in found.densities]
         if len(stored) > len(self._occupied):
             stored = [stored[0] + stored[1]]
         elif len(stored) < len(self._occupied):
-            stored = [stored[0] / 2] * 2
+            stored = [0.5 * stored[0]] * 2
         if found.is_of(self.molecule, self.shells) and len(stored) == len(found.densities):
             return stored
+        if self._world is not None:
+            raise UserError(
+                f"checkpoint: of {found.method}/{found.basis_name} of another molecule, geometry or state; allowed: the same "
+                "with a world, any without"
+            )
         seen = projected(found, self.molecule, self.shells, stored, orthogonal, self._library)
         half = orthogonal.T @ overlap
         # the orbitals that are most occupied, so that it is a density of so many electrons
@@ -296,7 +341,7 @@ class HartreeFock:
     def _save(self, densities: Sequence[Any]) -> None:
         if self.checkpoint is not None:
             with self._clock("checkpoint"):
-                Checkpoint.of(self, list(densities)).write(Path(self.checkpoint))
+                self.engine.write(Checkpoint.of(self, list(densities)), Path(self.checkpoint))
 
     @contextmanager
     def _clock(self, phase: str) -> Iterator[None]:
@@ -313,6 +358,11 @@ class HartreeFock:
         algebra = self.engine.algebra
         values, vectors = algebra.eigh(overlap)
         kept = values > self.linear_dependence
+        if not kept.all() and not algebra.leaves_out_columns:
+            raise UserError(
+                f"{self._name}: eigenvalues of the overlap down to {values[0]:.2g}; allowed: linear_dependence below it, or no "
+                "world"
+            )
         if kept.sum() < max(self._occupied):
             raise UserError(
                 f"{self._name}: {kept.sum()} independent functions for {self.molecule.electrons} electrons; "
@@ -359,31 +409,39 @@ class HartreeFock:
 
     # ---------------------------------------------------------------------------------------------------------- properties
 
-    def dipole_debye(self) -> Matrix:
+    def _total_density(self) -> Any:
+        first, *others = self._orbital_densities()
+        return sum(others, first)
+
+    def dipole_debye(self) -> NDArray[np.float64]:
         """Dipole moment about the origin, x, y, z, in debye."""
-        return properties.dipole_debye(
-            self.molecule, self._library.position(self.basis), sum(self._orbital_densities())
-        )
+        density = self._total_density()
+        electrons = np.array([self.engine.algebra.dot(each, density) for each in self.engine.positions()])
+        return properties.DEBYE * (self.molecule.charges @ self.molecule.positions_bohr - electrons)
 
     def mulliken_charges(self) -> NDArray[np.float64]:
         """Of each atom, in elementary charges: R. S. Mulliken, J. Chem. Phys. 23, 1833 (1955)."""
-        density = sum(self._orbital_densities())
-        return properties.mulliken_charges(self.molecule, self.shells, density, self.get_ovlp())
+        populations = self.engine.row_dots(self._total_density(), self.get_ovlp())
+        return properties.mulliken_charges(self.molecule, self.shells, populations)
 
     def frontier(self) -> tuple[float, float]:
-        """Energies of the highest occupied and the lowest virtual orbital, of either spin; nan where there is none."""
-        self._orbital_densities()
+        """Energies of the highest occupied and the lowest virtual orbital, of either spin; infinite where there is none."""
+        self._need_orbitals()
         energies, full = np.ravel(self.mo_energy), np.ravel(self.mo_occ) > 0
         return float(energies[full].max(initial=-np.inf)), float(energies[~full].min(initial=np.inf))
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[NDArray[np.float64], int]:
-        """Coefficients of an orbital and its number, from 1 on. `which`: "homo", "lumo", "homo-1", "lumo+2", or the number;
-        spin: 0 (up) or 1, of UHF. UserError for one that is not there."""
-        self._orbital_densities()
-        channel = spin if len(self._occupied) > 1 else 0
-        number = properties.orbital_number(which, self._occupied[channel], np.shape(self.mo_energy)[-1])
-        coefficients = self.mo_coeff[channel] if len(self._occupied) > 1 else self.mo_coeff
-        return coefficients[:, number], number + 1
+        """Coefficients of an orbital, in the order of `basis`, and its number, from 1 on. `which`: "homo", "lumo", "homo-1",
+        "lumo+2", or the number; spin: 0 (up) or 1, of UHF. Not collective. UserError for one that is not there."""
+        self._need_orbitals()
+        number = properties.orbital_number(which, self.occupied[spin], np.shape(self.mo_energy)[-1])
+        return self.orbitals(number, number + 1, spin)[:, 0], number + 1
+
+    def orbitals(self, first: int, last: int, spin: int = 0) -> NDArray[np.float64]:
+        """Coefficients of orbitals first <= k < last, counted from 0, in the order of `basis`: (n, orbitals). Not collective."""
+        self._need_orbitals()
+        channels = self._split(self.mo_coeff)
+        return self.engine.columns(channels[spin if len(channels) > 1 else 0], first, last)
 
 
 class _Steering:
@@ -409,8 +467,3 @@ class _Steering:
             f + shift * (overlap - (1 / of._weight) * (overlap @ d @ overlap))
             for f, d in zip(focks, densities, strict=True)
         ]
-
-
-def _density(coefficients: Matrix, occupations: Matrix) -> Matrix:
-    density = (coefficients * occupations) @ coefficients.T
-    return (density + density.T) / 2  # symmetric to the last bit

@@ -61,12 +61,12 @@ def _basis(shells: list[PlacedShell]) -> list[str]:
 def _orbitals(calculation: HartreeFock) -> list[str]:
     order = np.concatenate([_order(shell) for shell in _numbered(calculation.shells)])
     energies, occupations = np.atleast_2d(calculation.mo_energy), np.atleast_2d(calculation.mo_occ)
-    coefficients = np.reshape(calculation.mo_coeff, (len(energies), len(order), -1))
     lines = ["[MO]"]
     for spin, name in enumerate(("Alpha", "Beta")[: len(energies)]):
         for n, (energy, occupation) in enumerate(zip(energies[spin], occupations[spin], strict=True)):
+            coefficients = calculation.orbitals(n, n + 1, spin)[order, 0]
             lines += [" Sym= A", f" Ene= {energy:.12f}", f" Spin= {name}", f" Occup= {occupation:.6f}"]
-            lines += [f"{k:5} {c:22.15e}" for k, c in enumerate(coefficients[spin][order, n], start=1)]
+            lines += [f"{k:5} {c:22.15e}" for k, c in enumerate(coefficients, start=1)]
     return lines
 
 

@@ -11,22 +11,15 @@ from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell, atoms_of_functions
 from craton.scf.molecule import Molecule
 
-Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 DEBYE = 2.541746473
 """One e bohr."""
 
 
-def dipole_debye(molecule: Molecule, positions: Matrix, density: Matrix) -> Matrix:
-    """About the origin; positions: (3, n, n)."""
-    electrons = np.einsum("xij,ij->x", positions, density)
-    return DEBYE * (molecule.charges @ molecule.positions_bohr - electrons)
-
-
-def mulliken_charges(molecule: Molecule, shells: list[PlacedShell], density: Matrix, overlap: Matrix) -> Matrix:
-    populations = np.einsum("ij,ij->i", density, overlap)
-    atoms = atoms_of_functions(shells)
-    return molecule.charges - np.bincount(atoms, weights=populations, minlength=len(molecule.symbols))
+def mulliken_charges(molecule: Molecule, shells: list[PlacedShell], populations: Vector) -> Vector:
+    """From the electrons of each function."""
+    return molecule.charges - np.bincount(atoms_of_functions(shells), populations, minlength=len(molecule.symbols))
 
 
 def orbital_number(which: str | int, occupied: int, orbitals: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.scf.hartree_fock import HartreeFock, Matrix
+from craton.scf.hartree_fock import HartreeFock
 
 
 class UHF(HartreeFock):
@@ -20,23 +20,27 @@ class UHF(HartreeFock):
         return self.molecule.electrons_of_spins, 1.0
 
     def _shown(self, channels: Sequence[Any]) -> Any:
-        return np.stack(channels)
+        return np.stack(channels) if isinstance(channels[0], np.ndarray) else list(channels)
 
-    def _channels(self, density: Matrix) -> list[Matrix]:
+    def _split(self, shown: Any) -> list[Any]:
+        return list(shown)
+
+    def _channels(self, density: Any) -> list[Any]:
         """One density for both spins is divided between them as their electrons are."""
-        size, found = self.basis.size, np.array(density, dtype=np.float64)
-        if found.shape == (size, size):
-            return [each / sum(self._occupied) * found for each in self._occupied]
-        if found.shape != (2, size, size):
-            shape = " x ".join(map(str, found.shape))
+        if getattr(density, "ndim", 3) == 2:
+            whole = self._checked(density)
+            return [each / sum(self._occupied) * whole for each in self._occupied]
+        if len(density) != 2:
+            size, shape = self.basis.size, " x ".join(map(str, np.shape(density)))
             raise UserError(f"densities are {shape}; allowed: 2 x {size} x {size}")
-        return [found[0], found[1]]
+        return [self._checked(each) for each in density]
 
     def spin_square(self) -> tuple[float, float]:
         """<S^2> of the determinant, and the multiplicity that it would belong to (A. Szabo and N. S. Ostlund, Modern Quantum
         Chemistry, equation 2.271): higher than the molecule's where other spins are mixed in."""
         up, down = self._orbital_densities()
-        overlap = self.get_ovlp()
-        (more, fewer), shared = self._occupied, np.vdot(up @ overlap, (down @ overlap).T)
-        square = ((more - fewer) / 2) ** 2 + (more + fewer) / 2 - float(shared)
+        overlap, algebra = self.get_ovlp(), self.engine.algebra
+        more, fewer = self._occupied
+        shared = algebra.dot(algebra.transposed(up @ overlap), down @ overlap)
+        square = ((more - fewer) / 2) ** 2 + (more + fewer) / 2 - shared
         return square, float(np.sqrt(4 * square + 1))

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <dlfcn.h>
@@ -78,23 +79,39 @@ struct tables {
     int shells;
 };
 
-// One shell pair after another; both halves are written, so the result is symmetric to the last bit.
-std::vector<double> one_electron_matrices(detail::integral_function* function, int components, const basis& b) {
+// Shells from the first to the second (exclusive).
+using some_shells = std::array<int, 2>;
+
+void check(const some_shells& some, const basis& b) {
+    if (some[0] < 0 || some[0] > some[1] || some[1] > b.shell_count())
+        throw user_error(fmt::format("integrals: shells {} to {}; allowed: 0 to {}", some[0], some[1], b.shell_count()));
+}
+
+// One shell pair after another, the later shell always first, so that the whole matrix is symmetric to the last bit.
+std::vector<double> one_electron_block(detail::integral_function* function, int components, const basis& b, const some_shells& rows,
+                                       const some_shells& columns) {
+    check(rows, b);
+    check(columns, b);
     const tables in(b);
     const auto first = b.first_function();
-    const auto n = static_cast<std::size_t>(b.size());
-    std::vector<double> all(static_cast<std::size_t>(components) * n * n), block;
-    for (int i = 0; i < in.shells; ++i) {
-        for (int j = 0; j <= i; ++j) {
-            const int ni = first[i + 1] - first[i], nj = first[j + 1] - first[j];
-            block.assign(static_cast<std::size_t>(components) * ni * nj, 0.0);
-            std::array<int, 2> shells{i, j};
-            function(block.data(), nullptr, shells.data(), in.atm, in.atoms, in.bas, in.shells, in.env, nullptr, nullptr);
-            const double* value = block.data();
-            for (int c = 0; c < components; ++c)
-                for (int y = first[j]; y < first[j + 1]; ++y)
-                    for (int x = first[i]; x < first[i + 1]; ++x, ++value)
-                        all[(c * n + x) * n + y] = all[(c * n + y) * n + x] = *value;
+    const int top = first[rows[0]], left = first[columns[0]];
+    const auto height = static_cast<std::size_t>(first[rows[1]] - top), width = static_cast<std::size_t>(first[columns[1]] - left);
+    std::vector<double> all(static_cast<std::size_t>(components) * height * width), integrals;
+    for (int i = rows[0]; i < rows[1]; ++i) {
+        for (int j = columns[0]; j < columns[1]; ++j) {
+            std::array<int, 2> shells{std::max(i, j), std::min(i, j)};
+            const auto [a, c] = shells;
+            const int na = first[a + 1] - first[a], nc = first[c + 1] - first[c];
+            integrals.assign(static_cast<std::size_t>(components) * na * nc, 0.0);
+            function(integrals.data(), nullptr, shells.data(), in.atm, in.atoms, in.bas, in.shells, in.env, nullptr, nullptr);
+            const double* value = integrals.data();
+            for (int component = 0; component < components; ++component)
+                for (int y = first[c]; y < first[c + 1]; ++y)
+                    for (int x = first[a]; x < first[a + 1]; ++x, ++value) {
+                        const std::size_t row = static_cast<std::size_t>((i == a ? x : y) - top);
+                        const std::size_t column = static_cast<std::size_t>((i == a ? y : x) - left);
+                        all[(component * height + row) * width + column] = *value;
+                    }
         }
     }
     return all;
@@ -143,21 +160,33 @@ class repulsion_source final : public quartet_source {
 integral_library::integral_library(const std::string& path)
     : path_(path), functions_(std::make_shared<const detail::libcint>(path)) {}
 
-std::vector<double> integral_library::matrix(one_electron which, const basis& functions) const {
+std::vector<double> integral_library::block(one_electron which, const basis& functions, std::array<int, 2> rows,
+                                            std::array<int, 2> columns) const {
     switch (which) {
     case one_electron::overlap:
-        return one_electron_matrices(functions_->overlap, 1, functions);
+        return one_electron_block(functions_->overlap, 1, functions, rows, columns);
     case one_electron::kinetic:
-        return one_electron_matrices(functions_->kinetic, 1, functions);
+        return one_electron_block(functions_->kinetic, 1, functions, rows, columns);
     case one_electron::nuclear_attraction:
-        return one_electron_matrices(functions_->nuclear_attraction, 1, functions);
+        return one_electron_block(functions_->nuclear_attraction, 1, functions, rows, columns);
     }
     CRATON_ASSERT(false);
     return {};
 }
 
+std::vector<double> integral_library::position_block(const basis& functions, std::array<int, 2> rows,
+                                                     std::array<int, 2> columns) const {
+    return one_electron_block(functions_->position, 3, functions, rows, columns);
+}
+
+std::vector<double> integral_library::matrix(one_electron which, const basis& functions) const {
+    const some_shells all{0, functions.shell_count()};
+    return block(which, functions, all, all);
+}
+
 std::vector<double> integral_library::position(const basis& functions) const {
-    return one_electron_matrices(functions_->position, 3, functions);
+    const some_shells all{0, functions.shell_count()};
+    return position_block(functions, all, all);
 }
 
 std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::shared_ptr<const basis> functions) const {

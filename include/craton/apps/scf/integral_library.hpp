@@ -3,6 +3,7 @@
 #include <craton/apps/scf/basis.hpp>
 #include <craton/apps/scf/quartet_source.hpp>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,13 @@ class integral_library {
     [[nodiscard]] std::vector<double> matrix(one_electron which, const basis& functions) const;
     /// x, y, z about the origin, in bohr: 3 x n x n elements; any thread.
     [[nodiscard]] std::vector<double> position(const basis& functions) const;
+
+    /// Parts of them: functions of the shells from rows[0] to rows[1] (exclusive) by those of columns, row major, equal to the last bit to
+    /// what the whole matrices have there. Throws user_error for shells out of range.
+    [[nodiscard]] std::vector<double> block(one_electron which, const basis& functions, std::array<int, 2> rows,
+                                            std::array<int, 2> columns) const;
+    [[nodiscard]] std::vector<double> position_block(const basis& functions, std::array<int, 2> rows,
+                                                     std::array<int, 2> columns) const;
 
     /// (ij|kl) over these functions, which it keeps, with what the library computes once for all quartets.
     [[nodiscard]] std::shared_ptr<const quartet_source> electron_repulsion(std::shared_ptr<const basis> functions) const;
