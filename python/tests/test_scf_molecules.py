@@ -1,6 +1,7 @@
 """Total energies of small molecules in several basis sets, beside pyscf's."""
 
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +36,22 @@ def test_energy_is_pyscfs(name, basis, density_by):
     found = RHF(molecule_of(SMALL[name]), basis).run(conv_tol=1e-10, density_by=density_by, threads=2)
     assert found.converged
     assert found.e_tot == pytest.approx(energy_of_pyscf(name, basis), abs=1e-8)
+
+
+@needs_chemistry
+@pytest.mark.long
+@pytest.mark.parametrize("density_by", ["diagonalisation", "sp2"])
+@pytest.mark.parametrize(("name", "energy"), [("water8", -608.2980895036), ("decane", -391.5249511496)])
+def test_energies_of_larger_molecules_are_known(name, energy, density_by):
+    """Of pyscf 2.14, converged to 1e-10; NWChem 7.0.2 agrees to 3e-9."""
+    from craton.bench.scf import alkane
+    from craton.scf import RHF, Molecule
+
+    water8 = Path(__file__).resolve().parents[2] / "examples" / "scf" / "water8.xyz"
+    molecule = Molecule.from_xyz(water8) if name == "water8" else Molecule.from_xyz_text(alkane(10))
+    found = RHF(molecule, "cc-pvdz").run(conv_tol=1e-10, density_by=density_by, threads=2)
+    assert found.converged
+    assert found.e_tot == pytest.approx(energy, abs=1e-8)
 
 
 @needs_chemistry

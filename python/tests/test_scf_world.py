@@ -15,9 +15,10 @@ PROGRAM = Path(__file__).parent / "programs" / "scf_world.py"
 
 
 @pytest.mark.parametrize(("ranks", "ranks_per_node"), [(1, None), (2, 1), (3, None), (4, 2)])
-def test_a_world_has_the_results_of_a_process(ranks, ranks_per_node, tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("more", [[], pytest.param(["all"], marks=pytest.mark.long)])
+def test_a_world_has_the_results_of_a_process(ranks, ranks_per_node, more, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=":")
-    code = run_under_mpi([str(PROGRAM), str(tmp_path)], ranks, ranks_per_node, program=[sys.executable])
+    code = run_under_mpi([str(PROGRAM), str(tmp_path), *more], ranks, ranks_per_node, program=[sys.executable])
     out, err = capfd.readouterr()
     assert code == 0, err
     assert out.count(": right") == 4

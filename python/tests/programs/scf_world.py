@@ -1,6 +1,6 @@
 """Hartree-Fock over all ranks against one process; started by test_scf_world.py.
 
-mpiexec -n 3 python scf_world.py FOLDER
+mpiexec -n 3 python scf_world.py FOLDER [all]
 """
 
 import sys
@@ -39,9 +39,12 @@ def algebra(world):
 
 
 def energies(world):
-    cases = [(RHF, water(), "6-31g*", way) for way in WAYS]
-    cases += [(UHF, molecule_of(OPEN["CH2"][1], multiplicity=3), "sto-3g", way) for way in WAYS[::2]]
-    cases += [(RHF, molecule_of(SMALL["H2"]), "sto-3g", "diagonalisation")]  # fewer functions than some jobs have ranks
+    triplet = molecule_of(OPEN["CH2"][1], multiplicity=3)
+    cases = [(RHF, water(), "6-31g*", "diagonalisation"), (UHF, triplet, "sto-3g", "sp2")]
+    cases += [(RHF, molecule_of(SMALL["H2"]), "sto-3g", "canonical")]  # fewer functions than some jobs have ranks
+    if sys.argv[2:] == ["all"]:
+        cases += [(RHF, molecule_of(SMALL[name]), "cc-pvdz", way) for name in SMALL for way in WAYS]
+        cases += [(UHF, triplet, "6-31g*", way) for way in WAYS]
     for kind, molecule, basis, density_by in cases:
         alone = kind(molecule, basis).run(conv_tol=1e-10)
         found = kind(molecule, basis, world=world).run(conv_tol=1e-10, density_by=density_by)
