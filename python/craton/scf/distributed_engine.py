@@ -22,6 +22,8 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 SPENT = ("own_tasks", "stolen_tasks", "build_s", "compute_s", "get_s", "accumulate_s", "queue_s", "idle_s")
+WHOLE_ON_ONE_RANK = 256
+"""Functions of a matrix that one rank may have whole, to diagonalise it: half a MiB."""
 ROWS_AT_ONCE = 64
 """Of a density, when a checkpoint is written."""
 
@@ -42,7 +44,7 @@ class DistributedAlgebra:
         return float(a.trace())
 
     def eigh(self, a: DistArray) -> tuple[Vector, DistArray]:
-        return linalg.eigh(a)
+        return linalg.eigh(a, workers="auto" if a.shape[0] <= WHOLE_ON_ONE_RANK else "all")
 
     def scaled_columns(self, a: DistArray, factors: Vector) -> DistArray:
         made = a.copy()
