@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 #include "dist_array.hpp"
+#include "fock_counts.hpp"
 #include "gil.hpp"
 
 #include <craton/apps/scf/basis.hpp>
@@ -100,14 +101,7 @@ class python_distributed_fock {
         });
     }
 
-    [[nodiscard]] nb::dict counts() const {
-        nb::dict found;
-        found["quartets"] = builder_->counts().quartets;
-        found["coulomb_quartets"] = builder_->counts().coulomb_quartets;
-        found["exchange_quartets"] = builder_->counts().exchange_quartets;
-        found["unique_quartets"] = builder_->counts().unique_quartets;
-        return found;
-    }
+    [[nodiscard]] nb::dict counts() const { return to_dict(builder_->counts()); }
 
     [[nodiscard]] nb::dict statistics() const {
         const scf::fock_statistics& s = builder_->statistics();

@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "fock_counts.hpp"
 #include "gil.hpp"
 
 #include <craton/apps/scf/basis.hpp>
@@ -112,14 +113,7 @@ class python_fock_builder {
         return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
     }
 
-    [[nodiscard]] nb::dict counts() const {
-        nb::dict found;
-        found["quartets"] = builder_->counts().quartets;
-        found["coulomb_quartets"] = builder_->counts().coulomb_quartets;
-        found["exchange_quartets"] = builder_->counts().exchange_quartets;
-        found["unique_quartets"] = builder_->counts().unique_quartets;
-        return found;
-    }
+    [[nodiscard]] nb::dict counts() const { return to_dict(builder_->counts()); }
 
   private:
     std::unique_ptr<fock_builder> builder_;

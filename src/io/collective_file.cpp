@@ -195,4 +195,24 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
     }
 }
 
+void write_into(const comm::communicator& ranks, const file_purpose& file, const transfer_options& options,
+                const std::function<std::string(hid_t)>& write) {
+    const auto access = collective_access(ranks, options);
+    hdf5_handle open(H5Fopen(file.path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
+    comm::agree(ranks, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
+    std::string failure = write(open.get());
+    if (!open.close() && failure.empty()) failure = last_hdf5_error();
+    comm::agree(ranks, failure.empty() ? "" : file.cannot_save(failure));
+}
+
+std::string why_unreadable(const std::string& path, const std::function<std::string(hid_t)>& look) {
+    std::error_code error;
+    if (!fs::exists(path, error)) return "there is no such file";
+    if (!fs::is_regular_file(path, error)) return "it is not a file; allowed: an HDF5 file";
+    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+    if (file.valid()) return look(file.get());
+    return fmt::format("not a whole HDF5 file of {} bytes: {}; allowed: a file that save wrote, not cut short",
+                       fs::file_size(path, error), last_hdf5_error());
+}
+
 } // namespace craton::io

@@ -50,4 +50,13 @@ enum class previous { replaced, kept };
 void write_aside(const comm::communicator& ranks, const file_purpose& file, std::uintmax_t bytes, const transfer_options& options,
                  previous what_was_there, const std::function<std::string(hid_t)>& write);
 
+/// Adds to the file that is at `path`: opened and closed by all ranks together, `write` as above. Collective; errors as write_aside's, but what a
+/// failure leaves in the file is what `write` had written.
+void write_into(const comm::communicator& ranks, const file_purpose& file, const transfer_options& options,
+                const std::function<std::string(hid_t)>& write);
+
+/// "", or why there is nothing to read at `path`: no file, none that HDF5 opens, or what `look`, given the open file, says. With serial
+/// HDF5; not collective.
+[[nodiscard]] std::string why_unreadable(const std::string& path, const std::function<std::string(hid_t)>& look);
+
 } // namespace craton::io

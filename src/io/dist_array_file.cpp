@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -198,17 +197,8 @@ std::string why_not_readable(hid_t file, const stored_rectangles& data, const st
 
 // Rank 0 examines the file with serial HDF5; the others trust its word.
 std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const stored_rectangles& data) {
-    std::error_code error;
-    const auto say = [&](const std::string& reason) { return cannot_load(path, dataset, reason); };
-    if (!std::filesystem::exists(path, error)) return say("there is no such file");
-    if (!std::filesystem::is_regular_file(path, error)) return say("it is not a file; allowed: an HDF5 file");
-    const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-    if (!file.valid()) {
-        return say(fmt::format("not a whole HDF5 file of {} bytes: {}; allowed: a file that save wrote, not cut short",
-                               std::filesystem::file_size(path, error), last_hdf5_error()));
-    }
-    const auto reason = why_not_readable(file.get(), data, dataset);
-    return reason.empty() ? "" : say(reason);
+    const auto reason = why_unreadable(path, [&](hid_t file) { return why_not_readable(file, data, dataset); });
+    return reason.empty() ? "" : cannot_load(path, dataset, reason);
 }
 
 } // namespace
@@ -227,12 +217,7 @@ void save_array(const stored_rectangles& data, runtime::world& ranks, const std:
         write_aside(communicator, file, bytes, options.transfer, previous::replaced, write);
         return;
     }
-    const auto access = collective_access(communicator, options.transfer);
-    hdf5_handle open(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
-    comm::agree(communicator, open.valid() ? "" : file.cannot_save(last_hdf5_error()));
-    std::string failure = write(open.get());
-    if (!open.close() && failure.empty()) failure = last_hdf5_error();
-    comm::agree(communicator, failure.empty() ? "" : file.cannot_save(failure));
+    write_into(communicator, file, options.transfer, write);
 }
 
 void load_array(const stored_rectangles& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
