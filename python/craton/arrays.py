@@ -32,7 +32,8 @@ _SUFFIXES = {"float32": "f32", "float64": "f64", "complex64": "c64", "complex128
 _REAL = ("float32", "float64")
 
 
-def _made(kind: str, dtype: DTypeLike, allowed: tuple[str, ...] = tuple(_SUFFIXES)) -> Any:
+def checked_dtype(kind: str, dtype: DTypeLike, allowed: tuple[str, ...]) -> str:
+    """Its name; UserError for one that `kind` of array does not have."""
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -40,6 +41,11 @@ def _made(kind: str, dtype: DTypeLike, allowed: tuple[str, ...] = tuple(_SUFFIXE
     if name not in allowed:
         names = ", ".join(f"'{each}'" for each in allowed[:-1])
         raise UserError(f"{kind}: dtype = {name!r}; allowed: {names} or '{allowed[-1]}'")
+    return name
+
+
+def _made(kind: str, dtype: DTypeLike, allowed: tuple[str, ...] = tuple(_SUFFIXES)) -> Any:
+    name = checked_dtype(kind, dtype, allowed)
     return getattr(_craton, f"{kind}_{_SUFFIXES[name]}")
 
 

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton import _craton, tile_layouts
 from craton.array_views import ArrayView, Place, assign, rectangle_of
+from craton.arrays import checked_dtype
 from craton.errors import UserError
 
 _DTYPES = ("float32", "float64", "complex128", "int64")
@@ -83,7 +84,7 @@ class DistArray:
         owners: ArrayLike | None = None,
     ) -> None:
         extents = _checked_shape(shape)
-        name = _checked_dtype(dtype)
+        name = checked_dtype("DistArray", dtype, _DTYPES)
         self._layout = tile_layouts.plan(extents, world.size, tiles, grid, boundaries, owners)
         cuts, ranks = self._layout
         self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks.ravel().tolist())
@@ -335,14 +336,3 @@ def _checked_shape(shape: int | Sequence[int]) -> Place:
     if not 1 <= len(extents) <= _MOST_DIMENSIONS or min(extents) < 1:
         raise UserError(f"DistArray: shape = {shape}; allowed: 1 to {_MOST_DIMENSIONS} extents of 1 or more")
     return extents
-
-
-def _checked_dtype(dtype: DTypeLike) -> str:
-    try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        name = str(dtype)
-    if name not in _DTYPES:
-        names = ", ".join(f"'{each}'" for each in _DTYPES[:-1])
-        raise UserError(f"DistArray: dtype = {name!r}; allowed: {names} or '{_DTYPES[-1]}'")
-    return name
