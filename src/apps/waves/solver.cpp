@@ -223,10 +223,10 @@ struct solver::state {
         for (std::int64_t j = 0; j < shape.ny; ++j) {
             for (std::int64_t i = 0; i < shape.nx; ++i) {
                 const std::int64_t n = shape.at(i, j, k);
-                const auto kinetic = [&](std::size_t c, const float* now, const float* buoyancy) {
+                const auto kinetic = [&](std::size_t c, const float* now, const compact_field& buoyancy) {
                     return double{before[c][static_cast<std::size_t>(n)]} * now[n] / buoyancy[n];
                 };
-                const auto shear = [&](const float* stress_at, const float* mu) {
+                const auto shear = [&](const float* stress_at, const compact_field& mu) {
                     return mu[n] > 0 ? double{stress_at[n]} * stress_at[n] / mu[n] : 0.0;
                 };
                 const double p = (double{stress.xx[n]} + stress.yy[n] + stress.zz[n]) / 3;
