@@ -150,7 +150,7 @@ def test_wrong_settings(tmp_path, text, message):
     ("texts", "message"),
     [
         ((GRID, TIME + "dt_s = 0.01"), r"my.toml: \[time\] dt_s = 0.01: unstable, because vp dt / h = 6000 m/s x 0.01 s / 100 m = "
-         r"0.6 is not below 6 / \(7 sqrt 3\) = 0.4949; allowed: below 0.00824786 s, or 0 to have 0.00783547 s chosen"),
+         r"0.6 is not below 0.4944; allowed: below 0.00823981 s, or 0 to have 0.00782782 s chosen"),
         ((GRID, TIME, "[media]\nvs = 0"), r"media: vs = 0 at .*\[media\] water = true"),
         ((GRID, TIME, "[media]\nrho = -2700"), r"media: rho = -2700 at .*; allowed: a density above 0"),
         ((GRID, TIME, "[media]\nvs = 5000"), r"media: vs = 5000 \(vp = 6000\) at .*; allowed: at most vp / sqrt\(2\)"),

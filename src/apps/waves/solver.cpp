@@ -99,8 +99,8 @@ struct solver::state {
         make_engine();
     }
 
-    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest eigenvalue. Moduli and
-    // buoyancies of a cell may have been rounded up by 2^-10 each.
+    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest eigenvalue.
+    // Moduli and buoyancies of a cell may have been rounded up by 2^-10 each.
     [[nodiscard]] std::string why_not_stable() const {
         const double limit = 6 / (7 * std::sqrt(3.0)) / (1 + 0x1p-10) * options.spacing_m / ground.fastest_m_s();
         if (options.dt_s < limit) return "";
