@@ -79,6 +79,12 @@ void post_accumulate(any_dist_array& a, const numbers& low, const numbers& high,
     without_gil([&] { a.post_accumulate({low, high}, {from.bytes, from.strides}); });
 }
 
+operation start_apply(any_dist_array& a, const numbers& low, const numbers& high, std::uint32_t function, const nb::bytes& argument) {
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(argument.data()), argument.size());
+    auto handle = without_gil([&] { return a.start_apply({low, high}, function, bytes); });
+    return {std::move(handle), nb::object()};
+}
+
 std::vector<std::tuple<std::int64_t, numbers, numbers, double, bool>>
 get_above(const any_dist_array& a, const numbers& low, const numbers& high, double threshold, const nb::object& out) {
     const auto to = checked_memory(a, out, low, high, "get_above");
@@ -111,6 +117,9 @@ void bind_core(nb::module_& m) {
         .def("start_accumulate", &start_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"), nb::keep_alive<0, 1>())
         .def("post_accumulate", &post_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"))
         .def("get_above", &get_above, nb::arg("low"), nb::arg("high"), nb::arg("threshold"), nb::arg("out"))
+        .def("register_function", &core::register_function, nb::arg("call"))
+        .def("start_apply", &start_apply, nb::arg("low"), nb::arg("high"), nb::arg("function"), nb::arg("argument"),
+             nb::keep_alive<0, 1>())
         .def("own_tiles", &core::own_tiles)
         .def(
             "tile_view", [](nb::handle self, std::int64_t tile) { return nb::cast<core&>(self).tile_view(tile, self); },

@@ -2,11 +2,17 @@
 
 #include "blocks.hpp"
 #include "gil.hpp"
+#include "python_callable.hpp"
 
 #include <craton/array/dist_array.hpp>
 #include <craton/comm/agreement.hpp>
 #include <craton/io/dist_array_file.hpp>
 
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +67,11 @@ class any_dist_array : public takes_gil_back {
     virtual void post_accumulate(const python_rectangle& what, const python_memory& from) = 0;
     [[nodiscard]] virtual std::vector<judged_piece> get_above(const python_rectangle& what, double threshold,
                                                               const python_memory& to) const = 0;
+
+    /// Collective: calls call(view of a piece, its first indices, bytes of the argument); must not raise, nor keep the array alive.
+    [[nodiscard]] virtual std::uint32_t register_function(const nanobind::object& call) = 0;
+    [[nodiscard]] virtual array::array_handle start_apply(const python_rectangle& what, std::uint32_t function,
+                                                          std::span<const std::byte> argument) = 0;
 
     [[nodiscard]] virtual std::vector<std::int64_t> own_tiles() const = 0;
     /// A view that keeps `owner` alive, which is this object's own.
@@ -126,15 +137,25 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
         return result;
     }
 
+    [[nodiscard]] std::uint32_t register_function(const nanobind::object& call) override {
+        const python_callable callable(call, "DistArray apply");
+        auto run = [callable](const array::tile_piece<T, N>& piece, std::span<const std::byte> argument) {
+            callable.with([&](const nanobind::object& function) {
+                function(view(piece, nanobind::handle()), list(piece.cells.low), nanobind::bytes(argument.data(), argument.size()));
+            });
+        };
+        return without_gil([&] { return array_->register_function(std::move(run)).number; });
+    }
+    [[nodiscard]] array::array_handle start_apply(const python_rectangle& what, std::uint32_t function,
+                                                  std::span<const std::byte> argument) override {
+        return array_->start_apply(rectangle(what), {function}, argument);
+    }
+
     [[nodiscard]] std::vector<std::int64_t> own_tiles() const override {
         return {array_->own_tiles().begin(), array_->own_tiles().end()};
     }
     [[nodiscard]] nanobind::object tile_view(std::int64_t tile, nanobind::handle owner) const override {
-        const auto piece = array_->own_tile(tile);
-        std::array<std::size_t, N> shape{};
-        for (std::size_t d = 0; d < N; ++d) shape[d] = static_cast<std::size_t>(piece.cells.extent(d));
-        return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(piece.first, N, shape.data(), owner),
-                              nanobind::rv_policy::reference);
+        return view(array_->own_tile(tile), owner);
     }
 
     void sync() const override { array_->sync(); }
@@ -208,6 +229,12 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
         return result;
     }
     static array::rectangle<N> rectangle(const python_rectangle& what) { return {place(what.low), place(what.high)}; }
+    static nanobind::object view(const array::tile_piece<T, N>& piece, nanobind::handle owner) {
+        std::array<std::size_t, N> shape{};
+        for (std::size_t d = 0; d < N; ++d) shape[d] = static_cast<std::size_t>(piece.cells.extent(d));
+        return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(piece.first, N, shape.data(), owner, piece.strides.data()),
+                              nanobind::rv_policy::reference);
+    }
     static std::vector<std::int64_t> list(const array::place<N>& p) { return {p.begin(), p.end()}; }
     static T* elements(const python_memory& of) { return reinterpret_cast<T*>(of.first); } // NOLINT: its dtype says so
     static array::strided_memory<const T, N> memory(const python_memory& of) { return {elements(of), place(of.strides)}; }

@@ -1,6 +1,7 @@
 #include "blocks.hpp"
 #include "gil.hpp"
 
+#include <craton/comm/agreement.hpp>
 #include <craton/comm/communicator.hpp>
 #include <craton/runtime/counter.hpp>
 #include <craton/runtime/neighbour_sync.hpp>
@@ -14,7 +15,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +37,24 @@ namespace {
 MPI_Comm native_communicator(const nb::object& comm) {
     const auto address = nb::cast<std::uintptr_t>(nb::module_::import_("mpi4py.MPI").attr("_addressof")(comm));
     return *reinterpret_cast<MPI_Comm*>(address); // NOLINT: that is what _addressof means
+}
+
+// An array of the shape of the given one. Lengths are compared first: a sum of vectors of other lengths would overwrite memory.
+nb::object sum_over_ranks(world& w, const nb::object& values) {
+    const nb::object given = nb::module_::import_("numpy").attr("ascontiguousarray")(values, "float64");
+    const nb::object flat = given.attr("ravel")();
+    const vector_input<double> own(flat, "World.sum: values");
+    std::vector<double> sums(own.span().begin(), own.span().end());
+    without_gil([&] {
+        w.barrier(); // polls, before what does not
+        const auto length = std::ssize(sums);
+        std::array<std::int64_t, 2> lengths{length, length * length};
+        w.communicator().sum_in_place(std::span<std::int64_t>(lengths));
+        if (lengths[0] * lengths[0] != w.size() * lengths[1]) // Cauchy and Schwarz
+            throw user_error("World.sum: ranks gave different numbers of values; allowed: the same on every rank");
+        w.communicator().sum_in_place(std::span<double>(sums));
+    });
+    return nb::cast(to_numpy(std::move(sums))).attr("reshape")(given.attr("shape"));
 }
 
 void bind_world(nb::module_& m) {
@@ -72,6 +94,16 @@ void bind_world(nb::module_& m) {
         .def("quiesce", &world::quiesce, nb::call_guard<nb::gil_scoped_release>(),
              "Collective, blocking: every message ever sent has been executed when it returns.")
         .def("barrier", &world::barrier, nb::call_guard<nb::gil_scoped_release>(), "Collective; polls while it waits.")
+        .def("sum", &sum_over_ranks, nb::arg("values"), "Collective, blocking: sums over the ranks, on every rank, in float64.")
+        .def(
+            "agree",
+            [](world& w, const std::string& failure) {
+                const nb::gil_scoped_release release;
+                w.barrier(); // polls, before what does not
+                comm::agree(w.communicator(), failure);
+            },
+            nb::arg("failure") = "",
+            "Collective, blocking: UserError on every rank with the words of the lowest that gives any; \"\": none.")
         .def(
             "abort", [](world& w, const std::string& message, int code) { w.abort(message, code); }, nb::arg("message"),
             nb::arg("code") = exit_user_error, "Prints one line that names the rank and ends the job.")

@@ -90,6 +90,11 @@ class World:
         """Collective, blocking: returns when every message ever sent has been executed."""
     def barrier(self) -> None:
         """Collective; polls while it waits."""
+    def sum(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Collective, blocking: sums over the ranks, on every rank, in float64; of the shape of what is given. UserError on every
+        rank where they give different numbers of values."""
+    def agree(self, failure: str = "") -> None:
+        """Collective, blocking: UserError on every rank with the words of the lowest rank that gives any; "" where nothing is wrong."""
     def abort(self, message: str, code: int = 2) -> None:
         """Prints one line that names the rank and ends the job. Does not return."""
     def stats(self) -> dict[str, int]:
@@ -441,6 +446,11 @@ class DistArrayCore:
         self, low: Sequence[int], high: Sequence[int], threshold: float, out: NDArray[Any]
     ) -> list[tuple[int, list[int], list[int], float, bool]]:
         """(tile, low, high, largest |element|, whether it came) of each tile's piece."""
+    def register_function(self, call: Callable[[NDArray[Any], list[int], bytes], None]) -> int:
+        """call(view of a piece, its first indices in the array, argument) must not raise, nor keep the array alive."""
+    def start_apply(
+        self, low: Sequence[int], high: Sequence[int], function: int, argument: bytes
+    ) -> ArrayOperation: ...
     def own_tiles(self) -> list[int]: ...
     def tile_view(self, tile: int) -> NDArray[Any]:
         """View (no copy) of a tile of this rank. Keeps the array alive."""

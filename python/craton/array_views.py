@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import pickle
+import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -29,8 +32,16 @@ class JudgedPiece(NamedTuple):
     came: bool
 
 
+@dataclass(frozen=True)
+class AppliedFunction:
+    """A function that DistArray.register has named."""
+
+    array: weakref.ref[DistArray] = field(repr=False)
+    number: int
+
+
 class Transfer:
-    """A get, put or accumulate that was started. Dropping it does not stop it. Any thread."""
+    """A get, put, accumulate or apply that was started. Dropping it does not stop it. Any thread."""
 
     __slots__ = ("_operation", "_result")
 
@@ -136,6 +147,18 @@ class ArrayView(NDArrayOperatorsMixin):
         memory = self._checked_out("get_above", out)
         pieces = self._array._core.get_above(self._low, self._high, float(threshold), memory)
         return out, [JudgedPiece(tile, tuple(low), tuple(high), norm, came) for tile, low, high, norm, came in pieces]
+
+    def apply(self, function: AppliedFunction, argument: Any = None) -> None:
+        """Runs a function that DistArray.register has named on the rectangle, in each tile on its own; complete when it has returned
+        everywhere. The argument is pickled where it travels. What the function raises is told by the next DistArray.sync()."""
+        self.start_apply(function, argument).wait()
+
+    def start_apply(self, function: AppliedFunction, argument: Any = None) -> Transfer:
+        """As apply(), but returns while functions run."""
+        if not isinstance(function, AppliedFunction) or function.array() is not self._array:
+            raise UserError(f"DistArray apply: {function!r}; allowed: what register() of this array has returned")
+        given = b"" if argument is None else pickle.dumps(argument)
+        return Transfer(self._array._core.start_apply(self._low, self._high, function.number, given), None)
 
     def fill(self, value: complex) -> None:
         """put() of one number."""

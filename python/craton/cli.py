@@ -845,6 +845,10 @@ def scf(
     ] = None,
     picture: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw an orbital there.")] = None,
     orbital: Annotated[str, typer.Option(metavar="WHICH", help="Which: as with --cube.")] = "homo",
+    load_balance: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw there who worked when on J and K, and who waited; with --ranks."),
+    ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the results there too.")
     ] = None,
@@ -857,12 +861,13 @@ def scf(
 
     Water, in a second:    [bold]craton scf examples/scf/water.xyz --basis cc-pvdz[/bold]
 
-    Two threads, and a picture of the highest occupied orbital:    [bold]craton scf examples/scf/benzene.xyz --basis 6-31g*
-    --threads 2 --picture homo.png[/bold]
+    Two threads, and a picture of the lowest virtual orbital:    [bold]craton scf examples/scf/benzene.xyz --basis 6-31g*
+    --threads 2 --picture lumo.png --orbital lumo[/bold]
 
     A triplet, to all digits:    [bold]craton scf examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --conv-tol 1e-10[/bold]
 
-    On two ranks, whose matrices are spread over them:    [bold]craton scf m.xyz --basis cc-pvdz --ranks 2[/bold]
+    On two ranks, whose matrices are spread over them:    [bold]craton scf m.xyz --basis cc-pvdz --ranks 2
+    --load-balance balance.png[/bold]
 
     To be able to go on, then in a larger basis:    [bold]craton scf m.xyz --basis 6-31g --checkpoint m.h5[/bold]    and
     [bold]craton scf m.xyz --basis cc-pvtz --restart m.h5[/bold]
@@ -871,7 +876,7 @@ def scf(
     not converged: what is written then says so, the checkpoint has the state. If it does not: --level-shift 0.3, --damping 0.5
     --diis-start 6, the other --guess. docs/scf.md has the equations.
     """
-    _check_folders(checkpoint=checkpoint, molden=molden, picture=picture, json=json_file)
+    _check_folders(checkpoint=checkpoint, molden=molden, picture=picture, load_balance=load_balance, json=json_file)
     from craton.progress import make_console
     from craton.scf import command
 
@@ -901,6 +906,7 @@ def scf(
         cubes=cube or (),
         picture=picture,
         orbital=orbital,
+        load_balance=load_balance,
         json_file=json_file,
     )
     checked_ranks(ranks)
@@ -1041,7 +1047,7 @@ def _check_folders(**files: Path | None) -> None:
     for option, file in files.items():
         if file is not None and not file.absolute().parent.is_dir():
             raise UserError(
-                f"--{option} {file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists"
+                f"--{option.replace('_', '-')} {file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists"
             )
 
 

@@ -12,6 +12,9 @@ P = vectors @ D
 
 from __future__ import annotations
 
+import functools
+import pickle
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton import _craton, tile_layouts
-from craton.array_views import ArrayView, Place, assign, rectangle_of
+from craton.array_views import AppliedFunction, ArrayView, Place, assign, rectangle_of
 from craton.arrays import checked_dtype
 from craton.errors import UserError
 
@@ -68,7 +71,7 @@ class DistArray:
     for what does not fit.
     """
 
-    __slots__ = ("__weakref__", "_core", "_dtype", "_layout", "_shape")
+    __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
     __array_ufunc__ = None  # np.float64(2) * A is A's to answer
     __iter__ = None  # np.asarray(A) would otherwise fetch element by element
 
@@ -89,6 +92,8 @@ class DistArray:
         cuts, ranks = self._layout
         self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks.ravel().tolist())
         self._shape, self._dtype = extents, np.dtype(name)
+        self._functions: list[Callable[..., Any]] = []
+        self._failures: list[str] = []
         for each in (*cuts, ranks):
             each.flags.writeable = False
 
@@ -174,8 +179,21 @@ class DistArray:
     # The whole array. Collective, blocking.
 
     def sync(self) -> None:
-        """Everything that was started before it on any rank is complete when it returns."""
+        """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a function
+        that was applied has raised anything: what one rank has met first."""
         self._core.sync()
+        if self._functions:
+            failures, self._failures = self._failures, []
+            self.world.agree(failures[0] if failures else "")
+
+    def register(self, function: Callable[[NDArray[Any], tuple[slice, ...], Any], None]) -> AppliedFunction:
+        """Names a function for ArrayView.apply: the same ones in the same order on every rank. function(piece, where, argument) changes
+        a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock (nobody else adds
+        to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the caller's, or on other
+        nodes that of the owner; it must not wait, keep the view, or call anything of an array or a world."""
+        self._functions.append(function)
+        run = functools.partial(_run_applied, weakref.ref(self), len(self._functions) - 1)
+        return AppliedFunction(weakref.ref(self), self._core.register_function(run))
 
     def gather(self) -> NDArray[Any]:
         """The whole array on every rank."""
@@ -326,6 +344,20 @@ class DistArray:
             and all(np.array_equal(a, b) for a, b in zip(mine[0], others[0], strict=True))
             and np.array_equal(mine[1], others[1])
         )
+
+
+def _run_applied(
+    array: weakref.ref[DistArray], number: int, piece: NDArray[Any], low: Sequence[int], argument: bytes
+) -> None:
+    """Raises nothing: it may run while another rank waits for it."""
+    of = array()
+    if of is None:
+        return
+    try:
+        where = tuple(slice(first, first + extent) for first, extent in zip(low, piece.shape, strict=True))
+        of._functions[number](piece, where, pickle.loads(argument) if argument else None)
+    except Exception as error:
+        of._failures.append(f"DistArray apply: rank {of.world.rank}: {type(error).__name__}: {error}")
 
 
 def _checked_shape(shape: int | Sequence[int]) -> Place:

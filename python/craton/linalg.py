@@ -112,12 +112,14 @@ def eigvalsh(matrix: Full | Packed | DistArray, workers: Workers = "auto") -> ND
 @overload
 def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]: ...
 @overload
-def eigh(matrix: DistArray, workers: Workers = ...) -> tuple[NDArray[np.float64], DistArray]: ...
-def eigh(matrix: Any, workers: Workers = "auto") -> tuple[NDArray[np.float64], Any]:
-    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout). Otherwise as
-    eigvalsh; 9 n^3 flops at most."""
+def eigh(
+    matrix: DistArray, workers: Workers = ..., out: DistArray | None = ...
+) -> tuple[NDArray[np.float64], DistArray]: ...
+def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -> tuple[NDArray[np.float64], Any]:
+    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout, or of `out`: another DistArray
+    of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most."""
     if isinstance(matrix, DistArray):
-        found = matrix.like()
+        found = matrix.like() if out is None else out
         return _craton._dist_eigh(matrix._core, found._core, workers), found
     _require_real("eigh", matrix)
     full = _expanded(matrix)

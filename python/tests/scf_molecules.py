@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import json
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +37,14 @@ SMALL = {
     "H2CO": "O 0 0 1.2050; C 0 0 0; H 0 0.9429 -0.5876; H 0 -0.9429 -0.5876",
     "HCl": "H 0 0 0; Cl 0 0 1.2746",
     "C2H2": "H 0 0 -1.6625; C 0 0 -0.6013; C 0 0 0.6013; H 0 0 1.6625",
+}
+BASES = ("sto-3g", "6-31g*", "def2-svp", "cc-pvtz", "aug-cc-pvdz")
+# in cc-pvdz, of pyscf 2.14, converged to 1e-10; NWChem 7.0.2 agrees to 3e-9
+KNOWN = {
+    "water": -76.0267986975,
+    "benzene": -230.7220822541,
+    "water8": -608.2980895036,
+    "decane": -391.5249511496,
 }
 OPEN = {  # multiplicity, atoms
     "H": (2, "H 0 0 0"),
@@ -83,3 +95,46 @@ def of_pyscf(molecule, name):
     return gto.M(
         atom=atoms, unit="Bohr", basis=shells, charge=molecule.charge, spin=molecule.multiplicity - 1, verbose=0
     )
+
+
+def known(name):
+    """The molecule of one of the KNOWN energies."""
+    from craton.bench.scf import alkane
+    from craton.scf import Molecule
+
+    if name == "decane":
+        return Molecule.from_xyz_text(alkane(10))
+    if name == "water8":
+        return Molecule.from_xyz(Path(__file__).resolve().parents[2] / "examples" / "scf" / "water8.xyz")
+    return {"water": water, "benzene": benzene}[name]()
+
+
+@functools.cache
+def energy_of_pyscf(name, basis):
+    """Of one of the SMALL molecules."""
+    from pyscf import scf
+
+    theirs = scf.RHF(of_pyscf(molecule_of(SMALL[name]), basis))
+    theirs.conv_tol, theirs.conv_tol_grad = 1e-11, 1e-6
+    theirs.kernel()
+    assert theirs.converged
+    return theirs.e_tot
+
+
+def write_energies_of_pyscf(path):
+    """All of SMALL in all of BASES: {basis: {molecule: hartree}}, for programs that must not each compute them again."""
+    found = {basis: {name: energy_of_pyscf(name, basis) for name in SMALL} for basis in BASES}
+    path.write_text(json.dumps(found, indent=1))
+
+
+@contextmanager
+def spread_over_ranks(spread=True):
+    """Matrices of any size are diagonalised and purified by all ranks: none is left to one rank for being small."""
+    from craton.scf.distributed_engine import DistributedAlgebra
+
+    limit = DistributedAlgebra.whole_on_one_rank
+    DistributedAlgebra.whole_on_one_rank = 0 if spread else limit
+    try:
+        yield
+    finally:
+        DistributedAlgebra.whole_on_one_rank = limit

@@ -137,6 +137,14 @@ def test_broken_molecules(folder, what):
             ["number 15; allowed: 1 to 7"],
         ),
         (["water.xyz", "--basis", "sto-3g", "--picture", "no/w.png"], ["--picture no/w.png", "no such folder"]),
+        (
+            ["water.xyz", "--basis", "sto-3g", "--load-balance", "no/w.png"],
+            ["--load-balance no/w.png", "no such folder"],
+        ),
+        (
+            ["water.xyz", "--basis", "sto-3g", "--load-balance", "w.png"],
+            ["--load-balance w.png", "allowed: with --ranks"],
+        ),
         (["water.xyz", "--basis", "sto-3g", "--checkpoint", "no/w.h5"], ["--checkpoint no/w.h5", "no such folder"]),
         (["water.xyz", "--basis", "sto-3g", "--restart", "no.h5"], ["no.h5", "no such file"]),
         (["water.xyz", "--basis", "sto-3g", "--restart", "water.xyz"], ["water.xyz", "not whole or not one"]),

@@ -145,6 +145,15 @@ def test_cubes_that_cannot_be(restricted, tmp_path):
         write_cube(restricted, tmp_path / "no-such" / "w.cube", "homo", spacing_bohr=1.0)
 
 
+def test_finer_fields_are_splines_in_three_dimensions():
+    from craton.scf.picture import _finer
+    from scipy import ndimage
+
+    field = np.random.default_rng(4).standard_normal((7, 6, 5))
+    counts = np.array([31, 17, 9])
+    assert _finer(field, counts) == pytest.approx(ndimage.zoom(field, counts / field.shape, order=3), abs=1e-5)
+
+
 def test_a_picture_has_both_colours(restricted, tmp_path):
     from craton.scf import RHF, draw_orbital
     from matplotlib.image import imread

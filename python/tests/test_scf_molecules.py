@@ -1,30 +1,15 @@
 """Total energies of small molecules in several basis sets, beside pyscf's."""
 
-import functools
-from pathlib import Path
-
 import numpy as np
 import pytest
-from scf_molecules import OPEN, SMALL, molecule_of, needs_chemistry, of_pyscf
+from scf_molecules import BASES, KNOWN, OPEN, SMALL, energy_of_pyscf, known, molecule_of, needs_chemistry, of_pyscf
 
-BASES = ("sto-3g", "6-31g*", "def2-svp", "cc-pvtz", "aug-cc-pvdz")
 SHORT = [("NH3", "sto-3g"), ("CO", "6-31g*"), ("HCl", "def2-svp"), ("H2", "cc-pvtz"), ("HF", "aug-cc-pvdz")]
 CASES = [
     pytest.param(name, basis, id=f"{name}-{basis}", marks=() if (name, basis) in SHORT else pytest.mark.long)
     for basis in BASES
     for name in SMALL
 ]
-
-
-@functools.cache
-def energy_of_pyscf(name, basis):
-    from pyscf import scf
-
-    theirs = scf.RHF(of_pyscf(molecule_of(SMALL[name]), basis))
-    theirs.conv_tol, theirs.conv_tol_grad = 1e-11, 1e-6
-    theirs.kernel()
-    assert theirs.converged
-    return theirs.e_tot
 
 
 @needs_chemistry
@@ -41,17 +26,13 @@ def test_energy_is_pyscfs(name, basis, density_by):
 @needs_chemistry
 @pytest.mark.long
 @pytest.mark.parametrize("density_by", ["diagonalisation", "sp2"])
-@pytest.mark.parametrize(("name", "energy"), [("water8", -608.2980895036), ("decane", -391.5249511496)])
-def test_energies_of_larger_molecules_are_known(name, energy, density_by):
-    """Of pyscf 2.14, converged to 1e-10; NWChem 7.0.2 agrees to 3e-9."""
-    from craton.bench.scf import alkane
-    from craton.scf import RHF, Molecule
+@pytest.mark.parametrize("name", ["water8", "decane"])
+def test_energies_of_larger_molecules_are_known(name, density_by):
+    from craton.scf import RHF
 
-    water8 = Path(__file__).resolve().parents[2] / "examples" / "scf" / "water8.xyz"
-    molecule = Molecule.from_xyz(water8) if name == "water8" else Molecule.from_xyz_text(alkane(10))
-    found = RHF(molecule, "cc-pvdz").run(conv_tol=1e-10, density_by=density_by, threads=2)
+    found = RHF(known(name), "cc-pvdz").run(conv_tol=1e-10, density_by=density_by, threads=2)
     assert found.converged
-    assert found.e_tot == pytest.approx(energy, abs=1e-8)
+    assert found.e_tot == pytest.approx(KNOWN[name], abs=1e-8)
 
 
 @needs_chemistry

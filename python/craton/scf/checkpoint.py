@@ -18,9 +18,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from craton._craton import IntegralLibrary
 from craton.errors import UserError
-from craton.scf.basis_sets import PlacedShell, basis_of_shells, function_count
+from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ class StoredMatrix:
 
     path: str
     spin: int
+    shape: tuple[int, int]
 
     def __getitem__(self, rows: NDArray[np.int64]) -> Matrix:
         """Ascending rows."""
@@ -157,7 +157,9 @@ class Checkpoint:
             str(file.attrs["method"]),
             str(file.attrs["basis"]),
             shells,
-            list(densities[()]) if whole else [StoredMatrix(file.filename, spin) for spin in range(len(densities))],
+            list(densities[()])
+            if whole
+            else [StoredMatrix(file.filename, spin, (size, size)) for spin in range(len(densities))],
             file["iterations"][()],
             float(file.attrs["energy_hartree"]),
             bool(file.attrs["converged"]),
@@ -175,25 +177,13 @@ class Checkpoint:
         )
 
 
-def projected(
-    found: Checkpoint,
-    molecule: Molecule,
-    shells: list[PlacedShell],
-    densities: list[Matrix],
-    orthogonal: Matrix,
-    library: IntegralLibrary,
-) -> list[Matrix]:
-    """Densities of a checkpoint as functions of another basis or geometry see them: the old functions go with their nuclei,
-    then each orbital becomes its least-squares fit, S^-1 <new|old>. UserError for other atoms."""
+def check_atoms(found: Checkpoint, molecule: Molecule) -> None:
+    """UserError where the densities are of other atoms."""
     if found.molecule.symbols != molecule.symbols:
         raise UserError(
             f"checkpoint: of {found.molecule.formula}, but the molecule is {molecule.formula}; allowed: one of the same atoms "
             "in the same order"
         )
-    both = basis_of_shells(molecule, [*shells, *found.shells])
-    new = len(orthogonal)
-    fit = orthogonal @ (orthogonal.T @ library.overlap(both)[:new, new:])
-    return [fit @ density @ fit.T for density in densities]
 
 
 def check_target(path: Path, restart: Path | None, overwrite: bool) -> None:

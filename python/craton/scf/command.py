@@ -17,6 +17,7 @@ from craton.scf import properties
 from craton.scf.checkpoint import Checkpoint, check_target
 from craton.scf.cube import write_cube
 from craton.scf.hartree_fock import HartreeFock, Iteration
+from craton.scf.load_balance import draw_load_balance
 from craton.scf.molden import write_molden
 from craton.scf.molecule import Molecule
 from craton.scf.picture import draw_orbital
@@ -56,6 +57,7 @@ class Wanted:
     cubes: Sequence[str] = ()
     picture: Path | None = None
     orbital: str = "homo"
+    load_balance: Path | None = None
     json_file: Path | None = None
 
 
@@ -69,6 +71,8 @@ def run(
 ) -> tuple[int, str]:
     """The exit code, and what to say on standard error where that is not 0. With `comm` collective over its ranks, of which
     rank 0 has the console and writes files. UserError for wrong input, before anything is computed where that is possible."""
+    if wanted.load_balance is not None and comm is None:
+        raise UserError(f"--load-balance {wanted.load_balance}: without --ranks; allowed: with --ranks N")
     world = None if comm is None else craton.World(comm, ranks_per_node)
     calculation, start = _prepared(wanted, world)
     calculation.callback = _Table(console).add
@@ -79,6 +83,9 @@ def run(
     if comm is not None:
         _say(console, _balance(calculation, comm))
     written = _write(calculation, wanted, world)
+    if comm is not None and wanted.load_balance is not None:
+        _draw_balance(calculation, wanted.load_balance, comm)
+        written.append(str(wanted.load_balance))
     if written:
         _say(console, f"written: {', '.join(written)}")
     if calculation.converged:
@@ -183,6 +190,17 @@ def _balance(calculation: HartreeFock, comm: MPI.Comm) -> str:
         )
     idle = sum(each["idle_s"] for each in rows) / max(sum(each["build_s"] for each in rows), 1e-9)
     return "\n".join([*lines, f"idle in all: {idle:.1%} of the time of J and K"])
+
+
+def _draw_balance(calculation: HartreeFock, path: Path, comm: MPI.Comm) -> None:
+    """Collective."""
+    engine = calculation.engine
+    timelines, spent = comm.gather(engine.timeline), comm.gather(engine.spent)
+    if timelines is None or spent is None:
+        return
+    c, threads = calculation, f"{calculation.threads} thread{'' if calculation.threads == 1 else 's'}"
+    title = f"{c.molecule.formula}, {type(c).__name__}/{c.basis_name}: J and K by {comm.size} ranks of {threads}"
+    draw_load_balance(path, timelines, spent, c.threads, title)
 
 
 def summary(calculation: HartreeFock) -> list[str]:

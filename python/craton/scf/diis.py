@@ -22,25 +22,28 @@ class DIIS:
         self._errors: list[list[Any]] = []
         self._products = np.zeros((0, 0))
 
-    def update(self, focks: Sequence[Any], errors: Sequence[Any]) -> list[Any]:
-        """Takes the newest Fock matrix of each spin and its error; returns the extrapolated ones."""
-        self._focks = [*self._focks, list(focks)][-self.room :]
-        self._errors = [*self._errors, list(errors)][-self.room :]
+    def update(self, focks: Sequence[Any], errors: Sequence[Any], into: Sequence[Any] | None = None) -> list[Any]:
+        """Takes over the newest Fock matrix of each spin and its error, which go back to the algebra's work arrays when they are too
+        old. The extrapolated ones, in `into` or in new matrices."""
+        self._focks.append(list(focks))
+        self._errors.append(list(errors))
+        while len(self._focks) > self.room:
+            self._algebra.give(*self._focks.pop(0), *self._errors.pop(0))
         self._extend_products()
         coefficients = self._coefficients()
-        return [
-            sum((float(c) * f for c, f in zip(coefficients[1:], row[1:], strict=True)), float(coefficients[0]) * row[0])
-            for row in zip(*self._focks, strict=True)
-        ]
+        found = [self._algebra.take(each) for each in focks] if into is None else list(into)
+        for spin, each in enumerate(found):
+            kept = [matrices[spin] for matrices in self._focks]
+            self._algebra.combine(each, [(float(c), f) for c, f in zip(coefficients, kept, strict=True)])
+        return found
 
     def _extend_products(self) -> None:
         """Inner products of all errors with each other, of which only those with the newest are not known."""
         count, newest = len(self._errors), self._errors[-1]
         products = np.empty((count, count))
         products[:-1, :-1] = self._products[len(self._products) - count + 1 :, len(self._products) - count + 1 :]
-        for n, each in enumerate(self._errors):
-            pairs = zip(each, newest, strict=True)
-            products[n, -1] = products[-1, n] = sum(self._algebra.dot(a, b) for a, b in pairs)
+        found = self._algebra.inner([(a, b) for each in self._errors for a, b in zip(each, newest, strict=True)])
+        products[:, -1] = products[-1, :] = np.reshape(found, (count, -1)).sum(axis=1)
         self._products = products
 
     def _coefficients(self) -> NDArray[np.float64]:

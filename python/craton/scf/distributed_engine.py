@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,59 +11,153 @@ from numpy.typing import NDArray
 
 from craton import linalg
 from craton._craton import GaussianBasis, IntegralLibrary, World
-from craton.dist_array import DistArray
+from craton.dist_array import DistArray, LocalTile
 from craton.errors import UserError
+from craton.scf.algebra import WorkArrays, combine_blocks, nonzero_part
+from craton.scf.basis_sets import PlacedShell, basis_of_shells
 from craton.scf.distributed import DistributedFock
+from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
     from craton.scf.checkpoint import Checkpoint
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 SPENT = ("own_tasks", "stolen_tasks", "build_s", "compute_s", "get_s", "accumulate_s", "queue_s", "idle_s")
 WHOLE_ON_ONE_RANK = 256
-"""Functions of a matrix that one rank may have whole, to diagonalise it: half a MiB."""
+"""Functions of a matrix that one rank may have whole, to diagonalise or purify it: half a MiB."""
 ROWS_AT_ONCE = 64
 """Of a density, when a checkpoint is written."""
 
 
-class DistributedAlgebra:
-    """What NumpyAlgebra has, for DistArrays of one layout. Collective."""
+class DistributedAlgebra(WorkArrays):
+    """What NumpyAlgebra has, for DistArrays of one world, of which those of one shape have one layout. Collective.
 
-    leaves_out_columns = False
+    What touches a rank's own tiles alone waits for nobody: whatever reads or writes those of others, here and in DistArray, begins and ends
+    with all ranks together."""
 
-    def transposed(self, a: DistArray) -> DistArray:
-        """In the same layout, which sums and differences need."""
-        return a.transpose(a.like())
+    whole_on_one_rank = WHOLE_ON_ONE_RANK
+    """Functions up to which eigenproblems and purification are left to one rank."""
 
-    def dot(self, a: DistArray, b: DistArray) -> float:
-        return float(a.dot(b))
+    def _new(self, like: DistArray, shape: tuple[int, ...]) -> DistArray:
+        cuts, owners = resized(like, shape)
+        return DistArray(like.world, shape, boundaries=cuts, owners=owners)
 
-    def trace(self, a: DistArray) -> float:
-        return float(a.trace())
+    def _kind(self, like: DistArray, shape: tuple[int, ...]) -> Hashable:
+        cuts, owners = resized(like, shape)
+        return *(each.tobytes() for each in cuts), owners.tobytes()
+
+    def product(
+        self, a: DistArray, b: DistArray, into: DistArray, *, transpose_a: bool = False, transpose_b: bool = False
+    ) -> None:
+        linalg.matmul(a, b, into, transpose_a=transpose_a, transpose_b=transpose_b)
+
+    def transpose(self, a: DistArray, into: DistArray) -> None:
+        a.transpose(into)
+
+    def combine(
+        self,
+        into: DistArray,
+        terms: Sequence[tuple[float, DistArray]],
+        *,
+        keep: float = 0.0,
+        identity: float = 0.0,
+    ) -> None:
+        others = [(factor, matrix.local_tiles) for factor, matrix in terms]
+        for n, tile in enumerate(into.local_tiles):
+            combine_blocks(tile.array, [(factor, tiles[n].array) for factor, tiles in others], keep)
+            if identity:
+                _diagonal(tile)[...] += identity
+
+    def inner(self, pairs: Sequence[tuple[DistArray, DistArray | None]]) -> list[float]:
+        """In one sum over the ranks."""
+        own = np.zeros(len(pairs))
+        for n, (a, b) in enumerate(pairs):
+            if b is None:
+                own[n] = sum(_diagonal(tile).sum() for tile in a.local_tiles)
+            else:
+                both = zip(a.local_tiles, b.local_tiles, strict=True)
+                own[n] = sum(float(np.vdot(one.array, other.array)) for one, other in both)
+        return pairs[0][0].world.sum(own).tolist() if pairs else []
 
     def eigh(self, a: DistArray) -> tuple[Vector, DistArray]:
-        return linalg.eigh(a, workers="auto" if a.shape[0] <= WHOLE_ON_ONE_RANK else "all")
+        vectors = self.take(a)
+        return linalg.eigh(a, "one" if self._by_one(a) else "all", out=vectors)[0], vectors
 
     def scaled_columns(self, a: DistArray, factors: Vector) -> DistArray:
-        made = a.copy()
-        made.map(lambda block, where: block * factors[where[1]], places=True)
+        """Of factors that are all 0 one column is left."""
+        part = nonzero_part(factors)
+        part = part if part.stop else slice(0, 1)
+        made = self._new(a, (a.shape[0], part.stop - part.start))
+        a.sync()
+        for tile in made.local_tiles:
+            rows, columns = tile.slices
+            there = slice(part.start + columns.start, part.start + columns.stop)
+            tile.array[...] = a[rows, there].get() * factors[there]
+        made.sync()  # nobody changes a while another still reads
         return made
 
-    def plus_identity(self, a: DistArray, factor: float) -> DistArray:
-        def add(block: Matrix, where: tuple[slice, slice]) -> Matrix:
-            rows, columns = (np.arange(each.start, each.stop) for each in where)
-            return block + factor * (rows[:, None] == columns)
-
-        made = a.copy()
-        made.map(add, places=True)
-        return made
+    def project_on_first(self, vectors: DistArray, count: int, into: DistArray) -> None:
+        for tile in vectors.local_tiles:
+            tile.array[:, max(0, count - tile.low[1]) :] = 0
+        linalg.matmul(vectors, vectors, into, transpose_b=True)
 
     def spectrum_bounds(self, a: DistArray) -> tuple[float, float]:
-        diagonal = _row_sums(a, lambda block, rows, columns: np.where(rows[:, None] == columns, block, 0))
-        radii = _row_sums(a, lambda block, rows, columns: np.where(rows[:, None] == columns, 0, np.abs(block)))
+        size = a.shape[0]
+        own = np.zeros((2, size))  # the diagonal, and the sum of what is beside it
+        for tile in a.local_tiles:
+            low, high = _on_diagonal(tile)
+            own[0, low:high] += _diagonal(tile)
+            own[1, tile.slices[0]] += np.abs(tile.array).sum(axis=1)
+            own[1, low:high] -= np.abs(_diagonal(tile))
+        diagonal, radii = a.world.sum(own)
         return float((diagonal - radii).min()), float((diagonal + radii).max())
+
+    def done_by_one(self, work: Callable[[Matrix], Matrix], a: DistArray, into: DistArray) -> bool:
+        """Rank 0, up to whole_on_one_rank functions. UserError on every rank where it has met one."""
+        if not self._by_one(a):
+            return False
+        failure = ""
+        a.world.barrier()
+        if a.world.rank == 0:
+            try:
+                into[...] = work(a[...].get())
+            except (UserError, np.linalg.LinAlgError, ValueError) as error:
+                failure = str(error) or type(error).__name__
+        a.world.agree(failure)
+        return True
+
+    def _by_one(self, a: DistArray) -> bool:
+        return a.shape[0] <= self.whole_on_one_rank
+
+
+def resized(like: DistArray, shape: tuple[int, ...]) -> tuple[Sequence[Places], Places]:
+    """Boundaries in the same proportions for other extents, and the owners; of tiles that come to nothing, none."""
+    if shape == like.shape:
+        return like.boundaries, like.owners
+    cuts, kept = [], []
+    for each, extent in zip(like.boundaries, shape, strict=True):
+        moved = each * extent // each[-1]
+        stays = np.flatnonzero(np.diff(moved))
+        cuts.append(np.append(moved[stays], extent))
+        kept.append(stays)
+    return cuts, like.owners[np.ix_(*kept)]
+
+
+def _on_diagonal(tile: LocalTile) -> tuple[int, int]:
+    """First and last + 1 of the rows of which the tile has the diagonal's element."""
+    low = max(tile.low)
+    return low, max(low, min(tile.high))
+
+
+def _diagonal(tile: LocalTile) -> Vector:
+    """A view of the matrix's diagonal as far as it is in the tile."""
+    low, high = _on_diagonal(tile)
+    rows, columns = (slice(low - each, high - each) for each in tile.low)
+    block = tile.array[rows, columns]
+    return np.einsum("ii->i", block)
 
 
 class DistributedEngine:
@@ -77,11 +171,14 @@ class DistributedEngine:
         self.world = world
         self._library = library
         self.fock = DistributedFock(world, library, basis, threshold, threads)
+        self._shell_order = basis.spatial_order().tolist()  # as that of fock.basis
         self.order = np.asarray(self.fock.function_order, dtype=np.int64)
         """The number in the given basis of each function."""
         self._place = np.argsort(self.order)
         self.spent = dict.fromkeys(SPENT, 0.0)
         """Of this rank, over all builds, by the names of DistributedFock.statistics."""
+        self.timeline: Matrix | None = None
+        """Of this rank, of the first build, as DistributedFock.timeline."""
 
     def overlap(self) -> DistArray:
         return self._filled(lambda *shells: self._library.block("overlap", self.fock.basis, *shells))
@@ -101,29 +198,37 @@ class DistributedEngine:
 
     def _filled(self, block: Callable[..., Matrix]) -> DistArray:
         """Each rank computes its own tiles, whose boundaries are those of shells."""
-        made = self.fock.zeros()
-        first = self.fock.basis.first_function
+        made, first = self.matrix(), self.fock.basis.first_function
         for tile in made.local_tiles:
-            ends = [
-                tuple(int(n) for n in np.searchsorted(first, (low, high)))
-                for low, high in zip(tile.low, tile.high, strict=True)
-            ]
-            tile.array[...] = block(*ends)
+            tile.array[...] = block(*(_shells_over(first, each) for each in tile.slices))
         made.sync()
         return made
 
+    def matrix(self) -> DistArray:
+        return self.fock.zeros()
+
     def build(self, densities: Sequence[DistArray]) -> tuple[DistArray, list[DistArray]]:
-        coulomb, exchange = self.fock.build(list(densities))
+        coulomb, exchange = self.matrix(), [self.matrix() for _ in densities]
+        self._build_into(densities, coulomb, exchange)
+        return coulomb, exchange
+
+    def _build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
+        self.fock.build_into(list(densities), coulomb, exchange)
         for name in SPENT:
             self.spent[name] += self.fock.statistics[name]
-        return coulomb, exchange
+        if self.timeline is None:
+            self.timeline = self.fock.timeline
+
+    def add_repulsion(self, densities: Sequence[DistArray], exchange_part: float, into: Sequence[DistArray]) -> None:
+        with self.algebra.work(into[0], 1 + len(into)) as [coulomb, *exchange]:
+            self._build_into(densities, coulomb, exchange)
+            for to, each in zip(into, exchange, strict=True):
+                self.algebra.combine(to, [(1.0, coulomb), (-exchange_part, each)], keep=1.0)
 
     @property
     def quartets(self) -> int:
         """Of all ranks."""
-        counts = DistArray(self.world, self.world.size, "int64", tiles=1)
-        counts[self.world.rank : self.world.rank + 1] = np.array([self.fock.counts["quartets"]])
-        return int(counts.gather().sum())
+        return int(self.world.sum([self.fock.counts["quartets"]])[0])
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> DistArray:
         """An atom's functions are neighbours here too, in the order that they had."""
@@ -154,13 +259,43 @@ class DistributedEngine:
         made.sync()
         return made
 
+    def taken_as_stored(self, matrix: Matrix) -> DistArray:
+        """From such an array over other functions, in their own order; cut evenly."""
+        made = DistArray(self.world, matrix.shape)
+        for tile in made.local_tiles:
+            rows, columns = tile.slices
+            for first in range(rows.start, rows.stop, ROWS_AT_ONCE):
+                some = np.arange(first, min(first + ROWS_AT_ONCE, rows.stop))
+                tile.array[some - rows.start] = np.asarray(matrix[some])[:, columns]
+        made.sync()
+        return made
+
+    def overlap_with(self, molecule: Molecule, shells: list[PlacedShell], others: list[PlacedShell]) -> DistArray:
+        """Rows in the order of the matrices."""
+        ours = self._shell_order
+        both = basis_of_shells(molecule, [*shells, *others])
+        both = both.reordered([*ours, *range(len(ours), both.shell_count)])
+        first, size = both.first_function, len(self.order)
+        made = self.algebra.take(self.matrix(), (size, int(first[-1]) - size))
+        for tile in made.local_tiles:
+            rows, columns = tile.slices
+            columns = slice(size + columns.start, size + columns.stop)
+            around = [_shells_over(first, each) for each in (rows, columns)]
+            found = self._library.block("overlap", both, *around)
+            starts = [int(first[each[0]]) for each in around]
+            inside = (slice(each.start - at, each.stop - at) for each, at in zip((rows, columns), starts, strict=True))
+            tile.array[...] = found[tuple(inside)]
+        made.sync()
+        return made
+
     def columns(self, matrix: DistArray, first: int, last: int) -> Matrix:
         return matrix[:, first:last].get()[self._place]
 
     def row_dots(self, a: DistArray, b: DistArray) -> Vector:
-        product = a.copy()
-        product.map(np.multiply, b)
-        return _row_sums(product, lambda block, rows, columns: block)[self._place]
+        own = np.zeros(len(self.order))
+        for one, other in zip(a.local_tiles, b.local_tiles, strict=True):
+            own[one.slices[0]] += np.einsum("ij,ij->i", one.array, other.array)
+        return self.world.sum(own)[self._place]
 
     def write(self, checkpoint: Checkpoint, path: Path) -> None:
         """Rank 0 writes, fetching some rows at a time."""
@@ -171,11 +306,7 @@ class DistributedEngine:
                 checkpoint.write_by_rows(path, self._rows)
             except UserError as error:
                 failure = str(error)
-        failed = DistArray(self.world, 1, "int64")
-        if failure:
-            failed[0:1] = np.ones(1, np.int64)
-        if failed.gather()[0]:
-            raise UserError(failure or f"{path}: rank 0 could not write it")
+        self.world.agree(failure)
 
     def _rows(self, matrix: DistArray) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
         """Rows of a matrix in the order of the basis that was given, some at a time, with their ascending numbers."""
@@ -185,10 +316,7 @@ class DistributedEngine:
             yield rows[sort], matrix[first : first + len(rows), :].get()[sort][:, self._place]
 
 
-def _row_sums(a: DistArray, of: Callable[[Matrix, NDArray[np.int64], NDArray[np.int64]], Matrix]) -> Vector:
-    """On every rank, of what `of` makes of each tile, its rows and its columns."""
-    sums = DistArray(a.world, a.shape[0])
-    for tile in a.local_tiles:
-        rows, columns = (np.arange(each.start, each.stop) for each in tile.slices)
-        sums[tile.slices[0]] += of(tile.array, rows, columns).sum(axis=1)
-    return sums.gather()
+def _shells_over(first_function: NDArray[np.int64], functions: slice) -> tuple[int, int]:
+    """First and last + 1 of the shells that have these functions."""
+    first = np.searchsorted(first_function, functions.start, side="right") - 1
+    return int(first), int(np.searchsorted(first_function, functions.stop))

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
 from craton.scf.algebra import NumpyAlgebra
+from craton.scf.basis_sets import PlacedShell, basis_of_shells
+from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
     from craton.scf.checkpoint import Checkpoint
@@ -39,10 +41,20 @@ class LocalEngine:
         """x, y and z about the origin."""
         yield from self._library.position(self._basis)
 
+    def matrix(self) -> Matrix:
+        """A new one over the functions; zeros."""
+        return np.zeros((self._basis.size,) * 2)
+
     def build(self, densities: Sequence[Matrix]) -> tuple[Matrix, list[Matrix]]:
         """J of the sum of symmetric densities, K of each."""
         coulomb, exchange = self._builder.build(np.ascontiguousarray(densities, dtype=np.float64))
         return coulomb, list(exchange)
+
+    def add_repulsion(self, densities: Sequence[Matrix], exchange_part: float, into: Sequence[Matrix]) -> None:
+        """Adds J of the sum of symmetric densities, less so much of K of each, to a matrix for each."""
+        coulomb, exchange = self.build(densities)
+        for to, each in zip(into, exchange, strict=True):
+            self.algebra.combine(to, [(1.0, coulomb), (-exchange_part, each)], keep=1.0)
 
     @property
     def quartets(self) -> int:
@@ -56,6 +68,15 @@ class LocalEngine:
     def taken(self, matrix: Matrix) -> Matrix:
         """From a NumPy array of all functions, which is left alone."""
         return matrix.copy()
+
+    def taken_as_stored(self, matrix: Matrix) -> Matrix:
+        """From a NumPy array over other functions, in their own order."""
+        return matrix.copy()
+
+    def overlap_with(self, molecule: Molecule, shells: list[PlacedShell], others: list[PlacedShell]) -> Matrix:
+        """Of the functions of `shells`, in rows, with others at the same molecule, in their own order."""
+        both = basis_of_shells(molecule, [*shells, *others])
+        return self._library.overlap(both)[: self._basis.size, self._basis.size :]
 
     def columns(self, matrix: Matrix, first: int, last: int) -> Matrix:
         """Some, as a NumPy array with the functions in the order of the basis."""

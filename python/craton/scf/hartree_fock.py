@@ -16,14 +16,14 @@ from craton._craton import GaussianBasis
 from craton.errors import UserError
 from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
-from craton.scf.checkpoint import Checkpoint, projected
+from craton.scf.checkpoint import Checkpoint, check_atoms
 from craton.scf.diis import DIIS
 from craton.scf.distributed_engine import DistributedEngine
 from craton.scf.engine import LocalEngine
 from craton.scf.guess import atomic_densities
 from craton.scf.integrals import open_libcint
 from craton.scf.molecule import Molecule
-from craton.scf.purification import METHODS, purified
+from craton.scf.purification import METHODS, write_projector
 
 if TYPE_CHECKING:
     from craton import DistArray, World
@@ -190,10 +190,14 @@ class HartreeFock:
 
     def _orbital_densities(self) -> list[Any]:
         self._need_orbitals()
-        algebra, found = self.engine.algebra, []
+        engine, algebra, found = self.engine, self.engine.algebra, []
         for coefficients, occupations in zip(self._split(self.mo_coeff), self._split(self.mo_occ), strict=True):
             half = algebra.scaled_columns(coefficients, np.sqrt(occupations))
-            found.append(self._symmetric(half @ algebra.transposed(half)))
+            density = engine.matrix()
+            algebra.product(half, half, density, transpose_b=True)
+            self._make_symmetric(density)
+            found.append(density)
+        algebra.forget()
         return found
 
     def _need_orbitals(self) -> None:
@@ -208,11 +212,15 @@ class HartreeFock:
             raise UserError(f"densities are {' x '.join(map(str, shape))}; allowed: {size} x {size}")
         if isinstance(density, np.ndarray | list):
             return self.engine.taken(np.asarray(density, dtype=np.float64))
-        return density.copy()
+        found = self.engine.matrix()
+        found.copy_from(density)
+        return found
 
     def _repulsion(self, densities: Sequence[Any]) -> list[Any]:
-        coulomb, exchange = self.engine.build(densities)
-        return [coulomb - (1 / self._weight) * each for each in exchange]
+        found = [self.engine.matrix() for _ in densities]
+        self.engine.add_repulsion(densities, 1 / self._weight, found)
+        self.engine.algebra.forget()
+        return found
 
     # ------------------------------------------------------------------------------------------------------------ settings
 
@@ -250,82 +258,146 @@ class HartreeFock:
         self.check_settings()
         self.iterations, self.converged, self.seconds = [], False, {}
         self.mo_energy = self.mo_coeff = self.mo_occ = None
+        algebra = self.engine.algebra
+        try:
+            self._iterate(dm0)
+        finally:
+            algebra.forget()
+        return self.e_tot
+
+    def _iterate(self, dm0: Any) -> None:
+        """Fock matrices, errors and projectors are those among orthonormal functions."""
+        algebra = self.engine.algebra
         with self._clock("integrals"):
             overlap, core = self.get_ovlp(), self.get_hcore()
             orthogonal = self._orthogonal(overlap)
         with self._clock("guess"):
             densities = self._begin(dm0, overlap, core, orthogonal)
-        steering = _Steering(self, overlap)
-        built_for, repulsion = [0.0 * each for each in densities], [0.0 * each for each in densities]
+            inner = self._seen_inside(densities, overlap, orthogonal)
+        del overlap
+        built_for, repulsion = ([self.engine.matrix() for _ in densities] for _ in range(2))
+        steering = _Steering(self)
         for cycle in range(1, self.max_cycle + 1):
             started = time.perf_counter()
             with self._clock("Fock"):
-                # J and K are linear: the change of the density needs fewer integrals than the density
-                changes = [d - b for d, b in zip(densities, built_for, strict=True)]
-                repulsion = [r + new for r, new in zip(repulsion, self._repulsion(changes), strict=True)]
+                self._add_change(densities, built_for, repulsion)
             fock_s = time.perf_counter() - started
-            built_for = densities
-            focks = [core + each for each in repulsion]
             with self._clock("algebra"):
-                errors = [self._error(f, d, overlap, orthogonal) for f, d in zip(focks, densities, strict=True)]
-                last = self._note(cycle, self._energy(densities, core, repulsion), self._norm(errors), fock_s)
+                focks = [self._fock(core, each, orthogonal) for each in repulsion]
+                errors = [self._error(f, d) for f, d in zip(focks, inner, strict=True)]
+                last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
             self._save(densities)
             if last:
                 break
             with self._clock("algebra"):
-                steered = steering.steered(cycle, focks, errors, densities)
+                steered = steering.steered(cycle, focks, errors, inner)
             with self._clock("density"):
-                densities = self._new_densities(steered, orthogonal)
+                self._renew(steered, orthogonal, self.density_by, inner, densities)
+            algebra.give(*steered)
         with self._clock("orbitals"):
             self._set_orbitals(focks, orthogonal)
         self._save(densities)
-        return self.e_tot
 
-    def _begin(
-        self, dm0: Matrix | Checkpoint | None, overlap: Matrix, core: Matrix, orthogonal: Matrix
-    ) -> list[Matrix]:
+    # -------------------------------------------------------------------------------------------------- densities to begin with
+
+    def _begin(self, dm0: Matrix | Checkpoint | None, overlap: Any, core: Any, orthogonal: Any) -> list[Any]:
         if isinstance(dm0, Checkpoint):
-            return self._restarted(dm0, overlap, orthogonal)
+            return self._restarted(dm0, orthogonal)
         if dm0 is not None:
             return self._channels(dm0)
+        engine, algebra = self.engine, self.engine.algebra
         if self.init_guess == "core":
-            return self._by_diagonalisation([core] * len(self._occupied), orthogonal)
-        total = self.engine.block_diagonal(atomic_densities(self.molecule, self.shells, self._library))
-        neutral = self.engine.algebra.dot(total, overlap)
-        return [self._weight * occupied / neutral * total for occupied in self._occupied]
+            return self._lowest([self._inside(core, orthogonal)] * len(self._occupied), orthogonal)
+        total = engine.block_diagonal(atomic_densities(self.molecule, self.shells, self._library))
+        [neutral] = algebra.inner([(total, overlap)])
+        found = [engine.matrix() for _ in self._occupied]
+        for density, occupied in zip(found, self._occupied, strict=True):
+            algebra.combine(density, [(self._weight * occupied / neutral, total)])
+        return found
 
-    def _restarted(self, found: Checkpoint, overlap: Matrix, orthogonal: Matrix) -> list[Matrix]:
+    def _restarted(self, found: Checkpoint, orthogonal: Any) -> list[Any]:
         """As it was left; projected where the molecule, its basis, charge or multiplicity are others."""
-        stored = [self.engine.taken(each) for each in found.densities]
-        if len(stored) > len(self._occupied):
-            stored = [stored[0] + stored[1]]
-        elif len(stored) < len(self._occupied):
-            stored = [0.5 * stored[0]] * 2
-        if found.is_of(self.molecule, self.shells) and len(stored) == len(found.densities):
-            return stored
-        if self._world is not None:
-            raise UserError(
-                f"checkpoint: of {found.method}/{found.basis_name} of another molecule, geometry or state; allowed: the same "
-                "with a world, any without"
-            )
-        seen = projected(found, self.molecule, self.shells, stored, orthogonal, self._library)
-        half = orthogonal.T @ overlap
+        engine, algebra = self.engine, self.engine.algebra
+        spins = len(self._occupied)
+        if found.is_of(self.molecule, self.shells) and spins == len(found.densities):
+            return [engine.taken(each) for each in found.densities]
+        check_atoms(found, self.molecule)
+        stored = [engine.taken_as_stored(each) for each in found.densities]
+        if len(stored) > spins:
+            algebra.combine(stored[0], [(1.0, stored[1])], keep=1.0)
+        elif len(stored) < spins:
+            algebra.combine(stored[0], [], keep=0.5)
+        # the old functions go with their nuclei; X^T S of an old orbital's least-squares fit among the new ones is X^T <new|old>
+        across = engine.overlap_with(self.molecule, self.shells, found.shells)
+        fit = algebra.take(across, (across.shape[1], orthogonal.shape[1]))
+        algebra.product(across, orthogonal, fit, transpose_a=True)
+        seen = [self._inside(each, fit, orthogonal) for each in stored[:spins]]
+        for each in seen:
+            algebra.combine(each, [], keep=-1.0)
         # the orbitals that are most occupied, so that it is a density of so many electrons
-        return self._by_diagonalisation([-half @ each @ half.T for each in seen], np.eye(len(half)), orthogonal)
+        return self._lowest(seen * (spins // len(seen)), orthogonal)
 
-    def _energy(self, densities: Sequence[Any], core: Any, repulsion: Sequence[Any]) -> float:
-        dot = self.engine.algebra.dot
-        pairs = zip(densities, repulsion, strict=True)
-        return sum(dot(d, core) + dot(d, r) / 2 for d, r in pairs) + self.basis.nuclear_repulsion
+    def _lowest(self, inside: Sequence[Any], orthogonal: Any) -> list[Any]:
+        """Densities of the lowest eigenvectors of matrices among orthonormal functions."""
+        algebra = self.engine.algebra
+        inner, found = [algebra.take(each) for each in inside], [self.engine.matrix() for _ in inside]
+        self._renew(inside, orthogonal, "diagonalisation", inner, found)
+        algebra.give(*inner)
+        return found
 
-    def _error(self, fock: Any, density: Any, overlap: Any, orthogonal: Any) -> Any:
-        """F D S - S D F among orthonormal functions: 0 where the density is of the Fock matrix's own orbitals."""
-        transposed = self.engine.algebra.transposed
-        product = fock @ density @ overlap
-        return transposed(orthogonal) @ (product - transposed(product)) @ orthogonal
+    # ------------------------------------------------------------------------------------------------------ steps of an iteration
 
-    def _norm(self, errors: Sequence[Any]) -> float:
-        return sum(self.engine.algebra.dot(each, each) for each in errors) ** 0.5
+    def _add_change(self, densities: Sequence[Any], built_for: Sequence[Any], repulsion: Sequence[Any]) -> None:
+        """J and K are linear: the change of the density needs fewer integrals than the density. `built_for` becomes the density."""
+        algebra = self.engine.algebra
+        with algebra.work(densities[0], len(densities)) as changes:
+            for change, density, before in zip(changes, densities, built_for, strict=True):
+                algebra.combine(change, [(1.0, density), (-1.0, before)])
+            self.engine.add_repulsion(changes, 1 / self._weight, repulsion)
+        for before, density in zip(built_for, densities, strict=True):
+            algebra.combine(before, [(1.0, density)])
+
+    def _fock(self, core: Any, repulsion: Any, orthogonal: Any) -> Any:
+        algebra = self.engine.algebra
+        with algebra.work(core) as [fock]:
+            algebra.combine(fock, [(1.0, core), (1.0, repulsion)])
+            return self._inside(fock, orthogonal)
+
+    def _inside(self, matrix: Any, functions: Any, orthogonal: Any = None) -> Any:
+        """X^T M X, in a work array as matrices among orthonormal functions are, which X is if no others are given."""
+        algebra = self.engine.algebra
+        size = functions.shape[1]
+        found = algebra.take(functions if orthogonal is None else orthogonal, (size, size))
+        with algebra.work(functions) as [half]:
+            algebra.product(matrix, functions, half)
+            algebra.product(functions, half, found, transpose_a=True)
+        return found
+
+    def _seen_inside(self, densities: Sequence[Any], overlap: Any, orthogonal: Any) -> list[Any]:
+        """X^T S D S X of each: P of D = X P X^T."""
+        algebra = self.engine.algebra
+        with algebra.work(orthogonal) as [dual]:
+            algebra.product(overlap, orthogonal, dual)
+            return [self._inside(each, dual) for each in densities]
+
+    def _error(self, fock: Any, inner: Any) -> Any:
+        """F P - P F, in a work array: X^T (F D S - S D F) X, 0 where the density is of the Fock matrix's own orbitals."""
+        algebra = self.engine.algebra
+        error = algebra.take(fock)
+        with algebra.work(fock) as [turned]:
+            algebra.product(fock, inner, error)
+            algebra.transpose(error, turned)
+            algebra.combine(error, [(-1.0, turned)], keep=1.0)
+        return error
+
+    def _energy_and_gradient(
+        self, densities: Sequence[Any], core: Any, repulsion: Sequence[Any], errors: Sequence[Any]
+    ) -> tuple[float, float]:
+        spins = len(densities)
+        pairs = [(d, core) for d in densities] + [(d, r) for d, r in zip(densities, repulsion, strict=True)]
+        found = self.engine.algebra.inner(pairs + [(each, each) for each in errors])
+        energy = sum(found[:spins]) + sum(found[spins : 2 * spins]) / 2 + self.basis.nuclear_repulsion
+        return energy, sum(found[2 * spins :]) ** 0.5
 
     def _note(self, cycle: int, energy: float, gradient: float, fock_s: float) -> bool:
         """Records an iteration; whether it is the last."""
@@ -358,52 +430,48 @@ class HartreeFock:
         algebra = self.engine.algebra
         values, vectors = algebra.eigh(overlap)
         kept = values > self.linear_dependence
-        if not kept.all() and not algebra.leaves_out_columns:
-            raise UserError(
-                f"{self._name}: eigenvalues of the overlap down to {values[0]:.2g}; allowed: linear_dependence below it, or no "
-                "world"
-            )
         if kept.sum() < max(self._occupied):
             raise UserError(
                 f"{self._name}: {kept.sum()} independent functions for {self.molecule.electrons} electrons; "
                 f"allowed: at least {max(self._occupied)}"
             )
-        return algebra.scaled_columns(vectors, np.where(kept, 1 / np.sqrt(np.where(kept, values, 1)), 0))
-
-    def _new_densities(self, focks: Sequence[Any], orthogonal: Any) -> list[Any]:
-        if self.density_by == "diagonalisation":
-            return self._by_diagonalisation(focks, orthogonal)
-        algebra, found = self.engine.algebra, []
-        turned = algebra.transposed(orthogonal)
-        for fock, occupied in zip(focks, self._occupied, strict=True):
-            projector, _ = purified(turned @ fock @ orthogonal, occupied, self.density_by, algebra)
-            found.append(self._symmetric(self._weight * (orthogonal @ projector @ turned)))
+        found = algebra.scaled_columns(vectors, np.where(kept, 1 / np.sqrt(np.where(kept, values, 1)), 0))
+        algebra.give(vectors)
         return found
 
-    def _by_diagonalisation(self, focks: Sequence[Any], orthogonal: Any, back: Any = None) -> list[Any]:
-        """Densities of the lowest orbitals; `back` takes them to the functions, where it is not `orthogonal` itself."""
-        algebra, found = self.engine.algebra, []
-        for fock, occupied in zip(focks, self._occupied, strict=True):
-            values, vectors = algebra.eigh(algebra.transposed(orthogonal) @ fock @ orthogonal)
-            orbitals = (orthogonal if back is None else back) @ algebra.scaled_columns(
-                vectors, np.where(np.arange(len(values)) < occupied, self._weight**0.5, 0.0)
-            )
-            found.append(self._symmetric(orbitals @ algebra.transposed(orbitals)))
-        return found
+    def _renew(
+        self, focks: Sequence[Any], orthogonal: Any, method: str, inner: Sequence[Any], densities: Sequence[Any]
+    ) -> None:
+        """`inner` and `densities` become those of the lowest orbitals of Fock matrices among orthonormal functions."""
+        algebra = self.engine.algebra
+        for fock, occupied, projector, density in zip(focks, self._occupied, inner, densities, strict=True):
+            write_projector(fock, occupied, method, algebra, projector)
+            algebra.combine(projector, [], keep=self._weight)
+            with algebra.work(orthogonal) as [half]:
+                algebra.product(orthogonal, projector, half)
+                algebra.product(half, orthogonal, density, transpose_b=True)
+            self._make_symmetric(density)
 
-    def _symmetric(self, density: Any) -> Any:
+    def _make_symmetric(self, density: Any) -> None:
         """To the last bit."""
-        return 0.5 * (density + self.engine.algebra.transposed(density))
+        algebra = self.engine.algebra
+        with algebra.work(density) as [turned]:
+            algebra.transpose(density, turned)
+            algebra.combine(density, [(0.5, turned)], keep=0.5)
 
     def _set_orbitals(self, focks: Sequence[Any], orthogonal: Any) -> None:
-        algebra = self.engine.algebra
-        found = [algebra.eigh(algebra.transposed(orthogonal) @ fock @ orthogonal) for fock in focks]
-        self.mo_energy = self._shown([values for values, _ in found])
-        self.mo_coeff = self._shown([orthogonal @ vectors for _, vectors in found])
+        algebra, energies, coefficients = self.engine.algebra, [], []
+        for fock in focks:
+            values, vectors = algebra.eigh(fock)
+            energies.append(values)
+            coefficients.append(algebra.take(orthogonal))  # and never given back
+            algebra.product(orthogonal, vectors, coefficients[-1])
+            algebra.give(vectors)
+        self.mo_energy, self.mo_coeff = self._shown(energies), self._shown(coefficients)
         self.mo_occ = self._shown(
             [
                 np.where(np.arange(len(values)) < occupied, self._weight, 0.0)
-                for (values, _), occupied in zip(found, self._occupied, strict=True)
+                for values, occupied in zip(energies, self._occupied, strict=True)
             ]
         )
 
@@ -411,12 +479,13 @@ class HartreeFock:
 
     def _total_density(self) -> Any:
         first, *others = self._orbital_densities()
-        return sum(others, first)
+        self.engine.algebra.combine(first, [(1.0, each) for each in others], keep=1.0)
+        return first
 
     def dipole_debye(self) -> NDArray[np.float64]:
         """Dipole moment about the origin, x, y, z, in debye."""
         density = self._total_density()
-        electrons = np.array([self.engine.algebra.dot(each, density) for each in self.engine.positions()])
+        electrons = np.array([self.engine.algebra.inner([(each, density)])[0] for each in self.engine.positions()])
         return properties.DEBYE * (self.molecule.charges @ self.molecule.positions_bohr - electrons)
 
     def mulliken_charges(self) -> NDArray[np.float64]:
@@ -445,25 +514,37 @@ class HartreeFock:
 
 
 class _Steering:
-    """From the Fock matrices of an iteration to those whose orbitals come next: damping, DIIS, level shift."""
+    """From the Fock matrices of an iteration, among orthonormal functions, to those whose orbitals come next: damping, DIIS, level
+    shift."""
 
-    def __init__(self, calculation: HartreeFock, overlap: Any) -> None:
-        self._of, self._overlap = calculation, overlap
-        self._diis = DIIS(calculation.diis_space, calculation.engine.algebra)
-        self._before: list[Any] | None = None
+    def __init__(self, calculation: HartreeFock) -> None:
+        self._of, self._algebra = calculation, calculation.engine.algebra
+        self._diis = DIIS(calculation.diis_space, self._algebra)
+        self._before: list[Any] = []
+        self._kept: list[Any] = []
 
-    def steered(self, cycle: int, focks: list[Any], errors: list[Any], densities: Sequence[Any]) -> list[Any]:
-        of = self._of
+    def steered(self, cycle: int, focks: list[Any], errors: list[Any], inner: Sequence[Any]) -> list[Any]:
+        """In work arrays. Takes Fock matrices and errors over: they stay as they are until the next."""
+        of, algebra = self._of, self._algebra
+        found = [algebra.take(each) for each in focks]
         if of.diis_space and cycle >= of.diis_start_cycle:
-            focks = self._diis.update(focks, errors)
-        elif of.damp and self._before is not None:
-            focks = [(1 - of.damp) * f + of.damp * b for f, b in zip(focks, self._before, strict=True)]
-        self._before = focks
-        if not of.level_shift:
-            return focks
-        overlap, shift = self._overlap, of.level_shift
-        # S - S P S is the identity on what is orthogonal to all occupied orbitals, 0 on them
-        return [
-            f + shift * (overlap - (1 / of._weight) * (overlap @ d @ overlap))
-            for f, d in zip(focks, densities, strict=True)
-        ]
+            self._diis.update(focks, errors, found)
+        else:
+            damp = of.damp if self._before else 0.0
+            for to, fock, before in zip(found, focks, self._before or focks, strict=True):
+                algebra.combine(to, [(1 - damp, fock), (damp, before)])
+            algebra.give(*self._kept)
+            self._kept = [*focks, *errors]
+        if of.damp:
+            self._remember(found)
+        if of.level_shift:
+            # 1 - P is the identity on what is orthogonal to all occupied orbitals, 0 on them
+            for fock, projector in zip(found, inner, strict=True):
+                terms = [(-of.level_shift / of._weight, projector)]
+                algebra.combine(fock, terms, keep=1.0, identity=of.level_shift)
+        return found
+
+    def _remember(self, focks: Sequence[Any]) -> None:
+        self._before = self._before or [self._algebra.take(each) for each in focks]
+        for kept, fock in zip(self._before, focks, strict=True):
+            self._algebra.combine(kept, [(1.0, fock)])

@@ -62,9 +62,8 @@ def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = 
     level = _level(field)
     pixel = spacing * (max(field.shape[:2]) - 1) / PIXELS
     factors = np.array([spacing / pixel, spacing / pixel, FINER_DEPTHS])
-    counts = np.round(factors * (np.array(field.shape) - 1)) + 1
-    fine = ndimage.zoom(field, counts / field.shape, output=np.float32, order=3)
-    scene = _Scene(low, pixel, spacing / FINER_DEPTHS, fine)
+    counts = np.round(factors * (np.array(field.shape) - 1)).astype(int) + 1
+    scene = _Scene(low, pixel, spacing / FINER_DEPTHS, _finer(field, counts))
     scene.draw_molecule(molecule, seen)
     image = _without_margin(scene.with_surfaces(level))
 
@@ -104,6 +103,16 @@ def _field(
     right, up, towards = (np.arange(a, b, spacing) for a, b in zip(low, high, strict=True))
     grid = np.stack(np.meshgrid(up, right, towards, indexing="ij"), axis=-1)[..., [1, 0, 2]]
     return low, spacing, orbital_values(calculation.molecule, calculation.shells, coefficients, grid @ axes + centre)
+
+
+def _finer(field: Array, counts: NDArray[np.int64]) -> NDArray[np.float32]:
+    """A cubic spline through the values at so many points from end to end: a matrix product along each axis, shortest first."""
+    fine = field.astype(np.float32)
+    for axis in np.argsort(counts / field.shape):
+        size = field.shape[axis]
+        weights = ndimage.zoom(np.eye(size), (counts[axis] / size, 1), output=np.float32, order=3)
+        fine = np.moveaxis(np.tensordot(weights, fine, axes=(1, axis)), 0, axis)
+    return np.ascontiguousarray(fine)
 
 
 def _without_margin(image: Array) -> Array:

@@ -1,15 +1,17 @@
-"""Densities from Fock matrices by matrix products alone, without eigenvectors.
+"""Densities from Fock matrices: by eigenvectors, or by matrix products alone.
 
-Both methods begin with a linear function of the Fock matrix in an orthonormal basis that turns its spectrum round into [0, 1],
-occupied orbitals first, with bounds of the spectrum by Gershgorin's circles, and make every eigenvalue 0 or 1 while the order
+Purification begins with a linear function of the Fock matrix in an orthonormal basis that turns its spectrum round into [0, 1],
+occupied orbitals first, with bounds of the spectrum by Gershgorin's circles, and makes every eigenvalue 0 or 1 while the order
 is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from craton.errors import UserError
+from craton.scf.algebra import NumpyAlgebra
 
 IDEMPOTENT = 1e-11
 """||P - P^2|| at which a density is pure."""
@@ -19,55 +21,108 @@ MOST_STEPS = 120
 METHODS = ("canonical", "sp2")
 
 
+def write_projector(fock: Any, occupied: int, method: str, algebra: Any, into: Any) -> None:
+    """`into` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix: by "diagonalisation", or by one
+    of METHODS. UserError as purified()."""
+
+    def alone(whole: Any) -> Any:
+        numpy = NumpyAlgebra()
+        found = numpy.take(whole)
+        write_projector(whole, occupied, method, numpy, found)
+        return found
+
+    if algebra.done_by_one(alone, fock, into):
+        return
+    if method == "diagonalisation":
+        _, vectors = algebra.eigh(fock)
+        algebra.project_on_first(vectors, occupied, into)
+        algebra.give(vectors)
+    else:
+        purify(fock, occupied, method, algebra, into)
+
+
 def purified(fock: Any, occupied: int, method: str, algebra: Any) -> tuple[Any, int]:
-    """The projector on the `occupied` lowest eigenvectors of a symmetric matrix, and the number of matrix products it took.
-    UserError where it does not become idempotent: there is no gap above them."""
+    """As purify(), in a matrix of its own, and the number of matrix products that it took."""
+    found = algebra.take(fock)
+    return found, purify(fock, occupied, method, algebra, found)
+
+
+def purify(fock: Any, occupied: int, method: str, algebra: Any, density: Any) -> int:
+    """`density` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix; the number of matrix products
+    that it took. UserError where it does not become idempotent: there is no gap above them."""
     size = fock.shape[0]
     if occupied in (0, size):
-        return algebra.plus_identity(0.0 * fock, float(occupied == size)), 0
+        algebra.combine(density, [], identity=float(occupied == size))
+        return 0
     low, high = algebra.spectrum_bounds(fock)
     high += 1e-9 * (1 + abs(high))  # a range that is not empty
-    if method == "canonical":
-        density, step = _canonical_start(fock, occupied, low, high, algebra), _canonical_step
-    else:
-        density, step = algebra.plus_identity(-1.0 / (high - low) * fock, high / (high - low)), _sp2_step
+    start = _canonical_start if method == "canonical" else _sp2_start
+    start(fock, occupied, (low, high), algebra, density)
     products, errors = 0, []
     for _ in range(MOST_STEPS):
-        square = density @ density
-        products += 1
-        excess = density - square
-        errors.append(algebra.dot(excess, excess) ** 0.5)
-        if errors[-1] < IDEMPOTENT or (len(errors) > 2 and errors[-3] <= errors[-1] < ROUNDING):
-            return 0.5 * (density + algebra.transposed(density)), products
-        density, more = step(density, square, excess, occupied, algebra)
+        error, more = _step(density, occupied, method, errors, algebra)
+        errors.append(error)
         products += more
+        if _is_pure(errors):
+            return products
     raise UserError(
         f"purification ({method}): ||P - P^2|| is {errors[-1]:.2g} after {MOST_STEPS} steps, as it is without a gap "
         "between occupied and virtual orbitals; allowed: density_by = 'diagonalisation', or a level shift"
     )
 
 
-def _canonical_start(fock: Any, occupied: int, low: float, high: float, algebra: Any) -> Any:
+def _is_pure(errors: Sequence[float]) -> bool:
+    return errors[-1] < IDEMPOTENT or (len(errors) > 2 and errors[-3] <= errors[-1] < ROUNDING)
+
+
+def _step(density: Any, occupied: int, method: str, errors: Sequence[float], algebra: Any) -> tuple[float, int]:
+    """||P - P^2||, and the products that it took. P is symmetric to the last bit if it was pure, else one step nearer."""
+    with algebra.work(density, 3) as [square, excess, cube]:
+        algebra.product(density, density, square)
+        algebra.combine(excess, [(1.0, density), (-1.0, square)])
+        distance, trace, lost, shared = algebra.inner(
+            [(excess, excess), (density, None), (excess, None), (density, excess)]
+        )
+        error = distance**0.5
+        if _is_pure([*errors, error]):
+            algebra.transpose(density, square)
+            algebra.combine(density, [(0.5, square)], keep=0.5)
+            return error, 1
+        if method == "sp2":
+            _sp2_step(density, square, excess, trace - occupied, lost, algebra)
+            return error, 1
+        algebra.product(square, density, cube)
+        _canonical_step(density, square, cube, shared / lost, algebra)
+        return error, 2
+
+
+def _canonical_start(fock: Any, occupied: int, bounds: tuple[float, float], algebra: Any, density: Any) -> None:
     """Equation 24 of A. H. R. Palser and D. E. Manolopoulos, Phys. Rev. B 58, 12704 (1998)."""
-    size = fock.shape[0]
-    mean = algebra.trace(fock) / size
+    size, (low, high) = fock.shape[0], bounds
+    mean = algebra.inner([(fock, None)])[0] / size
     slope = min(occupied / (high - mean), (size - occupied) / (mean - low)) / size
-    return algebra.plus_identity(-slope * fock, slope * mean + occupied / size)
+    algebra.combine(density, [(-slope, fock)], identity=slope * mean + occupied / size)
 
 
-def _canonical_step(density: Any, square: Any, excess: Any, occupied: int, algebra: Any) -> tuple[Any, int]:
-    """Their equations 16 to 18: the trace is kept."""
-    del occupied
-    cube = square @ density
-    fixed_point = algebra.dot(density, excess) / algebra.trace(excess)  # tr(P^2 - P^3) / tr(P - P^2)
+def _canonical_step(density: Any, square: Any, cube: Any, fixed_point: float, algebra: Any) -> None:
+    """Their equations 16 to 18: the trace is kept. fixed_point: tr(P^2 - P^3) / tr(P - P^2)."""
     if fixed_point >= 0.5:
-        return 1 / fixed_point * ((1 + fixed_point) * square - cube), 1
-    return 1 / (1 - fixed_point) * ((1 - 2 * fixed_point) * density + (1 + fixed_point) * square - cube), 1
+        algebra.combine(density, [((1 + fixed_point) / fixed_point, square), (-1 / fixed_point, cube)])
+    else:
+        rest = 1 - fixed_point
+        terms = [((1 + fixed_point) / rest, square), (-1 / rest, cube)]
+        algebra.combine(density, terms, keep=(1 - 2 * fixed_point) / rest)
 
 
-def _sp2_step(density: Any, square: Any, excess: Any, occupied: int, algebra: Any) -> tuple[Any, int]:
+def _sp2_start(fock: Any, occupied: int, bounds: tuple[float, float], algebra: Any, density: Any) -> None:
+    del occupied
+    low, high = bounds
+    algebra.combine(density, [(-1 / (high - low), fock)], identity=high / (high - low))
+
+
+def _sp2_step(density: Any, square: Any, excess: Any, surplus: float, lost: float, algebra: Any) -> None:
     """A. M. N. Niklasson, Phys. Rev. B 66, 155115 (2002): of P^2 and 2 P - P^2 what brings the trace nearer."""
-    trace, lost = algebra.trace(density), algebra.trace(excess)
-    if abs(trace - lost - occupied) < abs(trace + lost - occupied):
-        return square, 0
-    return density + excess, 0
+    if abs(surplus - lost) < abs(surplus + lost):
+        algebra.combine(density, [(1.0, square)])
+    else:
+        algebra.combine(density, [(1.0, excess)], keep=1.0)

@@ -38,9 +38,13 @@ class UHF(HartreeFock):
     def spin_square(self) -> tuple[float, float]:
         """<S^2> of the determinant, and the multiplicity that it would belong to (A. Szabo and N. S. Ostlund, Modern Quantum
         Chemistry, equation 2.271): higher than the molecule's where other spins are mixed in."""
-        up, down = self._orbital_densities()
         overlap, algebra = self.get_ovlp(), self.engine.algebra
         more, fewer = self._occupied
-        shared = algebra.dot(algebra.transposed(up @ overlap), down @ overlap)
+        # tr(D S D' S), of densities that are symmetric
+        first, second = (self.engine.matrix() for _ in range(2))
+        up, down = self._orbital_densities()
+        algebra.product(overlap, up, first)
+        algebra.product(down, overlap, second)
+        [shared] = algebra.inner([(first, second)])
         square = ((more - fewer) / 2) ** 2 + (more + fewer) / 2 - shared
         return square, float(np.sqrt(4 * square + 1))

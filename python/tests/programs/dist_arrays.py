@@ -229,6 +229,9 @@ def linear_algebra(world):
                 np.testing.assert_allclose(v.T @ v, np.eye(n), **close)
                 np.testing.assert_allclose(v * values @ v.T, exact, **close)
                 assert np.array_equal(vectors.owners, ds.owners)
+                elsewhere = craton.DistArray(world, s.shape, dtype, **any_layout(rng, s.shape, world.size))
+                assert linalg.eigh(ds, workers, out=elsewhere)[1] is elsewhere
+                np.testing.assert_array_equal(elsewhere.gather(), vectors.gather())
                 lower = linalg.cholesky(ds, workers)
                 np.testing.assert_allclose(lower.gather(), np.linalg.cholesky(exact), **close)
                 inverse = np.linalg.inv(np.linalg.cholesky(exact))
@@ -239,6 +242,51 @@ def linear_algebra(world):
                 np.testing.assert_allclose(x @ exact @ x, np.eye(n), **close)
                 np.testing.assert_allclose(x, x.T, **close)
                 np.testing.assert_array_equal(ds.gather(), s)
+
+
+def functions(world):
+    """Every rank applies to random rectangles; each application counts once, on each element of its rectangle."""
+    rng = np.random.default_rng(11)
+    for shape, dtype in (((40,), "float64"), ((23, 31), "int64"), ((6, 9, 5), "complex128")):
+        given = numbers(rng, shape, dtype)
+        a = craton.DistArray.from_array(world, given, **any_layout(rng, shape, world.size))
+
+        def add(piece, where, amount):
+            assert piece.shape == tuple(each.stop - each.start for each in where)
+            places = sum(np.ix_(*(np.arange(each.start, each.stop) for each in where)))
+            piece += amount + places
+
+        def negate(piece, where, argument):
+            assert argument is None
+            np.negative(piece, out=piece)
+
+        adding, negating = a.register(add), a.register(negate)
+        wanted = given.copy()
+        places = sum(np.ix_(*map(np.arange, shape)))
+        for n in range(60):
+            low = [int(rng.integers(0, extent)) for extent in shape]
+            key = tuple(slice(i, int(rng.integers(i, extent + 1))) for i, extent in zip(low, shape, strict=True))
+            wanted[key] += n + places[key]
+            if n % world.size == world.rank:
+                a[key].apply(adding, n)
+        a.sync()
+        np.testing.assert_array_equal(a.gather(), wanted)
+        if world.rank == world.size - 1:
+            a[...].start_apply(negating).wait()
+        a.sync()
+        np.testing.assert_array_equal(a.gather(), -wanted)
+
+        if world.rank == 0:
+            a[...].apply(adding, "no number")
+        with pytest.raises(craton.UserError, match=r"DistArray apply: rank \d: \w*Error"):
+            a.sync()
+        a.sync()  # told once
+        for wrong in (craton.DistArray(world, 4).register(negate), 0):
+            with pytest.raises(
+                craton.UserError, match=r"DistArray apply: .*; allowed: what register\(\) of this array"
+            ):
+                a[...].apply(wrong)
+        world.barrier()
 
 
 def files(world, folder):
@@ -283,6 +331,7 @@ def main(folder):
     whole_arrays(world)
     pieces_above_a_threshold(world)
     linear_algebra(world)
+    functions(world)
     files(world, Path(folder))
     errors_of_all_ranks(world)
     world.quiesce()

@@ -225,9 +225,24 @@ def durability(world, folder):
     world.barrier()
 
 
+def sums_and_agreement(world):
+    own = np.arange(6.0).reshape(2, 3) * (COMM.rank + 1)
+    np.testing.assert_array_equal(world.sum(own), np.arange(6.0).reshape(2, 3) * COMM.size * (COMM.size + 1) / 2)
+    assert world.sum([COMM.rank, True]).tolist() == [COMM.size * (COMM.size - 1) / 2, COMM.size]
+    assert world.sum([]).shape == (0,)
+    world.agree()
+    try:
+        world.agree("" if COMM.rank == 0 and COMM.size > 1 else f"words of rank {COMM.rank}")
+    except craton.UserError as error:
+        assert str(error) == f"words of rank {min(1, COMM.size - 1)}"
+    else:
+        raise AssertionError("no error")
+
+
 def errors_on_every_rank(world):
     """A collective that fails fails everywhere, and the world goes on."""
     for provoke in (
+        lambda: world.sum(np.ones(COMM.rank + 2)) if COMM.size > 1 else world.agree("words"),
         lambda: craton.ConvergentMatrix(world, 4, 4, block=64, grid=(COMM.size + 1, 1)),
         lambda: craton.Cholesky(craton.ConvergentMatrix(world, N, N, dtype="float64", block=8)),
         lambda: craton.WorkQueue(world, 3 if COMM.rank == 0 else 4) if COMM.size > 1 else craton.WorkQueue(world, -1),
@@ -246,6 +261,7 @@ def main():
     gram_and_linear_algebra(world)
     tasks_segments_and_neighbours(world)
     durability(world, Path(sys.argv[1]))
+    sums_and_agreement(world)
     errors_on_every_rank(world)
     if COMM.rank == 0:
         print(f"every feature agrees on {COMM.size} ranks of {world.node_count} nodes")
