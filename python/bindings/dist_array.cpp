@@ -79,7 +79,8 @@ void post_accumulate(any_dist_array& a, const numbers& low, const numbers& high,
     without_gil([&] { a.post_accumulate({low, high}, {from.bytes, from.strides}); });
 }
 
-operation start_apply(any_dist_array& a, const numbers& low, const numbers& high, std::uint32_t function, const nb::bytes& argument) {
+operation start_apply(any_dist_array& a, const numbers& low, const numbers& high, std::uint32_t function,
+                      const nb::bytes& argument) {
     const std::span<const std::byte> bytes(static_cast<const std::byte*>(argument.data()), argument.size());
     auto handle = without_gil([&] { return a.start_apply({low, high}, function, bytes); });
     return {std::move(handle), nb::object()};

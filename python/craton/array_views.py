@@ -149,8 +149,8 @@ class ArrayView(NDArrayOperatorsMixin):
         return out, [JudgedPiece(tile, tuple(low), tuple(high), norm, came) for tile, low, high, norm, came in pieces]
 
     def apply(self, function: AppliedFunction, argument: Any = None) -> None:
-        """Runs a function that DistArray.register has named on the rectangle, in each tile on its own; complete when it has returned
-        everywhere. The argument is pickled where it travels. What the function raises is told by the next DistArray.sync()."""
+        """Runs a function that DistArray.register has named on the rectangle, in each tile on its own; complete when it has
+        returned everywhere. The argument is pickled. What the function raises is told by the next DistArray.sync()."""
         self.start_apply(function, argument).wait()
 
     def start_apply(self, function: AppliedFunction, argument: Any = None) -> Transfer:

@@ -1046,8 +1046,9 @@ def _check_folders(**files: Path | None) -> None:
     """Of what will be written, by the option that names it: before anything is computed."""
     for option, file in files.items():
         if file is not None and not file.absolute().parent.is_dir():
+            folder = file.absolute().parent
             raise UserError(
-                f"--{option.replace('_', '-')} {file}: no such folder {file.absolute().parent}; allowed: a file in a folder that exists"
+                f"--{option.replace('_', '-')} {file}: no such folder {folder}; allowed: a file in a folder that exists"
             )
 
 

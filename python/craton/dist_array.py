@@ -187,10 +187,11 @@ class DistArray:
             self.world.agree(failures[0] if failures else "")
 
     def register(self, function: Callable[[NDArray[Any], tuple[slice, ...], Any], None]) -> AppliedFunction:
-        """Names a function for ArrayView.apply: the same ones in the same order on every rank. function(piece, where, argument) changes
-        a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock (nobody else adds
-        to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the caller's, or on other
-        nodes that of the owner; it must not wait, keep the view, or call anything of an array or a world."""
+        """Names a function for ArrayView.apply: the same ones in the same order on every rank. function(piece, where, argument)
+        changes a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock
+        (nobody else adds to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the
+        caller's, or on other nodes that of the owner; it must not wait, keep the view, or call anything of an array or a
+        world."""
         self._functions.append(function)
         run = functools.partial(_run_applied, weakref.ref(self), len(self._functions) - 1)
         return AppliedFunction(weakref.ref(self), self._core.register_function(run))

@@ -116,8 +116,8 @@ def eigh(
     matrix: DistArray, workers: Workers = ..., out: DistArray | None = ...
 ) -> tuple[NDArray[np.float64], DistArray]: ...
 def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -> tuple[NDArray[np.float64], Any]:
-    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout, or of `out`: another DistArray
-    of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most."""
+    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout, or of `out`: another
+    DistArray of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most."""
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out
         return _craton._dist_eigh(matrix._core, found._core, workers), found

@@ -23,8 +23,8 @@ class DIIS:
         self._products = np.zeros((0, 0))
 
     def update(self, focks: Sequence[Any], errors: Sequence[Any], into: Sequence[Any] | None = None) -> list[Any]:
-        """Takes over the newest Fock matrix of each spin and its error, which go back to the algebra's work arrays when they are too
-        old. The extrapolated ones, in `into` or in new matrices."""
+        """Takes over the newest Fock matrix of each spin and its error, which go back to the algebra's work arrays when they are
+        too old. The extrapolated ones, in `into` or in new matrices."""
         self._focks.append(list(focks))
         self._errors.append(list(errors))
         while len(self._focks) > self.room:

@@ -33,10 +33,10 @@ ROWS_AT_ONCE = 64
 
 
 class DistributedAlgebra(WorkArrays):
-    """What NumpyAlgebra has, for DistArrays of one world, of which those of one shape have one layout. Collective.
+    """What NumpyAlgebra has, for DistArrays of one world, of which those that are combined have one layout. Collective.
 
-    What touches a rank's own tiles alone waits for nobody: whatever reads or writes those of others, here and in DistArray, begins and ends
-    with all ranks together."""
+    What touches a rank's own tiles alone waits for nobody: whatever reads or writes those of others, here and in DistArray,
+    begins and ends with all ranks together."""
 
     whole_on_one_rank = WHOLE_ON_ONE_RANK
     """Functions up to which eigenproblems and purification are left to one rank."""

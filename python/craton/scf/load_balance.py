@@ -30,8 +30,8 @@ REST = ("before and after the tasks", "#c9c9c9")
 
 
 def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple[float, float]]:
-    """(begin, end) of a thread's tasks, in seconds; those with less than `finest_s` between them are one. Rows of the timeline: task,
-    thread, begin, end, predicted cost."""
+    """(begin, end) of a thread's tasks, in seconds; those with less than `finest_s` between them are one. Rows of the timeline:
+    task, thread, begin, end, predicted cost."""
     rows = timeline[timeline[:, 1] == thread]
     found: list[tuple[float, float]] = []
     for begin, end in rows[np.argsort(rows[:, 2], kind="stable"), 2:4].tolist():
@@ -45,8 +45,8 @@ def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple
 def draw_load_balance(
     path: str | Path, timelines: Sequence[Matrix], spent: Sequence[Mapping[str, float]], threads: int, title: str
 ) -> None:
-    """Of each rank the timeline of a build (as busy_intervals takes it), and what it spent its time on in all builds, by the names of
-    DistributedFock.statistics. UserError for a file that cannot be written."""
+    """Of each rank the timeline of a build (as busy_intervals takes it), and what it spent its time on in all builds, by the
+    names of DistributedFock.statistics. UserError for a file that cannot be written."""
     from matplotlib.figure import Figure
 
     rows = [(rank, thread) for rank in range(len(timelines)) for thread in range(threads)]

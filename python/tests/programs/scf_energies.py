@@ -3,8 +3,8 @@
 mpiexec -n 3 python scf_energies.py small ENERGIES.json TURN | known NAME,NAME... WAY,WAY...
 
 small: beside those of pyscf that the file has. Twelve molecules in the smallest basis by each way to a density, which all ranks
-compute together; then all molecules in all bases, the way changing from one to the next, and with TURN. known: larger ones in
-cc-pvdz, purification by all ranks together.
+compute together; then in every basis one by each way, others with each TURN: four turns have all molecules in all bases. known:
+larger ones in cc-pvdz, purification by all ranks together.
 """
 
 import json
@@ -30,8 +30,9 @@ def small(energies, turn):
         for name in SMALL:
             yield name, molecule_of(SMALL[name]), BASES[0], way, True, energies[BASES[0]][name]
     for b, basis in enumerate(BASES):
-        for m, name in enumerate(SMALL):
-            way = WAYS[(m + b + turn) % len(WAYS)]
+        for w in range(len(WAYS)):
+            name = list(SMALL)[(len(WAYS) * turn + w) % len(SMALL)]
+            way = WAYS[(w + b + turn) % len(WAYS)]
             yield name, molecule_of(SMALL[name]), basis, way, False, energies[basis][name]
 
 

@@ -253,16 +253,15 @@ def checkpoints(world):
 
 
 def projections(world):
-    """Another basis, geometry, charge and multiplicity begin where one process does."""
+    """Another basis, geometry and kind begin where one process does."""
     moved = molecule_of("O 0 0 0; H 0 0.79 0.59; H 0 -0.75 0.55")
-    cation = molecule_of(SMALL["H2O"], charge=1)
     RHF(water(), "6-31g", world=world).run(checkpoint=FOLDER / "from_RHF.h5")
     UHF(water(), "6-31g", world=world).run(checkpoint=FOLDER / "from_UHF.h5")
     for start, kind, molecule, basis in (
         (RHF, RHF, water(), "6-31g*"),
         (RHF, UHF, moved, "6-31g"),
         (UHF, RHF, water(), "sto-3g"),
-        (UHF, UHF, cation, "6-31g"),
+        (UHF, UHF, moved, "sto-3g"),
     ):
         path = FOLDER / f"from_{start.__name__}.h5"
         begun = []
