@@ -178,7 +178,10 @@ class DistributedEngine:
         self.spent = dict.fromkeys(SPENT, 0.0)
         """Of this rank, over all builds, by the names of DistributedFock.statistics."""
         self.timeline: Matrix | None = None
-        """Of this rank, of the first build, as DistributedFock.timeline."""
+        """Of this rank, of the build with the most quartets, as DistributedFock.timeline."""
+        self.quartets = 0
+        """Of shells, of which all ranks together have computed integrals in the last build."""
+        self._most_quartets = -1
 
     def overlap(self) -> DistArray:
         return self._filled(lambda *shells: self._library.block("overlap", self.fock.basis, *shells))
@@ -216,19 +219,15 @@ class DistributedEngine:
         self.fock.build_into(list(densities), coulomb, exchange)
         for name in SPENT:
             self.spent[name] += self.fock.statistics[name]
-        if self.timeline is None:
-            self.timeline = self.fock.timeline
+        self.quartets = int(self.world.sum([self.fock.counts["quartets"]])[0])
+        if self.quartets > self._most_quartets:  # on all ranks, or on none
+            self._most_quartets, self.timeline = self.quartets, self.fock.timeline
 
     def add_repulsion(self, densities: Sequence[DistArray], exchange_part: float, into: Sequence[DistArray]) -> None:
         with self.algebra.work(into[0], 1 + len(into)) as [coulomb, *exchange]:
             self._build_into(densities, coulomb, exchange)
             for to, each in zip(into, exchange, strict=True):
                 self.algebra.combine(to, [(1.0, coulomb), (-exchange_part, each)], keep=1.0)
-
-    @property
-    def quartets(self) -> int:
-        """Of all ranks."""
-        return int(self.world.sum([self.fock.counts["quartets"]])[0])
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> DistArray:
         """An atom's functions are neighbours here too, in the order that they had."""

@@ -58,6 +58,7 @@ def draw_load_balance(
     figure.suptitle(title, fontsize=11)
     _draw_build(above, timelines, drawn, len(rows))
     _draw_all(below, spent[:ranks])
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     save_picture(figure, Path(path))
 
 
@@ -68,7 +69,7 @@ def _draw_build(plot: Axes, timelines: Sequence[Matrix], drawn: Sequence[tuple[i
         plot.barh(row, last_s, height=0.8, color=WAITING, linewidth=0)
         plot.broken_barh([(begin, end - begin) for begin, end in busy], (row - 0.4, 0.8), color=WORKING, linewidth=0)
     left = f", the first {len(drawn)} of {rows}" if rows > len(drawn) else ""
-    plot.set_title(f"the first build: tasks of each thread{left}", fontsize=10)
+    plot.set_title(f"the longest build: tasks of each thread{left}", fontsize=10)
     plot.set_xlabel("seconds since the common start")
     plot.set_xlim(0, last_s or 1.0)
     several = any(thread for _, thread in drawn)
@@ -88,7 +89,6 @@ def _draw_all(plot: Axes, spent: Sequence[Mapping[str, float]]) -> None:
     idle = sum(each["idle_s"] for each in spent) / whole
     plot.set_title(f"all builds: {idle:.1%} of the time is waiting for the last", fontsize=10)
     plot.set_xlabel("seconds, mean of a rank's threads")
-    plot.legend(loc="upper center", bbox_to_anchor=(0.5, -0.35 - 0.4 / len(spent)), ncols=2, fontsize=8, frameon=False)
     _name_rows(plot, [f"rank {rank}" for rank in range(len(spent))])
 
 
