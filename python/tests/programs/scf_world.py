@@ -19,7 +19,6 @@ from scf_molecules import OPEN, SMALL, molecule_of, spread_over_ranks, water
 
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])
-WAYS = ("diagonalisation", "canonical", "sp2")
 SIZE = 13
 
 
@@ -150,7 +149,7 @@ def steady_state(world):
         (RHF, water(), "sp2", True),
         (RHF, water(), "diagonalisation", True),
         (RHF, water(), "canonical", False),
-        (UHF, triplet(), "sp2", False),
+        (UHF, triplet(), "sp2", True),
     ):
         seen = []
         with counted() as counts, spread_over_ranks(not whole):
@@ -178,10 +177,6 @@ def energies(world):
         with spread_over_ranks(spread):
             found = kind(molecule, basis, world=world).run(conv_tol=1e-10, density_by=density_by)
         agree(found, alone)
-    with spread_over_ranks():
-        for way in WAYS:
-            found = RHF(water(), "sto-3g", world=world).run(conv_tol=1e-10, density_by=way)
-            assert found.e_tot == pytest.approx(-74.96292827082, abs=1e-9)  # of pyscf 2.14
     assert RHF(water(), "sto-3g", world=world).run(init_guess="core", level_shift=0.3).converged
 
 
@@ -201,7 +196,7 @@ def near_dependence(world):
     for kind, molecule, basis, way, spread in (
         (RHF, water(), "aug-cc-pvdz", "diagonalisation", False),
         (RHF, water(), "6-31g", "sp2", True),
-        (UHF, triplet(), "6-31g", "diagonalisation", True),
+        (UHF, triplet(), "6-31g", "diagonalisation", False),
     ):
         dependence = 0.1 if basis == "6-31g" else 1e-2
         alone = kind(molecule, basis).run(conv_tol=1e-10, linear_dependence=dependence)
