@@ -1329,8 +1329,8 @@ class DistributedFock:
     def statistics(self) -> dict[str, float]:
         """This rank's part of the last build: own_tasks and stolen_tasks; build_s = prepare_s + loop_s + finish_s, and of the loop, as means
         of the threads, compute_s, get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended);
-        fetched_bytes, added_bytes; memory in peak_buffer_bytes, source_bytes (expansions of pairs) and pair_bytes (the list of
-        pairs and tasks)."""
+        fetched_bytes, added_bytes; memory in peak_buffer_bytes, source_bytes (expansions of pairs, at most) and pair_bytes (the
+        list of pairs and tasks)."""
     @property
     def timeline(self) -> NDArray[np.float64]:
         """A row for each task that this rank did in the last build, thread by thread: number, thread, begin and end in seconds since the

@@ -330,6 +330,20 @@ def test_scf_builds_what_pyscf_builds(tmp_path: Path) -> None:
     assert len(records) == 4 and with_name(records, "3 ranks x 1 thread")["limit_name"] == ""
 
 
+@pytest.mark.skipif(
+    not (importlib.util.find_spec("pyscf") and importlib.util.find_spec("basis_set_exchange")),
+    reason="the packages pyscf and basis_set_exchange are not installed (pip install craton[chemistry])",
+)
+def test_scf_says_what_a_whole_calculation_takes(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "scf", "--ranks", 2, "--repeats", 1, "--set", "carbons=1", "--set", "memory=2")
+    iteration = with_name(records, "a whole calculation", "an iteration")
+    assert 0 < iteration["value"] < 60 and re.match(r"converged after \d+: -40\.19\d+ hartree", iteration["note"])
+    for rank in range(2):
+        assert 0 < with_name(records, "memory grew", f"rank {rank}")["value"] < 500
+    done = bench("scf", "--ranks", 1, "--repeats", 1, "--set", "carbons=1", "--set", "memory=3")
+    assert done.returncode == 2 and "memory=3; allowed: 0, 1 or 2" in done.stderr
+
+
 def test_alkanes_have_tetrahedral_angles() -> None:
     molecule = Molecule.from_xyz_text(alkane(4))
     assert "".join(molecule.symbols).count("C") == 4 and len(molecule.symbols) == 14

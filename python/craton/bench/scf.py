@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,7 +69,8 @@ class Built:
         "basis": Option("cc-pvdz", "name of the basis set"),
         "threshold": Option(1e-12, "hartree: of integrals times densities, Craton's and PySCF's"),
         "messages": Option(1, "1: also by messages, with a busy victim that is stolen from"),
-        "memory": Option(0, "1: only one way, without PySCF, for the memory that a build of a large molecule takes"),
+        "memory": Option(0, "for large molecules, without PySCF: 1: one build, by all ranks; 2: a whole calculation"),
+        "conv_tol": Option(1e-8, "hartree, of the whole calculation"),
     },
 )
 def scf(run: Run) -> Iterator[Measurement]:
@@ -81,8 +84,16 @@ def scf(run: Run) -> Iterator[Measurement]:
     "busy victim": every rank is a node of its own, so that stealing is a message that the victim must see. Rank 0 leaves all
     integrals to libcint, which nothing predicts, and is stolen from while it computes: with a progress thread that answers at once,
     and without, where it answers between tasks.
+
+    With memory=2: seconds per iteration of a restricted calculation, and what memory of a rank grows by, at most, from before it is
+    made until it has ended: its own pages, and of shared ones its part (Linux's Pss).
     """
     o, size = run.options, run.comm.size
+    if o["memory"] not in (0, 1, 2):
+        raise UserError(f"--set memory={o['memory']}; allowed: 0, 1 or 2")
+    if o["memory"] == 2:
+        yield from _whole(run)
+        return
     problem = _problem(run)
     title = f"{problem.name}, {o['basis']}, {problem.density.shape[0]} functions, threshold {o['threshold']:g}"
     if o["memory"]:
@@ -131,17 +142,24 @@ class Problem:
     pyscf_jk: Callable[[int], tuple[Matrix, Matrix]] | None = None
 
 
-def _problem(run: Run) -> Problem:
-    from craton.scf import Molecule, shells_of
+def _molecule(run: Run) -> tuple[str, Molecule]:
+    from craton.scf import Molecule
 
     o = run.options
     if o["carbons"] < 1:
         raise UserError(f"--set carbons={o['carbons']}; allowed: at least 1")
     if not o["threshold"] > 0:
         raise UserError(f"--set threshold={o['threshold']}; allowed: above 0")
-    text = alkane(o["carbons"])
-    molecule = Molecule.from_xyz(o["xyz"]) if o["xyz"] else Molecule.from_xyz_text(text, origin="alkane")
-    name = o["xyz"] or f"C{o['carbons']}H{2 * o['carbons'] + 2}"
+    if o["xyz"]:
+        return o["xyz"], Molecule.from_xyz(o["xyz"])
+    return f"C{o['carbons']}H{2 * o['carbons'] + 2}", Molecule.from_xyz_text(alkane(o["carbons"]), origin="alkane")
+
+
+def _problem(run: Run) -> Problem:
+    from craton.scf import shells_of
+
+    o = run.options
+    name, molecule = _molecule(run)
     try:
         from pyscf import gto
         from pyscf import scf as pyscf_scf
@@ -346,6 +364,76 @@ def _memory(built: Built, title: str) -> Iterator[Measurement]:
             less_is_better=True,
             group=f"{title}: memory beside matrices",
         )
+
+
+def _whole(run: Run) -> Iterator[Measurement]:
+    """A whole calculation by all ranks: once, whatever the repeats."""
+    from craton.scf import RHF
+
+    name, molecule = _molecule(run)
+    o = run.options
+    before = _memory_now()
+    with _PeakMemory() as peak:
+        world = craton.World(run.comm, run.ranks_per_node)
+        calculation = RHF(molecule, o["basis"], world=world)
+        calculation.callback = lambda line: run.say(
+            f"iteration {line.number}: {line.energy:.10f} hartree, gradient {line.gradient:.1e}, J and K {line.fock_s:.1f} s"
+        )
+        begun = time.perf_counter()
+        calculation.run(conv_tol=o["conv_tol"], direct_scf_tol=o["threshold"], threads=run.threads)
+        seconds = time.perf_counter() - begun
+    grown = run.comm.gather((peak.most - before) / MIB)
+    if grown is None:
+        return
+    count, functions = len(calculation.iterations), calculation.basis.size
+    title = f"{name}, {o['basis']}, {functions} functions, threshold {o['threshold']:g}"
+    state = "converged" if calculation.converged else "NOT converged"
+    fock_s = sum(line.fock_s for line in calculation.iterations)
+    yield Measurement(
+        "an iteration",
+        [seconds / count],
+        "s",
+        less_is_better=True,
+        group=f"{title}: a whole calculation",
+        note=f"{state} after {count}: {calculation.e_tot:.10f} hartree; J and K {fock_s / count:.2f} s of each",
+    )
+    matrix = 8 * functions**2 / MIB
+    for rank, each in enumerate(grown):
+        yield Measurement(
+            f"rank {rank}",
+            [each],
+            "MiB",
+            less_is_better=True,
+            note=f"{each / matrix:.1f} matrices of {matrix:.1f} MiB",
+            group=f"{title}: what memory grew by",
+        )
+
+
+def _memory_now() -> int:
+    """Of this process, in bytes: its own pages, and of those that it shares with others its part."""
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+class _PeakMemory:
+    """The most that _memory_now() says, looked at many times a second while this is entered."""
+
+    SECONDS_BETWEEN_LOOKS = 0.1
+
+    def __enter__(self) -> _PeakMemory:
+        self.most = _memory_now()
+        self._ended = threading.Event()
+        self._looks = threading.Thread(target=self._look)
+        self._looks.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._looks.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(self.SECONDS_BETWEEN_LOOKS):
+            self.most = max(self.most, _memory_now())
 
 
 def alkane(carbons: int) -> str:

@@ -13,7 +13,8 @@ from craton import _craton
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-SECONDS_BETWEEN_LOOKS = 0.0005
+SECONDS_BETWEEN_LOOKS = 0.01
+"""Of those that wait: looking more often takes a noticeable part of a processor from those that work by several threads."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,13 @@
 
 namespace craton::scf {
 
+double least_bound(std::span<const pair_block> blocks, const largest_between_ranges& densities, double threshold) {
+    constexpr double rounding = 1 - 1e-9;
+    double largest = 0;
+    for (const pair_block& block : blocks) largest = std::max(largest, block.bound());
+    return rounding * threshold / (largest * densities.most()); // infinite where all is 0
+}
+
 block_digester::block_digester(std::vector<int> first_function, std::vector<shell_range> ranges,
                                std::shared_ptr<const quartet_source> source, double threshold)
     : first_function_(std::move(first_function)), ranges_(std::move(ranges)), source_(std::move(source)), threshold_(threshold) {
@@ -43,7 +50,9 @@ met_densities block_digester::met_by(const placed_quartet& what, const met_block
     return met;
 }
 
-void block_digester::run(const pair_block& bra, const pair_block& ket, const met_blocks& where, workplace& place) const {
+void block_digester::run(const side& bra_side, const side& ket_side, const met_blocks& where, workplace& place) const {
+    const pair_block& bra = *bra_side.pairs;
+    const pair_block& ket = *ket_side.pairs;
     const bool same = &bra == &ket;
     const double least = threshold_ / where.met.most(); // bounds are sorted: below this, none follows
     const std::array<std::size_t, 4> range{bra.rows, bra.columns, ket.rows, ket.columns};
@@ -63,12 +72,14 @@ void block_digester::run(const pair_block& bra, const pair_block& ket, const met
         if (ij.bound * ket.bound() < least) break;
         put(0, ij.i);
         put(1, ij.j);
+        what.bra = {bra_side.prepared, p};
         for (std::size_t q = 0; q < (same ? p + 1 : ket.pairs.size()); ++q) {
             const shell_pair& kl = ket.pairs[q];
-            const double bound = ij.bound * kl.bound;
+            const double bound = double{ij.bound} * kl.bound;
             if (bound < least) break;
             put(2, kl.i);
             put(3, kl.j);
+            what.ket = {ket_side.prepared, q};
             const met_densities met = met_by(what, where);
             const bool with_coulomb = bound * met.coulomb >= threshold_;
             const bool with_exchange = bound * met.exchange >= threshold_;
@@ -80,7 +91,7 @@ void block_digester::run(const pair_block& bra, const pair_block& ket, const met
 void block_digester::digest(const placed_quartet& what, bool with_coulomb, bool with_exchange, const met_blocks& where,
                             workplace& place) const {
     ++place.counts.quartets;
-    if (!source_->compute(what.shells, place.integrals.data(), place.source_scratch.data())) return;
+    if (!source_->compute_prepared(what.shells, what.bra, what.ket, place.integrals.data(), place.source_scratch.data())) return;
 
     const auto [i, j, k, l] = what.shells;
     const auto functions = [this](int s) { return first_function_[s + 1] - first_function_[s]; };

@@ -8,14 +8,11 @@ namespace craton::scf {
 
 density_blocks::density_blocks(std::vector<const array::dist_array<double, 2>*> densities, const block_digester& digester,
                                std::int64_t most_bytes)
-    : densities_(std::move(densities)), digester_(&digester), most_bytes_(most_bytes),
-      kept_(digester.ranges().size() * digester.ranges().size()) {}
+    : densities_(std::move(densities)), digester_(&digester), most_bytes_(most_bytes) {}
 
 density_blocks::~density_blocks() {
-    for (const held& each : kept_) {
-        if (!each) continue;
+    for (const auto& [number, each] : kept_)
         for (auto& copy : each->under_way_) copy.wait();
-    }
 }
 
 density_blocks::held density_blocks::make(const place& where) const {
@@ -107,14 +104,15 @@ void density_blocks::find_largest(block& what, const place& where) const {
 
 // Called with the mutex held. Half goes, so that this is not done at every block. What is under way must stay until it has come.
 void density_blocks::make_room() {
-    std::vector<std::size_t> by_age;
-    for (std::size_t n = 0; n < kept_.size(); ++n)
-        if (kept_[n] && kept_[n]->here_.load(std::memory_order_acquire)) by_age.push_back(n);
-    std::ranges::sort(by_age, {}, [this](std::size_t n) { return kept_[n]->used_.load(); });
-    for (const std::size_t n : by_age) {
+    std::vector<std::pair<std::uint64_t, std::size_t>> by_age;
+    for (const auto& [number, each] : kept_)
+        if (each->here_.load(std::memory_order_acquire)) by_age.emplace_back(each->used_.load(), number);
+    std::ranges::sort(by_age);
+    for (const auto& [used, number] : by_age) {
         if (bytes_ <= most_bytes_ / 2) return;
-        bytes_ -= kept_[n]->bytes();
-        kept_[n].reset();
+        const auto found = kept_.find(number);
+        bytes_ -= found->second->bytes();
+        kept_.erase(found);
     }
 }
 

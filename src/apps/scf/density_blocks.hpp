@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace craton::scf {
@@ -79,7 +80,7 @@ class density_blocks {
     const block_digester* digester_;
     std::int64_t most_bytes_;
     std::mutex mutex_;
-    std::vector<held> kept_; // by rows and columns
+    std::unordered_map<std::size_t, held> kept_; // by rows and columns
     std::uint64_t clock_ = 0;
     std::int64_t bytes_ = 0;
     std::int64_t peak_bytes_ = 0;

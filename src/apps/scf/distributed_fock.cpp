@@ -2,6 +2,7 @@
 
 #include "density_blocks.hpp"
 #include "distributed_pairs.hpp"
+#include "prepared_blocks.hpp"
 #include "sum_blocks.hpp"
 
 #include <craton/apps/scf/spatial_order.hpp>
@@ -132,6 +133,7 @@ struct distributed_fock::job {
     std::vector<double> costs; // predicted, of tasks
     base::timer loop;          // since the common start
     std::unique_ptr<density_blocks> read;
+    std::unique_ptr<prepared_blocks> prepared;
     std::unique_ptr<runtime::work_queue> queue;
     std::unique_ptr<runtime::counter> counter;
     std::atomic<std::int64_t> next_own{0};
@@ -261,6 +263,8 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
     };
     what.read = std::make_unique<density_blocks>(std::vector<const matrix*>(densities.begin(), densities.end()), digester_,
                                                  bound(spins > 1 ? spins + 1 : 1));
+    what.prepared = std::make_unique<prepared_blocks>(
+        digester_.source(), tasks_.blocks(), least_bound(tasks_.blocks(), what.largest, options_.threshold), bound(1));
     std::vector<worker> workers;
     workers.reserve(static_cast<std::size_t>(team_.size()));
     for (int n = 0; n < team_.size(); ++n) workers.emplace_back(what, digester_, bound(spins + 1) / team_.size());
@@ -337,6 +341,7 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
     const pair_block& a = blocks[static_cast<std::size_t>(task.bra)];
     const std::size_t i = a.rows, j = a.columns;
     met_blocks& where = by.where;
+    const auto prepared_bra = what.prepared->get(static_cast<std::size_t>(task.bra));
     auto next_read = read.begin();
     for (const auto& [ket, met] : by.kets) {
         const pair_block& b = blocks[static_cast<std::size_t>(ket)];
@@ -356,7 +361,8 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
                     {ki.density(s), li.density(s), kj.density(s), lj.density(s)},
                     {by.sums.at(s + 1, k, i), by.sums.at(s + 1, l, i), by.sums.at(s + 1, k, j), by.sums.at(s + 1, l, j)}};
         }
-        digester_.run(a, b, where, by.kernels);
+        const auto prepared_ket = what.prepared->get(static_cast<std::size_t>(ket));
+        digester_.run({&a, prepared_bra.get()}, {&b, prepared_ket.get()}, where, by.kernels);
     }
     by.compute_s += clock.seconds();
     by.sums.keep_within_bound();
@@ -368,7 +374,7 @@ void distributed_fock::add_up(const job& what, std::span<const worker> workers) 
     fock_statistics& all = statistics_;
     all.fetched_bytes = what.read->fetched_bytes();
     all.peak_buffer_bytes = what.read->peak_bytes();
-    all.source_bytes = digester_.source().kept_bytes();
+    all.source_bytes = what.prepared->peak_bytes();
     all.pair_bytes = tasks_.bytes();
     timeline_.clear();
     for (std::size_t thread = 0; thread < workers.size(); ++thread) {

@@ -1,5 +1,7 @@
 #include <craton/apps/scf/fock_builder.hpp>
 
+#include "prepared_blocks.hpp"
+
 #include <craton/base/aligned_vector.hpp>
 #include <craton/base/error.hpp>
 
@@ -8,6 +10,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -21,6 +25,7 @@ struct fock_builder::job {
     // Largest absolute elements, between shells (row major) and between ranges of shells.
     std::vector<double> largest_of_sum, largest;
     largest_between_ranges between_ranges;
+    std::unique_ptr<prepared_blocks> prepared;
 };
 
 // What one thread writes: sums of its own, added up at the end.
@@ -104,6 +109,8 @@ void fock_builder::build(std::span<const std::span<const double>> densities, std
     what.exchange = exchange;
     check(what);
     find_largest(what);
+    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), blocks_, least_bound(blocks_, what.between_ranges, options_.threshold),
+                                                      std::numeric_limits<std::int64_t>::max());
 
     const auto elements = static_cast<std::size_t>(size()) * static_cast<std::size_t>(size());
     std::vector<workplace> places(static_cast<std::size_t>(team_.size()));
@@ -134,6 +141,7 @@ void fock_builder::run_task(std::size_t bra, const job& what, workplace& place) 
     met_blocks& where = place.where;
     const pair_block& a = blocks_[bra];
     const std::size_t i = a.rows, j = a.columns;
+    const auto prepared_bra = what.prepared->get(bra);
     for (std::size_t ket = 0; ket <= bra; ++ket) {
         const pair_block& b = blocks_[ket];
         const std::size_t k = b.rows, l = b.columns;
@@ -151,7 +159,8 @@ void fock_builder::run_task(std::size_t bra, const job& what, workplace& place) 
         where.largest_of_sum = {largest(what.largest_of_sum, j, i), largest(what.largest_of_sum, l, k)};
         where.largest = {largest(what.largest, k, i), largest(what.largest, l, i), largest(what.largest, k, j),
                          largest(what.largest, l, j)};
-        digester_.run(a, b, where, place.kernels);
+        const auto prepared_ket = what.prepared->get(ket);
+        digester_.run({&a, prepared_bra.get()}, {&b, prepared_ket.get()}, where, place.kernels);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace craton::scf {
@@ -22,11 +23,13 @@ fock_tasks::fock_tasks(const block_digester& digester, std::vector<pair_block> b
     : digester_(&digester), blocks_(std::move(blocks)) {
     const auto& first = digester.first_function();
     for (const pair_block& block : blocks_) {
-        std::vector<cost_sum> sums(1);
+        std::vector<cost_sum> sums;
+        sums.reserve(block.pairs.size() + 1); // every rank has them
+        sums.emplace_back();
         for (const shell_pair& pair : block.pairs) {
             const int functions = (first[pair.i + 1] - first[pair.i]) * (first[pair.j + 1] - first[pair.j]);
             const cost_sum& before = sums.back();
-            sums.push_back({before.count + 1, before.work + static_cast<float>(digester.source().work(pair.i, pair.j)),
+            sums.push_back({before.work + static_cast<float>(digester.source().work(pair.i, pair.j)),
                             before.functions + static_cast<float>(functions)});
         }
         sums_.push_back(std::move(sums));
@@ -39,6 +42,7 @@ fock_tasks::fock_tasks(const block_digester& digester, std::vector<pair_block> b
     for (int bra = 0; bra < static_cast<int>(blocks_.size()); ++bra)
         for (int row = 0; row <= static_cast<int>(blocks_[bra].rows); ++row)
             if (const auto kets = kets_of({bra, row}); kets.first_ket < kets.last_ket) coarse_.push_back({bra, row});
+    coarse_.shrink_to_fit();
 }
 
 std::int64_t fock_tasks::bytes() const {
@@ -61,12 +65,12 @@ double fock_tasks::cost(std::size_t bra, std::size_t ket, const met_densities& m
     std::size_t met_kets = b.pairs.size();
     double total = 0;
     for (std::size_t p = 0; p < a.pairs.size(); ++p) {
-        while (met_kets > 0 && a.pairs[p].bound * b.pairs[met_kets - 1].bound < least) --met_kets;
+        while (met_kets > 0 && double{a.pairs[p].bound} * b.pairs[met_kets - 1].bound < least) --met_kets;
         if (met_kets == 0) break;
         const cost_sum& upto = sums_[bra][p + 1];
         const cost_sum& before = sums_[bra][p];
         const cost_sum& kets = sums_[ket][met_kets];
-        total += per_quartet * kets.count + per_work * (upto.work - before.work) * kets.work +
+        total += per_quartet * static_cast<double>(met_kets) + per_work * (upto.work - before.work) * kets.work +
                  per_integral * (upto.functions - before.functions) * kets.functions;
     }
     return bra == ket ? total / 2 : total;
@@ -81,7 +85,8 @@ std::vector<double> fock_tasks::weights_of_ranges() const {
         while (met > 0 && blocks_[b].pairs[met - 1].bound * largest < digester_->threshold()) --met;
         const cost_sum& sum = sums_[b][met];
         // a pair is a bra's or a ket's, in its first letter's row, or by parity in its second's
-        const double half = 0.5 * std::sqrt(per_quartet * sum.count * sum.count + per_work * sum.work * sum.work +
+        const auto count = static_cast<double>(met);
+        const double half = 0.5 * std::sqrt(per_quartet * count * count + per_work * sum.work * sum.work +
                                             per_integral * sum.functions * sum.functions);
         weights[blocks_[b].rows] += half;
         weights[blocks_[b].columns] += half;
@@ -109,7 +114,12 @@ void fock_tasks::cut(std::span<const double> coarse, double most, std::span<cons
     };
     std::vector<std::size_t> order(coarse_.size());
     for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
-    std::ranges::stable_sort(order, {}, [&](std::size_t t) { return place(coarse_[t]); });
+    // Kets of one row meet all bras of some rows before the next come.
+    const auto turn = [&](std::size_t t) {
+        const std::size_t bra_row = blocks_[coarse_[t].bra].rows;
+        return std::tuple(place(coarse_[t]), bra_row / bra_rows_together, coarse_[t].row, bra_row);
+    };
+    std::ranges::stable_sort(order, {}, turn);
     tasks_.clear();
     for (const std::size_t t : order) {
         const fock_task whole = kets_of(coarse_[t]);
@@ -118,6 +128,7 @@ void fock_tasks::cut(std::span<const double> coarse, double most, std::span<cons
         for (int part = 0; part < parts; ++part)
             tasks_.push_back({whole.bra, whole.first_ket + kets * part / parts, whole.first_ket + kets * (part + 1) / parts});
     }
+    tasks_.shrink_to_fit();
 }
 
 std::vector<double> fock_tasks::costs(const largest_between_ranges& densities, std::int64_t first, std::int64_t step) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -51,6 +52,11 @@ std::vector<double> schwarz_bounds(std::span<const int> first_function, const qu
     return bounds;
 }
 
+float rounded_up(double bound) {
+    const auto near = static_cast<float>(bound);
+    return near < bound ? std::nextafter(near, std::numeric_limits<float>::infinity()) : near;
+}
+
 std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges) {
     std::vector<std::size_t> range_of;
     for (std::size_t r = 0; r < ranges.size(); ++r) range_of.resize(static_cast<std::size_t>(ranges[r].last), r);
@@ -65,6 +71,7 @@ std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<c
     std::vector<pair_block> blocks;
     for (auto& [place, block] : found) {
         std::ranges::stable_sort(block.pairs, std::ranges::greater{}, &shell_pair::bound);
+        block.pairs.shrink_to_fit(); // every rank has them
         blocks.push_back(std::move(block));
     }
     return blocks;
@@ -73,11 +80,11 @@ std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<c
 std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges, double threshold) {
     const int shells = ranges.empty() ? 0 : ranges.back().last;
     CRATON_ASSERT(bounds.size() == static_cast<std::size_t>(shells) * static_cast<std::size_t>(shells));
-    const double largest = bounds.empty() ? 0 : *std::ranges::max_element(bounds);
+    const double largest = bounds.empty() ? 0 : rounded_up(*std::ranges::max_element(bounds));
     std::vector<shell_pair> pairs;
     for (int i = 0; i < shells; ++i) {
         for (int j = 0; j <= i; ++j) {
-            const double bound = bounds[static_cast<std::size_t>(i) * shells + j];
+            const float bound = rounded_up(bounds[static_cast<std::size_t>(i) * shells + j]);
             if (bound > 0 && bound * largest >= threshold) pairs.push_back({i, j, bound});
         }
     }

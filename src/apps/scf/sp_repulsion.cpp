@@ -26,7 +26,7 @@ std::vector<double> plain_coefficients(const basis& functions, int s) {
 
 sp_repulsion::sp_repulsion(const basis& functions, std::shared_ptr<const quartet_source> others)
     : exponents_(functions.shell_count()), coefficients_(functions.shell_count()), shells_(functions.shell_count()),
-      rows_(std::make_unique<std::atomic<slot*>[]>(shells_.size())), others_(std::move(others)) {
+      others_(std::move(others)) {
     for (std::size_t s = 0; s < shells_.size(); ++s) {
         const shell& of = functions.shells()[s];
         if (of.l > 1) continue;
@@ -36,55 +36,49 @@ sp_repulsion::sp_repulsion(const basis& functions, std::shared_ptr<const quartet
     }
 }
 
-sp_repulsion::~sp_repulsion() { forget(); }
-
-void sp_repulsion::forget() const {
-    for (std::size_t i = 0; i < shells_.size(); ++i) {
-        slot* const slots = rows_[i].exchange(nullptr);
-        if (slots == nullptr) continue;
-        for (std::size_t j = 0; j <= i; ++j) delete slots[j].load();
-        delete[] slots;
+class sp_repulsion::expanded_pairs final : public prepared_pairs {
+  public:
+    explicit expanded_pairs(sp_expansions pairs) : pairs_(std::move(pairs)) {}
+    [[nodiscard]] std::int64_t bytes() const override { return static_cast<std::int64_t>(sizeof(*this)) + pairs_.bytes(); }
+    [[nodiscard]] static sp_pair of(const prepared_pair& which) {
+        return static_cast<const expanded_pairs&>(*which.of).pairs_[which.number];
     }
-    kept_bytes_ = 0;
-    others_->forget();
-}
+
+  private:
+    sp_expansions pairs_;
+};
 
 std::size_t sp_repulsion::scratch_doubles() const { return std::max(others_->scratch_doubles(), sp_quartet_scratch()); }
 
 double sp_repulsion::work(int i, int j) const { return others_->work(i, j); }
 
-sp_repulsion::slot* sp_repulsion::row(int i) const {
-    auto& kept = rows_[static_cast<std::size_t>(i)];
-    slot* found = kept.load(std::memory_order_acquire);
-    if (found != nullptr) return found;
-    auto made = std::make_unique<slot[]>(static_cast<std::size_t>(i) + 1);
-    if (!kept.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return found; // another thread was first
-    kept_bytes_ += static_cast<std::int64_t>(sizeof(slot)) * (i + 1);
-    return made.release();
-}
-
-const sp_pair* sp_repulsion::expand(int i, int j, slot& into) const {
-    auto made = std::make_unique<const sp_pair>(make_sp_pair(shells_[i], shells_[j]));
-    const sp_pair* found = nullptr;
-    if (!into.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) return found;
-    kept_bytes_ += made->bytes();
-    return made.release();
-}
-
-const sp_pair* sp_repulsion::pair(int i, int j) const {
-    if (j > i || shells_[i].exponents.empty() || shells_[j].exponents.empty()) return nullptr;
-    slot& kept = row(i)[j];
-    const sp_pair* found = kept.load(std::memory_order_acquire);
-    if (found == nullptr) found = expand(i, j, kept);
-    return found->l < 0 ? nullptr : found;
+std::unique_ptr<const prepared_pairs> sp_repulsion::prepare(std::span<const shell_pair> pairs) const {
+    sp_expansions made;
+    for (const shell_pair& each : pairs) made.add(shells_[each.i], shells_[each.j]);
+    made.shrink_to_fit();
+    return std::make_unique<const expanded_pairs>(std::move(made));
 }
 
 bool sp_repulsion::compute(const shell_quartet& shells, double* integrals, double* scratch) const {
-    const sp_pair* const bra = pair(shells[0], shells[1]);
-    const sp_pair* const ket = pair(shells[2], shells[3]);
-    if (bra == nullptr || ket == nullptr) return others_->compute(shells, integrals, scratch);
-    if (bra->primitives == 0 || ket->primitives == 0) return false;
-    sp_quartet(*bra, *ket, integrals, scratch);
+    const auto [i, j, k, l] = shells;
+    sp_expansions pairs;
+    pairs.add(shells_[i], shells_[j]);
+    const bool one_pair = i == k && j == l; // as bounds have
+    if (!one_pair) pairs.add(shells_[k], shells_[l]);
+    return compute(shells, pairs[0], pairs[one_pair ? 0 : 1], integrals, scratch);
+}
+
+bool sp_repulsion::compute_prepared(const shell_quartet& shells, const prepared_pair& bra, const prepared_pair& ket,
+                                    double* integrals, double* scratch) const {
+    if (bra.of == nullptr || ket.of == nullptr) return compute(shells, integrals, scratch);
+    return compute(shells, expanded_pairs::of(bra), expanded_pairs::of(ket), integrals, scratch);
+}
+
+bool sp_repulsion::compute(const shell_quartet& shells, const sp_pair& bra, const sp_pair& ket, double* integrals,
+                           double* scratch) const {
+    if (bra.l < 0 || ket.l < 0) return others_->compute(shells, integrals, scratch);
+    if (bra.primitives == 0 || ket.primitives == 0) return false;
+    sp_quartet(bra, ket, integrals, scratch);
     return true;
 }
 

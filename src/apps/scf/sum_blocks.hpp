@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace craton::scf {
@@ -35,14 +35,15 @@ class sum_blocks {
         base::aligned_vector<double> elements;
         std::uint64_t used = 0;
     };
-    [[nodiscard]] std::int64_t bytes_of(std::size_t place) const;
+    [[nodiscard]] static std::int64_t bytes_of(const block& which);
     void add(std::size_t place);
+    void add_oldest(std::int64_t most_bytes);
 
     std::vector<array::dist_array<double, 2>*> matrices_;
     const block_digester* digester_;
     std::size_t ranges_;
     std::int64_t most_bytes_;
-    std::vector<std::unique_ptr<block>> kept_; // by matrix, rows, columns
+    std::unordered_map<std::size_t, block> kept_; // by matrix, rows, columns
     std::uint64_t clock_ = 0;
     std::int64_t bytes_ = 0;
     std::int64_t peak_bytes_ = 0;

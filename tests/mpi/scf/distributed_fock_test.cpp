@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -295,6 +296,61 @@ TEST_P(distributed_fock_test, times_add_up) {
     EXPECT_EQ(std::ssize(builder.timeline()), s.own_tasks + s.stolen_tasks);
     EXPECT_GE(in_tasks / 2 * (1 + 1e-9), s.compute_s);
     world().barrier();
+}
+
+// Prepares lists of pairs, and looks whether quartets come with their own.
+class preparing_source final : public separable_source {
+  public:
+    preparing_source() : separable_source(first) {}
+
+    class list final : public prepared_pairs {
+      public:
+        explicit list(std::span<const shell_pair> of) : pairs(of.begin(), of.end()) {}
+        [[nodiscard]] std::int64_t bytes() const override { return 100 + 12 * std::ssize(pairs); }
+        std::vector<shell_pair> pairs;
+    };
+    [[nodiscard]] std::unique_ptr<const prepared_pairs> prepare(std::span<const shell_pair> pairs) const override {
+        ++lists;
+        entries += std::ssize(pairs);
+        return std::make_unique<const list>(pairs);
+    }
+    bool compute_prepared(const shell_quartet& s, const prepared_pair& bra, const prepared_pair& ket, double* out,
+                          double* scratch) const override {
+        const auto is = [](const prepared_pair& which, int i, int j) {
+            const auto* const of = dynamic_cast<const list*>(which.of);
+            return of != nullptr && which.number < of->pairs.size() && of->pairs[which.number].i == i && of->pairs[which.number].j == j;
+        };
+        if (!is(bra, s[0], s[1]) || !is(ket, s[2], s[3])) ++wrong;
+        return separable_source::compute(s, out, scratch);
+    }
+    mutable std::atomic<std::int64_t> lists{0}, entries{0}, wrong{0};
+};
+
+TEST_P(distributed_fock_test, what_a_source_prepares_is_bounded_and_made_again) {
+    const std::vector<matrix> densities{random_density(n, 11)};
+    const built expected = build_on_one_rank(densities, 1e-8);
+    const auto& all = world().communicator();
+    struct prepared {
+        std::int64_t lists, entries, bytes;
+    };
+    const auto with = [&](const std::vector<matrix>& of, std::int64_t buffer_bytes) {
+        const auto source = std::make_shared<preparing_source>();
+        const built found = build(
+            world(), of, {.threshold = 1e-8, .functions_per_range = 5, .threads = 2, .buffer_bytes = buffer_bytes}, source);
+        if (&of == &densities) expect_equal(found, expected, std::to_string(buffer_bytes));
+        EXPECT_EQ(source->wrong, 0);
+        return prepared{all.sum(source->lists.load()), all.sum(source->entries.load()), all.maximum(found.statistics.source_bytes)};
+    };
+    const prepared roomy = with(densities, 0), some_room = with(densities, 4000), narrow = with(densities, 1);
+    EXPECT_LT(some_room.bytes, 4000 + 100 + 12 * 25); // and one block more
+    EXPECT_LT(some_room.bytes, roomy.bytes);
+    EXPECT_LT(roomy.lists, some_room.lists);
+    EXPECT_LT(some_room.lists, narrow.lists);
+    matrix small = densities[0];
+    for (double& each : small) each *= 3e-9;
+    const prepared of_small = with({small}, 0);
+    EXPECT_GT(of_small.lists, 0);
+    EXPECT_LT(of_small.entries * roomy.lists, roomy.entries * of_small.lists); // lists of those pairs that matter
 }
 
 TEST_P(distributed_fock_test, says_what_is_wrong_on_every_rank) {

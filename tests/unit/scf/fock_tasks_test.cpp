@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -99,6 +101,22 @@ TEST(scf_fock_tasks, places_of_the_grid_follow_each_other_and_parity_fills_them_
     }
     EXPECT_TRUE(std::ranges::is_sorted(places));
     EXPECT_EQ(std::set(places.begin(), places.end()).size(), 4U);
+}
+
+TEST(scf_fock_tasks, kets_of_a_row_meet_all_bras_of_some_rows_before_the_next_come) {
+    cut_build build;
+    build.cut(1e30);
+    const std::size_t half = build.digester.ranges().size() / 2;
+    std::vector<std::array<std::size_t, 4>> groups; // place, bra's rows, ket's row
+    for (const fock_task& task : build.tasks->tasks()) {
+        const std::size_t bra = build.tasks->blocks()[task.bra].rows, ket = build.tasks->blocks()[task.first_ket].rows;
+        const bool turned = (bra + ket) % 2 == 1;
+        const std::size_t row = turned ? ket : bra, column = turned ? bra : ket;
+        const std::array<std::size_t, 4> group{row < half ? 0U : 1U, column < half ? 0U : 1U, bra / fock_tasks::bra_rows_together, ket};
+        if (groups.empty() || groups.back() != group) groups.push_back(group);
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(groups));
+    EXPECT_EQ(std::ranges::adjacent_find(groups), groups.end());
 }
 
 } // namespace

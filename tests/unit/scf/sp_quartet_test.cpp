@@ -108,11 +108,19 @@ four_shells shells_of(const std::array<int, 4>& l) {
     return s;
 }
 
+sp_expansions expanded(const four_shells& s) {
+    sp_expansions pairs;
+    pairs.add(s[0].seen(), s[1].seen());
+    pairs.add(s[2].seen(), s[3].seen());
+    return pairs;
+}
+
 class momenta : public testing::TestWithParam<std::array<int, 4>> {};
 
 TEST_P(momenta, are_derivatives_of_plain_loops) {
     const four_shells s = shells_of(GetParam());
-    const sp_pair bra = make_sp_pair(s[0].seen(), s[1].seen()), ket = make_sp_pair(s[2].seen(), s[3].seen());
+    const sp_expansions pairs = expanded(s);
+    const sp_pair bra = pairs[0], ket = pairs[1];
     const std::array<int, 4> n{s[0].functions(), s[1].functions(), s[2].functions(), s[3].functions()};
     ASSERT_EQ(bra.functions, n[0] * n[1]);
     std::vector<double> scratch(sp_quartet_scratch());
@@ -141,7 +149,8 @@ TEST(scf_sp_quartet, ss_is_that_of_plain_loops_near_and_far) {
         s[2].centre[1] = s[3].centre[1] = away;
         double found = 0;
         std::vector<double> scratch(sp_quartet_scratch());
-        sp_quartet(make_sp_pair(s[0].seen(), s[1].seen()), make_sp_pair(s[2].seen(), s[3].seen()), &found, scratch.data());
+        const sp_expansions pairs = expanded(s);
+        sp_quartet(pairs[0], pairs[1], &found, scratch.data());
         const double expected = plain_repulsion(s);
         EXPECT_NEAR(found, expected, 1e-13 * (1 + expected)) << away;
     }
@@ -149,7 +158,27 @@ TEST(scf_sp_quartet, ss_is_that_of_plain_loops_near_and_far) {
 
 TEST(scf_sp_quartet, long_contractions_are_left_to_others) {
     const held_shell wide{{0, 0, 0}, 1, {1.0}, std::vector<double>(3, 1.0)};
-    EXPECT_EQ(make_sp_pair(wide.seen(), wide.seen()).l, -1);
+    sp_expansions pairs;
+    pairs.add(wide.seen(), wide.seen());
+    EXPECT_EQ(pairs[0].l, -1);
+}
+
+TEST(scf_sp_quartet, expansions_of_many_pairs_are_those_of_each) {
+    const four_shells s = shells_of({0, 1, 1, 0});
+    sp_expansions all;
+    for (const held_shell& i : s)
+        for (const held_shell& j : s) all.add(i.seen(), j.seen());
+    all.shrink_to_fit();
+    ASSERT_EQ(all.size(), 16U);
+    std::vector<double> scratch(sp_quartet_scratch()), one(36 * 36), other(36 * 36);
+    for (std::size_t ij = 0; ij < 16; ++ij)
+        for (std::size_t kl = 0; kl < 16; ++kl) {
+            const sp_expansions two = expanded({s[ij / 4], s[ij % 4], s[kl / 4], s[kl % 4]});
+            sp_quartet(two[0], two[1], one.data(), scratch.data());
+            sp_quartet(all[ij], all[kl], other.data(), scratch.data());
+            const auto count = static_cast<std::size_t>(two[0].functions) * static_cast<std::size_t>(two[1].functions);
+            for (std::size_t x = 0; x < count; ++x) EXPECT_EQ(one[x], other[x]) << ij << ' ' << kl;
+        }
 }
 
 } // namespace

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace craton::scf {
@@ -33,34 +35,51 @@ basis some_basis() {
     return {nuclei, shells};
 }
 
-TEST(scf_sp_repulsion, keeps_what_threads_have_expanded_until_told_to_forget) {
+// All pairs of the shells, j <= i.
+std::vector<shell_pair> pairs_of(int shells) {
+    std::vector<shell_pair> pairs;
+    for (int i = 0; i < shells; ++i)
+        for (int j = 0; j <= i; ++j) pairs.push_back({i, j, 1.0F});
+    return pairs;
+}
+
+TEST(scf_sp_repulsion, prepared_pairs_give_the_same_integrals_to_all_threads) {
     const basis functions = some_basis();
     const auto others = std::make_shared<other_source>();
     const sp_repulsion source(functions, others);
-    EXPECT_EQ(source.kept_bytes(), 0);
-    const auto all_quartets = [&] {
-        std::vector<double> found, integrals(625), scratch(source.scratch_doubles());
-        for (int i = 0; i < 6; ++i)
-            for (int j = 0; j <= i; ++j)
-                for (int k = 0; k <= i; ++k)
-                    for (int l = 0; l <= k; ++l) {
-                        EXPECT_TRUE(source.compute({i, j, k, l}, integrals.data(), scratch.data()));
-                        found.push_back(integrals[0]);
-                    }
+    const auto pairs = pairs_of(7); // the last shell is the other source's
+    const auto prepared = source.prepare(pairs);
+    ASSERT_NE(prepared, nullptr);
+    EXPECT_GT(prepared->bytes(), 0);
+    EXPECT_LT(source.prepare(std::span(pairs).first(3))->bytes(), prepared->bytes());
+    const auto differences = [&] {
+        int found = 0;
+        std::vector<double> scratch(source.scratch_doubles());
+        for (std::size_t p = 0; p < pairs.size(); ++p)
+            for (std::size_t q = 0; q < pairs.size(); ++q) {
+                const shell_quartet shells{pairs[p].i, pairs[p].j, pairs[q].i, pairs[q].j};
+                std::vector<double> plain(625), with(625);
+                EXPECT_TRUE(source.compute(shells, plain.data(), scratch.data()));
+                EXPECT_TRUE(source.compute_prepared(shells, {prepared.get(), p}, {prepared.get(), q}, with.data(), scratch.data()));
+                found += plain != with;
+            }
         return found;
     };
     base::thread_team team(4);
-    std::vector<std::vector<double>> by_thread(4);
-    team.for_each(4, [&](std::int64_t n) { by_thread[static_cast<std::size_t>(n)] = all_quartets(); }); // all expand the same pairs
-    for (const auto& each : by_thread) EXPECT_EQ(each, by_thread[0]);
-    const auto kept = source.kept_bytes();
-    EXPECT_GT(kept, 0);
-    all_quartets();
-    EXPECT_EQ(source.kept_bytes(), kept); // nothing is made twice
-    source.forget();
-    EXPECT_EQ(source.kept_bytes(), 0);
-    EXPECT_EQ(all_quartets(), by_thread[0]);
-    EXPECT_EQ(others->asked, 0);
+    std::vector<int> by_thread(4, -1);
+    team.for_each(4, [&](std::int64_t n) { by_thread[static_cast<std::size_t>(n)] = differences(); });
+    EXPECT_EQ(by_thread, std::vector<int>(4, 0));
+    const int without_last = 21, all = 28; // pairs
+    EXPECT_EQ(others->asked, 4 * 2 * (all * all - without_last * without_last));
+}
+
+TEST(scf_sp_repulsion, computes_what_was_not_prepared) {
+    const sp_repulsion source(some_basis(), std::make_shared<other_source>());
+    std::vector<double> scratch(source.scratch_doubles()), plain(81), with(81);
+    source.compute({3, 1, 2, 0}, plain.data(), scratch.data());
+    source.compute_prepared({3, 1, 2, 0}, {}, {}, with.data(), scratch.data());
+    EXPECT_EQ(plain, with);
+    EXPECT_NE(plain[0], 0);
 }
 
 TEST(scf_sp_repulsion, leaves_other_shells_to_the_other_source) {
@@ -68,11 +87,11 @@ TEST(scf_sp_repulsion, leaves_other_shells_to_the_other_source) {
     const auto others = std::make_shared<other_source>();
     const sp_repulsion source(functions, others);
     std::vector<double> integrals(625), scratch(source.scratch_doubles());
-    for (const shell_quartet& shells : {shell_quartet{6, 0, 0, 0}, shell_quartet{1, 0, 6, 1}, shell_quartet{0, 1, 0, 0}}) {
-        EXPECT_TRUE(source.compute(shells, integrals.data(), scratch.data())); // the last has its pair the other way round
+    for (const shell_quartet& shells : {shell_quartet{6, 0, 0, 0}, shell_quartet{1, 0, 6, 1}}) {
+        EXPECT_TRUE(source.compute(shells, integrals.data(), scratch.data()));
         EXPECT_EQ(integrals[0], 7);
     }
-    EXPECT_EQ(others->asked, 3);
+    EXPECT_EQ(others->asked, 2);
 }
 
 } // namespace

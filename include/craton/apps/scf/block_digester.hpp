@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace craton::scf {
@@ -61,7 +62,15 @@ struct largest_between_ranges {
                 std::max({between(of_each, bra.rows, ket.rows), between(of_each, bra.rows, ket.columns),
                           between(of_each, bra.columns, ket.rows), between(of_each, bra.columns, ket.columns)})};
     }
+    /// No block meets more.
+    [[nodiscard]] double most() const {
+        const auto of = [](const std::vector<double>& some) { return some.empty() ? 0 : *std::ranges::max_element(some); };
+        return met_densities{met_densities::coulomb_over_exchange * of(of_sum), of(of_each)}.most();
+    }
 };
+
+/// Pairs of these blocks whose bound is less meet no other above the threshold.
+[[nodiscard]] double least_bound(std::span<const pair_block> blocks, const largest_between_ranges& densities, double threshold);
 
 /// What the quartets of a block of pairs (i, j) and a block of pairs (k, l) touch of matrices: six rectangles between ranges of shells, as
 /// seen from the first functions (or, of `largest`, the first shells) of the ranges. Rectangles of a part that is not wanted may be null.
@@ -107,8 +116,13 @@ class block_digester {
 
     [[nodiscard]] workplace make_workplace() const;
 
+    /// A block of pairs with what the source has prepared of at least those that meet others above the threshold, or null.
+    struct side {
+        const pair_block* pairs = nullptr;
+        const prepared_pairs* prepared = nullptr;
+    };
     /// Quartets with Q_ij Q_kl times what they meet at or above the threshold, J and K apart. A block with itself gives each quartet once.
-    void run(const pair_block& bra, const pair_block& ket, const met_blocks& where, workplace& place) const;
+    void run(const side& bra, const side& ket, const met_blocks& where, workplace& place) const;
 
   private:
     // A quartet within its blocks: shells, and how far from the beginnings of their ranges.
@@ -116,6 +130,7 @@ class block_digester {
         shell_quartet shells{};
         std::array<int, 4> shell{};
         std::array<int, 4> function{};
+        prepared_pair bra, ket;
     };
     [[nodiscard]] static met_densities met_by(const placed_quartet& what, const met_blocks& where);
     void digest(const placed_quartet& what, bool with_coulomb, bool with_exchange, const met_blocks& where, workplace& place) const;

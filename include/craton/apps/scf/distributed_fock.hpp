@@ -42,8 +42,8 @@ struct distributed_fock_options {
     int threads = 1;
     fock_strategy strategy = fock_strategy::stealing;
     attention progress = attention::automatic;
-    /// What this rank may keep of densities, and of sums (each), between tasks; 0: twice the rank's share of the matrices, at least 1 MiB.
-    /// Less means that more is fetched and added twice.
+    /// What this rank may keep of densities, of sums, and of what the source prepares of pairs (each), between tasks; 0: twice the rank's share of
+    /// the matrices, at least 1 MiB. Less means that more is fetched, added and prepared twice.
     std::int64_t buffer_bytes = 0;
 };
 
@@ -63,7 +63,7 @@ struct fock_statistics {
     std::int64_t fetched_bytes = 0;
     std::int64_t added_bytes = 0;
     std::int64_t peak_buffer_bytes = 0; // of densities and sums together
-    std::int64_t source_bytes = 0;      // what the source of integrals keeps
+    std::int64_t source_bytes = 0;      // at most, of what the source of integrals had prepared
     std::int64_t pair_bytes = 0;        // surviving pairs of shells and tasks: the same on every rank
 };
 
@@ -82,14 +82,14 @@ struct task_time {
 ///
 /// Shells, in the order of the basis (which spatial_order makes compact), are cut into ranges; a task is a pair of ranges with all pairs of ranges that
 /// begin in one range. What a task reads of densities is fetched, what it adds is kept by each thread and added block by
-/// block, both within a bound. No rank has a whole matrix: besides its share a rank has its buffers, the list of surviving pairs of shells
-/// (Schwarz bounds), and a number per pair of ranges.
+/// block, both within a bound, as is what the source prepares of pairs. No rank has a whole matrix: besides its share a rank has its buffers,
+/// the list of surviving pairs of shells (Schwarz bounds), and a number per pair of ranges.
 class distributed_fock {
   public:
     using matrix = array::dist_array<double, 2>;
 
-    /// Collective, blocking. first_function: as basis::first_function. Computes Schwarz bounds, each rank a share, and divides the tasks; forgets
-    /// what the source kept. Throws user_error on every rank for a threshold that is not positive, negative sizes, fewer than 1 thread, and
+    /// Collective, blocking. first_function: as basis::first_function. Computes Schwarz bounds, each rank a share, and divides the tasks.
+    /// Throws user_error on every rank for a threshold that is not positive, negative sizes, fewer than 1 thread, and
     /// unless options (but for threads and buffers) and functions are the same on all.
     distributed_fock(runtime::world& ranks, std::span<const int> first_function, std::shared_ptr<const quartet_source> source,
                      const distributed_fock_options& options);

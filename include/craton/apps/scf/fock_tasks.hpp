@@ -21,6 +21,9 @@ struct fock_task {
 /// A Fock build cut into tasks of predicted cost, for ranks on a grid. The same on every rank; pure arithmetic.
 class fock_tasks {
   public:
+    /// Rows of bras whose tasks with one row of kets follow each other: more rows make fewer expansions of pairs, and need more room for them.
+    static constexpr std::size_t bra_rows_together = 4;
+
     /// blocks: as blocks_of gives them. The digester must outlive it.
     fock_tasks(const block_digester& digester, std::vector<pair_block> blocks);
 
@@ -36,7 +39,8 @@ class fock_tasks {
     /// number = first (mod step), 0 of the others, so that ranks may share the work and add up.
     [[nodiscard]] std::vector<double> coarse_costs(std::int64_t first, std::int64_t step) const;
     /// Makes the tasks: coarse tasks of more than `most` are cut. Those of a place of the grid follow each other: row_part and
-    /// column_part say which part of the grid's rows or columns a range is in. A pair of ranges of rows goes to one of the two places that it
+    /// column_part say which part of the grid's rows or columns a range is in. Within a place few blocks are met in turn, so that what is
+    /// kept of them serves many tasks. A pair of ranges of rows goes to one of the two places that it
     /// could have by a rule of parity, which gives all places as many (Liu, Patel and Chow, IPDPS 2014).
     void cut(std::span<const double> coarse, double most, std::span<const int> row_part, std::span<const int> column_part);
 
@@ -44,9 +48,8 @@ class fock_tasks {
     [[nodiscard]] std::vector<double> costs(const largest_between_ranges& densities, std::int64_t first, std::int64_t step) const;
 
   private:
-    // Of the pairs of a block up to each: sums of what a quartet's cost is made of.
+    // Of the pairs of a block up to each: sums of what a quartet's cost is made of, besides their number.
     struct cost_sum {
-        float count = 0;
         float work = 0;
         float functions = 0;
     };

@@ -3,11 +3,38 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 namespace craton::scf {
 
 /// Shells i, j, k, l of the integrals (ij|kl).
 using shell_quartet = std::array<int, 4>;
+
+/// Shells j <= i.
+struct shell_pair {
+    int i = 0;
+    int j = 0;
+    float bound = 0; // Schwarz bound, no less than the exact one: rounded_up()
+};
+
+/// What a source makes ready once for many quartets of the same pairs of shells. Any threads may read it.
+class prepared_pairs {
+  public:
+    prepared_pairs() = default;
+    prepared_pairs(const prepared_pairs&) = delete;
+    prepared_pairs& operator=(const prepared_pairs&) = delete;
+    virtual ~prepared_pairs() = default;
+
+    /// Memory that it takes.
+    [[nodiscard]] virtual std::int64_t bytes() const = 0;
+};
+
+/// One of them.
+struct prepared_pair {
+    const prepared_pairs* of = nullptr; // null: nothing was made ready
+    std::size_t number = 0;
+};
 
 /// Where two-electron integrals come from: electron repulsion by the integral library, or anything with its eightfold symmetry.
 class quartet_source {
@@ -24,14 +51,17 @@ class quartet_source {
     /// Any threads at once, each with its own scratch.
     virtual bool compute(const shell_quartet& shells, double* integrals, double* scratch) const = 0;
 
+    /// Makes ready what many quartets of these pairs share; null where that is nothing. Any thread.
+    [[nodiscard]] virtual std::unique_ptr<const prepared_pairs> prepare(std::span<const shell_pair> /*pairs*/) const { return {}; }
+    /// The same integrals, of pairs that this source has prepared: (shells[0], shells[1]) and (shells[2], shells[3]).
+    virtual bool compute_prepared(const shell_quartet& shells, const prepared_pair& /*bra*/, const prepared_pair& /*ket*/,
+                                  double* integrals, double* scratch) const {
+        return compute(shells, integrals, scratch);
+    }
+
     /// How much of a quartet's time grows with the products of two shells, whatever the other two are: predicted times are sums of products
     /// of a bra's and a ket's. In any unit.
     [[nodiscard]] virtual double work(int /*i*/, int /*j*/) const { return 1; }
-
-    /// Frees what was kept between calls to compute(), which makes it again when it needs it. No compute() may be under way.
-    virtual void forget() const {}
-    /// What forget() would free. Any thread.
-    [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
 };
 
 } // namespace craton::scf

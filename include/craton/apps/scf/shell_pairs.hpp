@@ -30,12 +30,8 @@ struct shell_range {
 [[nodiscard]] double schwarz_bound(std::span<const int> first_function, const quartet_source& source, int i, int j,
                                    std::span<double> integrals, std::span<double> scratch);
 
-/// j <= i.
-struct shell_pair {
-    int i = 0;
-    int j = 0;
-    double bound = 0;
-};
+/// The nearest number of single precision that is not less.
+[[nodiscard]] float rounded_up(double bound);
 
 /// The pairs that matter between two ranges of shells, largest bound first. All that they touch of a matrix lies in rectangles that the
 /// ranges give.

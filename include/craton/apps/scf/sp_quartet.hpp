@@ -19,34 +19,66 @@ struct sp_shell {
 };
 
 /// Products of the functions of two such shells, expanded in Hermite Gaussians about the centre of each pair of primitives
-/// (L. McMurchie, E. Davidson, J. Comput. Phys. 26, 218, 1978).
+/// (L. McMurchie, E. Davidson, J. Comput. Phys. 26, 218, 1978). A view of what sp_expansions hold.
 struct sp_pair {
     static constexpr int most_functions = 36; // products of functions: larger contractions are left to another source
     static constexpr std::size_t lanes = 8;
 
     /// A coefficient per primitive pair: of product `function`, with Hermite Gaussian `hermite` (order of hermite_orders).
     struct term {
-        int function;
-        int hermite;
+        std::int16_t function;
+        std::int16_t hermite;
     };
 
-    int l = -1;                                     // of both together, 0 to 2; -1 where there is nothing
-    int functions = 0;                              // products: i + n_i j
-    std::size_t primitives = 0;                     // pairs of them that matter
-    std::size_t padded = 0;                         // to whole vectors; what pads has coefficients 0
-    std::vector<term> terms;                        // by function
-    base::aligned_vector<double> exponent, x, y, z; // padded elements each
-    base::aligned_vector<double> coefficients;      // terms x padded
-
-    /// Memory that it takes.
-    [[nodiscard]] std::int64_t bytes() const {
-        const std::size_t numbers = exponent.capacity() + x.capacity() + y.capacity() + z.capacity() + coefficients.capacity();
-        return static_cast<std::int64_t>(sizeof(sp_pair) + terms.capacity() * sizeof(term) + numbers * sizeof(double));
-    }
+    int l = -1;                  // of both together, 0 to 2; -1 where there is nothing
+    int functions = 0;           // products: i + n_i j
+    std::size_t primitives = 0;  // pairs of them that matter
+    std::size_t padded = 0;      // to whole vectors; what pads has coefficients 0
+    std::span<const term> terms; // those of a function follow each other
+    const double* exponent = nullptr; // padded elements each, of whole cache lines
+    const double* x = nullptr;
+    const double* y = nullptr;
+    const double* z = nullptr;
+    const double* coefficients = nullptr; // terms x padded
 };
 
-/// Expands; primitive pairs whose charge is below 1e-17 times what one electron has are left out.
-[[nodiscard]] sp_pair make_sp_pair(const sp_shell& i, const sp_shell& j);
+/// Expansions of many pairs in one piece of memory.
+class sp_expansions {
+  public:
+    /// Expands one pair more; primitive pairs whose charge is below 1e-17 times what one electron has are left out. A pair with l = -1 where
+    /// a shell has no exponents or there are more products than an sp_pair may have.
+    void add(const sp_shell& i, const sp_shell& j);
+    /// To no more memory than needed.
+    void shrink_to_fit();
+
+    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+    /// Valid until the next is added.
+    [[nodiscard]] sp_pair operator[](std::size_t n) const;
+    /// Memory that it takes.
+    [[nodiscard]] std::int64_t bytes() const;
+
+  private:
+    struct entry {
+        std::uint32_t first = 0; // in vectors of `lanes`
+        std::uint32_t first_term = 0;
+        std::uint16_t terms = 0;
+        std::uint16_t primitives = 0;
+        std::int8_t l = -1;
+        std::int8_t functions = 0;
+    };
+    // Pairs of the same kind share their terms.
+    struct kind {
+        std::array<int, 4> momenta_and_contractions{};
+        std::uint32_t first_term = 0;
+        std::uint16_t terms = 0;
+    };
+    [[nodiscard]] const kind& kind_of(const std::array<int, 4>& momenta_and_contractions);
+
+    std::vector<entry> entries_;
+    std::vector<kind> kinds_;
+    std::vector<sp_pair::term> terms_;
+    base::aligned_vector<double> numbers_; // of each pair: exponent, x, y, z, coefficients
+};
 
 /// Doubles that sp_quartet wants as scratch.
 [[nodiscard]] constexpr std::size_t sp_quartet_scratch() {

@@ -111,9 +111,7 @@ template <int L> void potentials(const vec& reduced, const vec& x, const vec& y,
 template <int One, int Many> void meet(const sp_pair& one, std::size_t p, const sp_pair& many, vec* gathered) {
     constexpr int hermites = order_count(One);
     for (std::size_t q = 0; q < many.padded; q += lanes) {
-        const auto load = [q](const base::aligned_vector<double>& from) -> const vec& {
-            return *reinterpret_cast<const vec*>(from.data() + q);
-        };
+        const auto load = [q](const double* from) -> const vec& { return *reinterpret_cast<const vec*>(from + q); };
         const vec& exponent = load(many.exponent);
         const vec inverse = 1 / (exponent + one.exponent[p]);
         vec scale;
@@ -121,7 +119,7 @@ template <int One, int Many> void meet(const sp_pair& one, std::size_t p, const 
         std::array<vec, order_count(One + Many)> r;
         potentials<One + Many>(exponent * one.exponent[p] * inverse, load(many.x) - one.x[p], load(many.y) - one.y[p],
                                load(many.z) - one.z[p], scale, r.data());
-        const double* coefficients = many.coefficients.data() + q;
+        const double* coefficients = many.coefficients + q;
         for (auto term = many.terms.begin(); term != many.terms.end();) {
             vec* const to = gathered + term->function * hermites;
             std::array<vec, hermites> sum; // of one product's terms, which follow each other
@@ -170,106 +168,175 @@ constexpr std::array<std::array<quartet_function*, 3>, 3> quartets{{{quartet<0, 
                                                                     {quartet<1, 0>, quartet<1, 1>, quartet<1, 2>},
                                                                     {quartet<2, 0>, quartet<2, 1>, quartet<2, 2>}}};
 
-// The terms that make a product of components a and b: 0 for s, 1 to 3 for x, y, z.
-struct hermite_term {
-    int hermite;
-    double value;
+// The terms that make a product of components a and b: 0 for s, 1 to 3 for x, y, z. Orders along an axis are 0 to as many of the two as are
+// of that axis.
+constexpr int order_along(int component, int axis) { return component == axis + 1 ? 1 : 0; }
+
+constexpr int most_terms = 4; // of one product of components
+
+struct few_orders {
+    std::array<int, most_terms> hermite{};
+    int count = 0;
 };
 
-std::vector<hermite_term> expand(int a, int b, const std::array<double, 3>& from_i, const std::array<double, 3>& from_j,
-                                 double width) {
-    const auto order = [](int component, int axis) { return component == axis + 1 ? 1 : 0; };
+constexpr few_orders orders_of(int a, int b) {
+    few_orders found;
+    std::array<int, 3> most{};
+    for (int axis = 0; axis < 3; ++axis) most[axis] = order_along(a, axis) + order_along(b, axis);
+    for (int x = 0; x <= most[0]; ++x)
+        for (int y = 0; y <= most[1]; ++y)
+            for (int z = 0; z <= most[2]; ++z) found.hermite[found.count++] = number_of(x, y, z);
+    return found;
+}
+
+// Their coefficients for a pair of primitives, in the same order. from_i, from_j: from the two centres to that of the product.
+int expand(int a, int b, const std::array<double, 3>& from_i, const std::array<double, 3>& from_j, double width, double* values) {
     std::array<std::array<double, 3>, 3> along{}; // axis, order of the Hermite Gaussian
+    std::array<int, 3> most{};
     for (int axis = 0; axis < 3; ++axis) {
-        const bool at_i = order(a, axis) == 1, at_j = order(b, axis) == 1;
+        const bool at_i = order_along(a, axis) == 1, at_j = order_along(b, axis) == 1;
         const double i = from_i[axis], j = from_j[axis];
+        most[axis] = at_i + at_j;
         if (at_i && at_j)
             along[axis] = {i * j + width, (i + j) * width, width * width};
-        else if (at_i)
-            along[axis] = {i, width, 0};
-        else if (at_j)
-            along[axis] = {j, width, 0};
+        else if (at_i || at_j)
+            along[axis] = {at_i ? i : j, width, 0};
         else
             along[axis] = {1, 0, 0};
     }
-    std::vector<hermite_term> found;
-    const auto most = [&](int axis) { return order(a, axis) + order(b, axis); };
-    for (int x = 0; x <= most(0); ++x)
-        for (int y = 0; y <= most(1); ++y)
-            for (int z = 0; z <= most(2); ++z) found.push_back({number_of(x, y, z), along[0][x] * along[1][y] * along[2][z]});
-    return found;
+    int count = 0;
+    for (int x = 0; x <= most[0]; ++x)
+        for (int y = 0; y <= most[1]; ++y)
+            for (int z = 0; z <= most[2]; ++z) values[count++] = along[0][x] * along[1][y] * along[2][z];
+    return count;
+}
+
+struct primitive_pair {
+    std::size_t p, q;
+    double charge; // of the two with coefficients 1, at any place
+};
+
+double largest_coefficient(const sp_shell& s, std::size_t primitive) {
+    double most = 0;
+    for (std::size_t c = primitive; c < s.coefficients.size(); c += s.exponents.size())
+        most = std::max(most, std::abs(s.coefficients[c]));
+    return most;
+}
+
+void find_primitive_pairs(const sp_shell& i, const sp_shell& j, std::vector<primitive_pair>& found) {
+    constexpr double negligible = 1e-17;
+    double apart = 0;
+    for (std::size_t x = 0; x < 3; ++x) apart += (i.centre_bohr[x] - j.centre_bohr[x]) * (i.centre_bohr[x] - j.centre_bohr[x]);
+    found.clear();
+    for (std::size_t p = 0; p < i.exponents.size(); ++p) {
+        const double largest_i = largest_coefficient(i, p);
+        for (std::size_t q = 0; q < j.exponents.size(); ++q) {
+            const double a = i.exponents[p], b = j.exponents[q], both = a + b;
+            const double charge = std::exp(-a * b / both * apart);
+            if (charge * largest_i * largest_coefficient(j, q) > negligible * both * std::sqrt(both)) found.push_back({p, q, charge});
+        }
+    }
 }
 
 } // namespace
 
-sp_pair make_sp_pair(const sp_shell& i, const sp_shell& j) {
-    constexpr double negligible = 1e-17;
+sp_pair sp_expansions::operator[](std::size_t n) const {
+    const entry& of = entries_[n];
     sp_pair pair;
-    pair.l = i.l + j.l;
+    pair.l = of.l;
+    pair.functions = of.functions;
+    pair.primitives = of.primitives;
+    pair.padded = (pair.primitives + lanes - 1) / lanes * lanes;
+    pair.terms = std::span(terms_).subspan(of.first_term, of.terms);
+    pair.exponent = numbers_.data() + of.first * lanes;
+    pair.x = pair.exponent + pair.padded;
+    pair.y = pair.x + pair.padded;
+    pair.z = pair.y + pair.padded;
+    pair.coefficients = pair.z + pair.padded;
+    return pair;
+}
+
+std::int64_t sp_expansions::bytes() const {
+    return static_cast<std::int64_t>(sizeof(*this) + entries_.capacity() * sizeof(entry) + kinds_.capacity() * sizeof(kind) +
+                                     terms_.capacity() * sizeof(sp_pair::term) + numbers_.capacity() * sizeof(double));
+}
+
+void sp_expansions::shrink_to_fit() {
+    entries_.shrink_to_fit();
+    kinds_.shrink_to_fit();
+    terms_.shrink_to_fit();
+    numbers_.shrink_to_fit();
+}
+
+const sp_expansions::kind& sp_expansions::kind_of(const std::array<int, 4>& momenta_and_contractions) {
+    const auto known = std::ranges::find(kinds_, momenta_and_contractions, &kind::momenta_and_contractions);
+    if (known != kinds_.end()) return *known;
+    const auto [l_i, l_j, contractions_i, contractions_j] = momenta_and_contractions;
+    const int components_i = 2 * l_i + 1, components_j = 2 * l_j + 1, functions_i = contractions_i * components_i;
+    const auto first = terms_.size();
+    for (int cj = 0; cj < contractions_j; ++cj)
+        for (int mj = 0; mj < components_j; ++mj)
+            for (int ci = 0; ci < contractions_i; ++ci)
+                for (int mi = 0; mi < components_i; ++mi) {
+                    const int function = ci * components_i + mi + functions_i * (cj * components_j + mj);
+                    const few_orders of = orders_of(l_i == 0 ? 0 : mi + 1, l_j == 0 ? 0 : mj + 1);
+                    for (int t = 0; t < of.count; ++t)
+                        terms_.push_back({static_cast<std::int16_t>(function), static_cast<std::int16_t>(of.hermite[t])});
+                }
+    kinds_.push_back({momenta_and_contractions, static_cast<std::uint32_t>(first), static_cast<std::uint16_t>(terms_.size() - first)});
+    return kinds_.back();
+}
+
+void sp_expansions::add(const sp_shell& i, const sp_shell& j) {
+    entries_.emplace_back();
+    if (i.exponents.empty() || j.exponents.empty()) return;
     const std::size_t primitives_i = i.exponents.size(), primitives_j = j.exponents.size();
     const int contractions_i = static_cast<int>(i.coefficients.size() / primitives_i);
     const int contractions_j = static_cast<int>(j.coefficients.size() / primitives_j);
     const int components_i = 2 * i.l + 1, components_j = 2 * j.l + 1;
-    const int functions_i = contractions_i * components_i;
-    pair.functions = functions_i * contractions_j * components_j;
-    if (pair.functions > sp_pair::most_functions) return {};
-    double apart = 0;
-    for (std::size_t x = 0; x < 3; ++x) apart += std::pow(i.centre_bohr[x] - j.centre_bohr[x], 2);
-    const auto largest = [](const sp_shell& s, std::size_t p) {
-        double most = 0;
-        for (std::size_t c = p; c < s.coefficients.size(); c += s.exponents.size())
-            most = std::max(most, std::abs(s.coefficients[c]));
-        return most;
-    };
-
-    std::vector<std::pair<std::size_t, std::size_t>> kept;
-    for (std::size_t p = 0; p < primitives_i; ++p)
-        for (std::size_t q = 0; q < primitives_j; ++q) {
-            const double a = i.exponents[p], b = j.exponents[q];
-            const double charge = std::exp(-a * b / (a + b) * apart) * largest(i, p) * largest(j, q) * std::pow(a + b, -1.5);
-            if (charge > negligible) kept.emplace_back(p, q);
-        }
-    pair.primitives = kept.size();
-    pair.padded = (kept.size() + lanes - 1) / lanes * lanes;
-    for (auto* each : {&pair.x, &pair.y, &pair.z}) each->assign(pair.padded, 0.0);
-    pair.exponent.assign(pair.padded, 1.0);
+    const int functions = contractions_i * components_i * contractions_j * components_j;
+    if (functions > sp_pair::most_functions) return;
+    static thread_local std::vector<primitive_pair> kept;
+    find_primitive_pairs(i, j, kept);
+    const kind& of = kind_of({i.l, j.l, contractions_i, contractions_j});
+    const std::size_t padded = (kept.size() + lanes - 1) / lanes * lanes, first = numbers_.size();
+    entries_.back() = {static_cast<std::uint32_t>(first / lanes),       of.first_term, of.terms,
+                       static_cast<std::uint16_t>(kept.size()),         static_cast<std::int8_t>(i.l + j.l),
+                       static_cast<std::int8_t>(functions)};
+    numbers_.resize(first + (4 + of.terms) * padded, 0.0);
+    double* const exponent = numbers_.data() + first;
+    double* const coefficients = exponent + 4 * padded;
+    for (std::size_t n = kept.size(); n < padded; ++n) exponent[n] = 1;
 
     for (std::size_t n = 0; n < kept.size(); ++n) {
-        const auto [p, q] = kept[n];
+        const auto [p, q, charge] = kept[n];
         const double a = i.exponents[p], b = j.exponents[q], both = a + b;
-        std::array<double, 3> from_i{}, from_j{}, at{};
+        exponent[n] = both;
+        std::array<double, 3> from_i{}, from_j{};
         for (std::size_t x = 0; x < 3; ++x) {
-            at[x] = (a * i.centre_bohr[x] + b * j.centre_bohr[x]) / both;
-            from_i[x] = at[x] - i.centre_bohr[x];
-            from_j[x] = at[x] - j.centre_bohr[x];
+            const double at = (a * i.centre_bohr[x] + b * j.centre_bohr[x]) / both;
+            exponent[(x + 1) * padded + n] = at;
+            from_i[x] = at - i.centre_bohr[x];
+            from_j[x] = at - j.centre_bohr[x];
         }
-        pair.exponent[n] = both;
-        pair.x[n] = at[0];
-        pair.y[n] = at[1];
-        pair.z[n] = at[2];
         // (ij|kl) has 2 pi^(5/2) / (p q sqrt(p + q)): each pair brings what is its own
-        const double overlap = std::exp(-a * b / both * apart) * std::sqrt(2 * std::pow(std::numbers::pi, 2.5)) / both;
-        std::size_t t = 0;
+        static const double both_bring = std::sqrt(2 * std::pow(std::numbers::pi, 2.5));
+        const double overlap = charge * both_bring / both;
+        std::array<std::array<double, most_terms>, 9> values{}; // of components, i's first
+        std::array<int, 9> counts{};
+        for (int mj = 0, m = 0; mj < components_j; ++mj)
+            for (int mi = 0; mi < components_i; ++mi, ++m)
+                counts[m] = expand(i.l == 0 ? 0 : mi + 1, j.l == 0 ? 0 : mj + 1, from_i, from_j, 0.5 / both, values[m].data());
+        double* to = coefficients + n;
         for (int cj = 0; cj < contractions_j; ++cj)
             for (int mj = 0; mj < components_j; ++mj)
-                for (int ci = 0; ci < contractions_i; ++ci)
-                    for (int mi = 0; mi < components_i; ++mi) {
-                        const double contraction =
-                            overlap * i.coefficients[ci * primitives_i + p] * j.coefficients[cj * primitives_j + q];
-                        const int function = ci * components_i + mi + functions_i * (cj * components_j + mj);
-                        for (const auto& [hermite, value] :
-                             expand(i.l == 0 ? 0 : mi + 1, j.l == 0 ? 0 : mj + 1, from_i, from_j, 0.5 / both)) {
-                            if (n == 0) {
-                                pair.terms.push_back({function, hermite});
-                                pair.coefficients.resize(pair.terms.size() * pair.padded);
-                            }
-                            pair.coefficients[t++ * pair.padded + n] = contraction * value;
-                        }
-                    }
+                for (int ci = 0; ci < contractions_i; ++ci) {
+                    const double contraction =
+                        overlap * i.coefficients[ci * primitives_i + p] * j.coefficients[cj * primitives_j + q];
+                    for (int m = mj * components_i; m < (mj + 1) * components_i; ++m)
+                        for (int t = 0; t < counts[m]; ++t, to += padded) *to = contraction * values[m][t];
+                }
     }
-    pair.terms.shrink_to_fit(); // there are many pairs
-    pair.coefficients.shrink_to_fit();
-    return pair;
 }
 
 void sp_quartet(const sp_pair& bra, const sp_pair& ket, double* integrals, double* scratch) {
