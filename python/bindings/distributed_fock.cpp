@@ -33,6 +33,9 @@ namespace {
 using scf::distributed_fock;
 using fock_matrix = distributed_fock::matrix;
 
+// Every rank has the integral library's table: of large molecules it would grow as their matrices do, which are shared.
+constexpr std::int64_t most_table_bytes = std::int64_t{16} << 20;
+
 scf::attention attention_from(std::optional<bool> progress) {
     if (!progress) return scf::attention::automatic;
     return *progress ? scf::attention::always : scf::attention::never;
@@ -46,7 +49,7 @@ class python_distributed_fock {
                             const std::string& strategy, bool own_kernels, int functions_per_range, std::optional<bool> progress,
                             std::int64_t buffer_bytes)
         : builder_(without_gil([&] {
-              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions);
+              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions, most_table_bytes);
               if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
               return std::make_unique<distributed_fock>(ranks, functions->first_function(), source,
                                                         scf::distributed_fock_options{

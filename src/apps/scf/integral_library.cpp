@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include <dlfcn.h>
@@ -21,6 +23,7 @@ using integral_function = int(double* out, int* dims, int* shells, int* atm, int
                               void* prepared, double* scratch);
 using prepare_function = void(void** prepared, int* atm, int atoms, int* bas, int shell_count, double* env);
 using release_function = void(void** prepared);
+using release_pairs_function = void(void* prepared);
 }
 
 struct libcint {
@@ -41,6 +44,7 @@ struct libcint {
     integral_function* repulsion = nullptr;
     prepare_function* prepare_repulsion = nullptr;
     release_function* release = nullptr;
+    release_pairs_function* release_pairs = nullptr; // where the library has it
 };
 
 template <class Function> void libcint::find(const std::string& path, const char* name, Function*& into) {
@@ -60,6 +64,7 @@ libcint::libcint(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_N
     find(path, "int2e_sph", repulsion);
     find(path, "int2e_optimizer", prepare_repulsion);
     find(path, "CINTdel_optimizer", release);
+    release_pairs = reinterpret_cast<release_pairs_function*>(::dlsym(handle, "CINTdel_pairdata_optimizer"));
 }
 
 } // namespace detail
@@ -117,11 +122,21 @@ std::vector<double> one_electron_block(detail::integral_function* function, int 
     return all;
 }
 
+// A centre and two numbers for each pair of primitives, if all pairs mattered.
+std::int64_t most_pair_table_bytes(const basis& functions) {
+    std::int64_t primitives = 0;
+    for (const shell& each : functions.shells()) primitives += std::ssize(each.exponents);
+    return primitives * primitives * 5 * static_cast<std::int64_t>(sizeof(double));
+}
+
 class repulsion_source final : public quartet_source {
   public:
-    repulsion_source(std::shared_ptr<const detail::libcint> library, std::shared_ptr<const basis> functions)
+    repulsion_source(std::shared_ptr<const detail::libcint> library, std::shared_ptr<const basis> functions,
+                     std::int64_t most_table_bytes)
         : library_(std::move(library)), basis_(std::move(functions)), in_(*basis_) {
         library_->prepare_repulsion(&prepared_, in_.atm, in_.atoms, in_.bas, in_.shells, in_.env);
+        if (library_->release_pairs != nullptr && most_pair_table_bytes(*basis_) > most_table_bytes)
+            library_->release_pairs(prepared_);
         for (int s = 0; s < in_.shells; ++s) { // with nowhere to write, the library says how much scratch it wants
             std::array<int, 4> shells{s, s, s, s};
             const int wanted = library_->repulsion(nullptr, nullptr, shells.data(), in_.atm, in_.atoms, in_.bas, in_.shells,
@@ -189,8 +204,9 @@ std::vector<double> integral_library::position(const basis& functions) const {
     return position_block(functions, all, all);
 }
 
-std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::shared_ptr<const basis> functions) const {
-    return std::make_shared<const repulsion_source>(functions_, std::move(functions));
+std::shared_ptr<const quartet_source> integral_library::electron_repulsion(std::shared_ptr<const basis> functions,
+                                                                           std::int64_t most_table_bytes) const {
+    return std::make_shared<const repulsion_source>(functions_, std::move(functions), most_table_bytes);
 }
 
 } // namespace craton::scf

@@ -4,6 +4,8 @@
 #include <craton/apps/scf/quartet_source.hpp>
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +39,11 @@ class integral_library {
     [[nodiscard]] std::vector<double> position_block(const basis& functions, std::array<int, 2> rows,
                                                      std::array<int, 2> columns) const;
 
-    /// (ij|kl) over these functions, which it keeps, with what the library computes once for all quartets.
-    [[nodiscard]] std::shared_ptr<const quartet_source> electron_repulsion(std::shared_ptr<const basis> functions) const;
+    /// (ij|kl) over these functions, which it keeps, with what the library computes once for all quartets. Where its table of pairs of primitives
+    /// could take more than `most_table_bytes` it goes without (libraries that can: since 6): quartets then take some percent longer.
+    [[nodiscard]] std::shared_ptr<const quartet_source>
+    electron_repulsion(std::shared_ptr<const basis> functions,
+                       std::int64_t most_table_bytes = std::numeric_limits<std::int64_t>::max()) const;
 
   private:
     std::string path_;
