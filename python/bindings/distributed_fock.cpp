@@ -49,7 +49,8 @@ class python_distributed_fock {
                             const std::string& strategy, bool own_kernels, int functions_per_range, std::optional<bool> progress,
                             std::int64_t buffer_bytes)
         : builder_(without_gil([&] {
-              std::shared_ptr<const scf::quartet_source> source = library.electron_repulsion(functions, most_table_bytes);
+              std::shared_ptr<const scf::quartet_source> source =
+                  library.electron_repulsion(functions, buffer_bytes > 0 ? buffer_bytes : most_table_bytes);
               if (own_kernels) source = std::make_shared<const scf::sp_repulsion>(*functions, source);
               return std::make_unique<distributed_fock>(ranks, functions->first_function(), source,
                                                         scf::distributed_fock_options{

@@ -1289,7 +1289,8 @@ class DistributedFock:
 
     strategy: "static" (each rank does what was predicted to be its part), "counter" (one shared counter) or "stealing" (its part,
     then half of what another has left). progress: a thread answers other ranks meanwhile (None: where messages travel).
-    buffer_bytes: what a rank may keep of densities, and of sums (0: twice its share). Collective."""
+    buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and of libcint's
+    table of primitive pairs (0: 16 MiB; it goes without where that might be more). Collective."""
 
     def __init__(
         self,

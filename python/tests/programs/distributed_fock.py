@@ -33,8 +33,12 @@ with main_guard():
     half = np.random.default_rng(11).standard_normal((2, basis.size, basis.size))
     spins = half + half.transpose(0, 2, 1)
     coulomb, exchange = FockBuilder(library, basis, 1e-12).build(spins)
-    for strategy in ("static", "counter", "stealing"):
-        fock = DistributedFock(world, library, basis, 1e-12, 2, strategy)
+    for strategy, room in (
+        ("static", 0),
+        ("counter", 1),
+        ("stealing", 0),
+    ):  # 1 byte: everything is fetched and made again
+        fock = DistributedFock(world, library, basis, 1e-12, 2, strategy, buffer_bytes=room)
         found = fock.build(spins)
         # sums of the same numbers in another order
         assert np.abs(found[0] - coulomb).max() < 1e-12 * np.abs(coulomb).max(), strategy

@@ -263,8 +263,8 @@ void distributed_fock::build(std::span<const matrix* const> densities, matrix& c
     };
     what.read = std::make_unique<density_blocks>(std::vector<const matrix*>(densities.begin(), densities.end()), digester_,
                                                  bound(spins > 1 ? spins + 1 : 1));
-    what.prepared = std::make_unique<prepared_blocks>(
-        digester_.source(), tasks_.blocks(), least_bound(tasks_.blocks(), what.largest, options_.threshold), bound(1));
+    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), tasks_.blocks(),
+                                                      least_bound(tasks_.blocks(), what.largest, options_.threshold), bound(1));
     std::vector<worker> workers;
     workers.reserve(static_cast<std::size_t>(team_.size()));
     for (int n = 0; n < team_.size(); ++n) workers.emplace_back(what, digester_, bound(spins + 1) / team_.size());

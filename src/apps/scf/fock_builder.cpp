@@ -109,7 +109,8 @@ void fock_builder::build(std::span<const std::span<const double>> densities, std
     what.exchange = exchange;
     check(what);
     find_largest(what);
-    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), blocks_, least_bound(blocks_, what.between_ranges, options_.threshold),
+    what.prepared = std::make_unique<prepared_blocks>(digester_.source(), blocks_,
+                                                      least_bound(blocks_, what.between_ranges, options_.threshold),
                                                       std::numeric_limits<std::int64_t>::max());
 
     const auto elements = static_cast<std::size_t>(size()) * static_cast<std::size_t>(size());

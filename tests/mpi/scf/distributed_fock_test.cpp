@@ -318,7 +318,8 @@ class preparing_source final : public separable_source {
                           double* scratch) const override {
         const auto is = [](const prepared_pair& which, int i, int j) {
             const auto* const of = dynamic_cast<const list*>(which.of);
-            return of != nullptr && which.number < of->pairs.size() && of->pairs[which.number].i == i && of->pairs[which.number].j == j;
+            return of != nullptr && which.number < of->pairs.size() && of->pairs[which.number].i == i &&
+                   of->pairs[which.number].j == j;
         };
         if (!is(bra, s[0], s[1]) || !is(ket, s[2], s[3])) ++wrong;
         return separable_source::compute(s, out, scratch);
@@ -335,8 +336,8 @@ TEST_P(distributed_fock_test, what_a_source_prepares_is_bounded_and_made_again) 
     };
     const auto with = [&](const std::vector<matrix>& of, std::int64_t buffer_bytes) {
         const auto source = std::make_shared<preparing_source>();
-        const built found = build(
-            world(), of, {.threshold = 1e-8, .functions_per_range = 5, .threads = 2, .buffer_bytes = buffer_bytes}, source);
+        const built found =
+            build(world(), of, {.threshold = 1e-8, .functions_per_range = 5, .threads = 2, .buffer_bytes = buffer_bytes}, source);
         if (&of == &densities) expect_equal(found, expected, std::to_string(buffer_bytes));
         EXPECT_EQ(source->wrong, 0);
         return prepared{all.sum(source->lists.load()), all.sum(source->entries.load()), all.maximum(found.statistics.source_bytes)};

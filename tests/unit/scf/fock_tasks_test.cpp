@@ -112,7 +112,8 @@ TEST(scf_fock_tasks, kets_of_a_row_meet_all_bras_of_some_rows_before_the_next_co
         const std::size_t bra = build.tasks->blocks()[task.bra].rows, ket = build.tasks->blocks()[task.first_ket].rows;
         const bool turned = (bra + ket) % 2 == 1;
         const std::size_t row = turned ? ket : bra, column = turned ? bra : ket;
-        const std::array<std::size_t, 4> group{row < half ? 0U : 1U, column < half ? 0U : 1U, bra / fock_tasks::bra_rows_together, ket};
+        const std::array<std::size_t, 4> group{row < half ? 0U : 1U, column < half ? 0U : 1U, bra / fock_tasks::bra_rows_together,
+                                               ket};
         if (groups.empty() || groups.back() != group) groups.push_back(group);
     }
     EXPECT_TRUE(std::ranges::is_sorted(groups));

@@ -30,11 +30,11 @@ struct sp_pair {
         std::int16_t hermite;
     };
 
-    int l = -1;                  // of both together, 0 to 2; -1 where there is nothing
-    int functions = 0;           // products: i + n_i j
-    std::size_t primitives = 0;  // pairs of them that matter
-    std::size_t padded = 0;      // to whole vectors; what pads has coefficients 0
-    std::span<const term> terms; // those of a function follow each other
+    int l = -1;                       // of both together, 0 to 2; -1 where there is nothing
+    int functions = 0;                // products: i + n_i j
+    std::size_t primitives = 0;       // pairs of them that matter
+    std::size_t padded = 0;           // to whole vectors; what pads has coefficients 0
+    std::span<const term> terms;      // those of a function follow each other
     const double* exponent = nullptr; // padded elements each, of whole cache lines
     const double* x = nullptr;
     const double* y = nullptr;

@@ -233,7 +233,8 @@ void find_primitive_pairs(const sp_shell& i, const sp_shell& j, std::vector<prim
         for (std::size_t q = 0; q < j.exponents.size(); ++q) {
             const double a = i.exponents[p], b = j.exponents[q], both = a + b;
             const double charge = std::exp(-a * b / both * apart);
-            if (charge * largest_i * largest_coefficient(j, q) > negligible * both * std::sqrt(both)) found.push_back({p, q, charge});
+            if (charge * largest_i * largest_coefficient(j, q) > negligible * both * std::sqrt(both))
+                found.push_back({p, q, charge});
         }
     }
 }
@@ -283,7 +284,8 @@ const sp_expansions::kind& sp_expansions::kind_of(const std::array<int, 4>& mome
                     for (int t = 0; t < of.count; ++t)
                         terms_.push_back({static_cast<std::int16_t>(function), static_cast<std::int16_t>(of.hermite[t])});
                 }
-    kinds_.push_back({momenta_and_contractions, static_cast<std::uint32_t>(first), static_cast<std::uint16_t>(terms_.size() - first)});
+    kinds_.push_back(
+        {momenta_and_contractions, static_cast<std::uint32_t>(first), static_cast<std::uint16_t>(terms_.size() - first)});
     return kinds_.back();
 }
 
@@ -300,8 +302,11 @@ void sp_expansions::add(const sp_shell& i, const sp_shell& j) {
     find_primitive_pairs(i, j, kept);
     const kind& of = kind_of({i.l, j.l, contractions_i, contractions_j});
     const std::size_t padded = (kept.size() + lanes - 1) / lanes * lanes, first = numbers_.size();
-    entries_.back() = {static_cast<std::uint32_t>(first / lanes),       of.first_term, of.terms,
-                       static_cast<std::uint16_t>(kept.size()),         static_cast<std::int8_t>(i.l + j.l),
+    entries_.back() = {static_cast<std::uint32_t>(first / lanes),
+                       of.first_term,
+                       of.terms,
+                       static_cast<std::uint16_t>(kept.size()),
+                       static_cast<std::int8_t>(i.l + j.l),
                        static_cast<std::int8_t>(functions)};
     numbers_.resize(first + (4 + of.terms) * padded, 0.0);
     double* const exponent = numbers_.data() + first;
