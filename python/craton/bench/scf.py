@@ -71,6 +71,7 @@ class Built:
         "messages": Option(1, "1: also by messages, with a busy victim that is stolen from"),
         "memory": Option(0, "for large molecules, without PySCF: 1: one build, by all ranks; 2: a whole calculation"),
         "conv_tol": Option(1e-8, "hartree, of the whole calculation"),
+        "cycles": Option(50, "of the whole calculation, at most"),
     },
 )
 def scf(run: Run) -> Iterator[Measurement]:
@@ -380,7 +381,8 @@ def _whole(run: Run) -> Iterator[Measurement]:
             f"iteration {line.number}: {line.energy:.10f} hartree, gradient {line.gradient:.1e}, J and K {line.fock_s:.1f} s"
         )
         begun = time.perf_counter()
-        calculation.run(conv_tol=o["conv_tol"], direct_scf_tol=o["threshold"], threads=run.threads)
+        settings = {"conv_tol": o["conv_tol"], "max_cycle": o["cycles"]}
+        calculation.run(**settings, direct_scf_tol=o["threshold"], threads=run.threads)
         seconds = time.perf_counter() - begun
     grown = run.comm.gather((peak.most - before) / MIB)
     if grown is None:

@@ -332,6 +332,7 @@ void distributed_fock::run_task(const fock_task& task, const fock_task* next, jo
     if (next != nullptr) plan(*next, what, by);
     const auto next_places = next != nullptr ? by.places : std::vector<density_blocks::place>{};
     plan(task, what, by);
+    if (by.kets.empty()) return;
     const auto read = what.read->get(by.places);
     what.read->start(next_places);
     by.get_s += clock.seconds();
