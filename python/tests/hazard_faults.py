@@ -11,7 +11,12 @@ TURNED = Grid((400, 400, 100), 500.0, AzimuthalEquidistant(-118.0, 34.0), 30.0, 
 
 
 def straight(
-    length_m: float = 40e3, *, dip_deg: float = 90.0, rake_deg: float = 180.0, bottom_m: float = 12e3, top_m: float = 0.0
+    length_m: float = 40e3,
+    *,
+    dip_deg: float = 90.0,
+    rake_deg: float = 180.0,
+    bottom_m: float = 12e3,
+    top_m: float = 0.0,
 ) -> SimpleFault:
     """Along the x axis."""
     return simple_fault(

@@ -120,7 +120,12 @@ def test_magnitudes_and_rates_that_cannot_be():
 def test_a_rupture_outside_the_volume_is_named():
     forecast = Forecast(tuple(whole_surface_ruptures("f", straight().surface(2e3), characteristic(7.0, 1e17))))
     forecast.check_inside((100e3, 200e3, 20e3))
-    refused(lambda: forecast.check_inside((80e3, 200e3, 20e3), "sgt.h5"), "rupture 0 of 'f' (M 7)", "(81000, 100000, 1000) m", "sgt.h5")
+    refused(
+        lambda: forecast.check_inside((80e3, 200e3, 20e3), "sgt.h5"),
+        "rupture 0 of 'f' (M 7)",
+        "(81000, 100000, 1000) m",
+        "sgt.h5",
+    )
 
 
 BROKEN_MODELS = {
@@ -129,7 +134,11 @@ BROKEN_MODELS = {
     "another namespace": (nrml(SIMPLE_SOURCE).replace("nrml/0.5", "nrml/0.4"), ":2:", "nrml/0.5"),
     "not a model": ('<a xmlns="b"/>', "<a> of namespace 'b'"),
     "another relation": (nrml(SIMPLE_SOURCE.replace("WC1994", "PointMSR")), ":12:", "magScaleRel PointMSR", "WC1994"),
-    "another distribution": (nrml(SIMPLE_SOURCE.replace("truncGutenbergRichterMFD", "YoungsCoppersmithMFD")), ":14:", "Youngs"),
+    "another distribution": (
+        nrml(SIMPLE_SOURCE.replace("truncGutenbergRichterMFD", "YoungsCoppersmithMFD")),
+        ":14:",
+        "Youngs",
+    ),
     "a number that is none": (nrml(SIMPLE_SOURCE.replace("60.0", "steep")), ":8:", "dip = 'steep'"),
     "a dip that cannot be": (nrml(SIMPLE_SOURCE.replace("60.0", "95")), ":5:", "dip = 95"),
     "an odd list": (nrml(SIMPLE_SOURCE.replace("-118.00 34.15", "-118.00")), ":7:", "posList of 5 numbers"),
@@ -148,10 +157,17 @@ BROKEN_MODELS = {
         ":5:",
         "Poisson",
     ),
-    "two planes": (nrml(PLANAR_SOURCE.replace("</planarSurface>", "</planarSurface><planarSurface/>")), "planarSurface, planarSurface"),
+    "two planes": (
+        nrml(PLANAR_SOURCE.replace("</planarSurface>", "</planarSurface><planarSurface/>")),
+        "planarSurface, planarSurface",
+    ),
     "a corner without depth": (nrml(PLANAR_SOURCE.replace(' depth="10.0"', "")), "without depth"),
     "another surface": (
-        nrml(re.sub("(?s)<simpleFaultGeometry>.*</simpleFaultGeometry>", "<complexFaultGeometry/>", CHARACTERISTIC_SOURCE)),
+        nrml(
+            re.sub(
+                "(?s)<simpleFaultGeometry>.*</simpleFaultGeometry>", "<complexFaultGeometry/>", CHARACTERISTIC_SOURCE
+            )
+        ),
         "complexFaultGeometry",
     ),
     "nothing": (nrml(), "no ruptures"),
@@ -249,7 +265,9 @@ def test_rupture_models_that_are_not_whole(tmp_path):
     still = Subfault(-118.0, 34.0, 500.0, 0, 90, 0, 1e6, 0.0, 0.1, (np.zeros(3, np.float32), none, none))
     write_srf(path, [still])
     refused(read, "no subfault slips")
-    opens = Subfault(-118.0, 34.0, 500.0, 0, 90, 0, 1e6, 0.0, 0.1, (none, none, np.ones(3, np.float32)), (0.0, 0.0, 0.3))
+    opens = Subfault(
+        -118.0, 34.0, 500.0, 0, 90, 0, 1e6, 0.0, 0.1, (none, none, np.ones(3, np.float32)), (0.0, 0.0, 0.3)
+    )
     write_srf(path, [subfaults[0], opens])
     refused(read, "subfault 1 opens by 0.3 m")
 

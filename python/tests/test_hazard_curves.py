@@ -96,7 +96,9 @@ def test_shares_are_those_of_the_rates():
     found = disaggregate(forecast, [0.2, 0.5, 1.0], [4e3, 12e3, 14e3], 0.3, magnitude_width=0.5, distance_width_m=10e3)
     assert found.annual_rate == pytest.approx(0.002 + 0.001 + 0.004)
     assert found.ruptures == pytest.approx([2 / 7, 1 / 7, 4 / 7]) and found.largest_rupture() == 2
-    assert found.magnitude_edges == pytest.approx([6.0, 6.5, 7.0]) and found.distance_edges_m == pytest.approx([0, 1e4, 2e4])
+    assert found.magnitude_edges == pytest.approx([6.0, 6.5, 7.0]) and found.distance_edges_m == pytest.approx(
+        [0, 1e4, 2e4]
+    )
     assert found.by_magnitude_distance() == pytest.approx(np.array([[2 / 7, 0], [0, 5 / 7]]))
     assert found.by_source() == pytest.approx({"b": 4 / 7, "a": 3 / 7}) and next(iter(found.by_source())) == "b"
     assert found.mean_magnitude == pytest.approx((2 * 6.1 + 6.75 + 4 * 6.8) / 7)
@@ -150,7 +152,9 @@ def test_curves_come_back_from_openquakes_form(tmp_path):
     assert lines[1].startswith("lon,lat,depth,poe-0.0001000,poe-0.0001259,") and lines[1].endswith("poe-10.0000000")
     assert lines[2].startswith("-118.00000,34.00000,0.00000,4.999980E-01,")
     sites, found = read_openquake_curves(paths[1])
-    assert [(site.longitude_deg, site.latitude_deg) for site in sites] == [(s.longitude_deg, s.latitude_deg) for s in SITES]
+    assert [(site.longitude_deg, site.latitude_deg) for site in sites] == [
+        (s.longitude_deg, s.latitude_deg) for s in SITES
+    ]
     for one, back in zip(curves[4:], found, strict=True):
         assert (back.measure, back.years) == ("PGA", 50.0)
         assert back.probability == pytest.approx(one.probability, rel=1e-6)
@@ -162,7 +166,7 @@ def test_maps_are_written_in_openquakes_form(tmp_path):
     path = write_openquake_map(tmp_path, SITES, maps)
     lines = path.read_text().splitlines()
     assert path.name == "hazard_map-mean.csv" and lines[1] == "lon,lat,SA(3.0)-0.1,SA(3.0)-0.02"
-    assert lines[0].startswith("#,,,\"generated_by=") and len(lines) == 6
+    assert lines[0].startswith('#,,,"generated_by=') and len(lines) == 6
     assert [float(word) for word in lines[3].split(",")] == pytest.approx(
         [-118.1, 34.25, maps[0].values[1], maps[1].values[1]], rel=1e-6
     )

@@ -32,9 +32,7 @@ def test_a_fault_dips_to_the_right_of_its_trace(azimuth, dip):
     """Strike, dip and area against the definition."""
     a, d = math.radians(azimuth), math.radians(dip)
     end = np.array([math.cos(a), math.sin(a)]) * 20e3
-    fault = simple_fault(
-        "f", trace_m=[[0, 0], end], upper_depth_m=2e3, lower_depth_m=10e3, dip_deg=dip, rake_deg=90.0
-    )
+    fault = simple_fault("f", trace_m=[[0, 0], end], upper_depth_m=2e3, lower_depth_m=10e3, dip_deg=dip, rake_deg=90.0)
     surface = fault.surface(1000.0)
     assert np.allclose(surface.strike, azimuth) and np.allclose(surface.dip, dip)
     assert math.isclose(surface.area.sum(), 20e3 * 8e3 / math.sin(d))
@@ -132,7 +130,9 @@ def test_ruptures_float_over_all_of_the_fault():
     assert len({one.annual_rate for one in found}) == 1
     covered = {tuple(np.round(at)) for one in found for at in one.surface.positions}
     assert len(covered) == 15 * 60
-    coarse = fault_ruptures(fault, gutenberg_richter(1.0, 6.0, 6.2, a_value=3, bin_width=0.2), Floating(1000.0, 10e3, 2.0, "PeerMSR"))
+    coarse = fault_ruptures(
+        fault, gutenberg_richter(1.0, 6.0, 6.2, a_value=3, bin_width=0.2), Floating(1000.0, 10e3, 2.0, "PeerMSR")
+    )
     ends = {one.surface.positions[:, 0].max() for one in coarse}
     assert len(coarse) == 2 * 6 and max(ends) == pytest.approx(109.5e3)  # the last position ends with the fault
 
@@ -197,7 +197,11 @@ def test_a_table_of_probabilities_is_read(tmp_path):
     path = tmp_path / "ruptures.csv"
     path.write_text(TABLE)
     forecast = read_table(path, PLACE, years=5.0, spacing_m=2000.0)
-    assert [(one.source, one.number, one.magnitude) for one in forecast.ruptures] == [("a", 0, 6.8), ("a", 1, 7.1), ("b", 0, 6.5)]
+    assert [(one.source, one.number, one.magnitude) for one in forecast.ruptures] == [
+        ("a", 0, 6.8),
+        ("a", 1, 7.1),
+        ("b", 0, 6.5),
+    ]
     assert forecast.probabilities(5.0) == pytest.approx([0.01, 0, 0.5])
     assert forecast.ruptures[2].surface.positions[:, 2].min() > 2000
 
@@ -281,5 +285,7 @@ def test_forecasts_add_up(tmp_path):
     both = fault + own
     assert [one.rupture for one in both.variations] == [1, 2, 3]
     less = both.without([0, 2])
-    assert [one.annual_rate for one in less.ruptures] == [0.001, 0.003] and [one.rupture for one in less.variations] == [0, 1]
+    assert [one.annual_rate for one in less.ruptures] == [0.001, 0.003] and [
+        one.rupture for one in less.variations
+    ] == [0, 1]
     assert both.outside((200e3, 200e3, 9e3)) == (0,) and both.outside((200e3, 200e3, 50e3)) == ()

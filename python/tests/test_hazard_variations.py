@@ -37,9 +37,7 @@ def test_slip_is_correlated_as_von_karman_has_it(hurst):
     """Of many realisations, beside the correlation function in closed form: r^H K_H(r) / (2^(H - 1) Gamma(H))."""
     generator = np.random.default_rng(7)
     along, down = 8000.0, 4000.0
-    fields = np.array(
-        [random_field(generator, 24, 48, (500.0, 1000.0), (along, down), hurst) for _ in range(1500)]
-    )
+    fields = np.array([random_field(generator, 24, 48, (500.0, 1000.0), (along, down), hurst) for _ in range(1500)])
     assert fields.var() == pytest.approx(1, abs=0.05) and abs(fields.mean()) < 0.05
     for lag_rows, lag_columns in ((0, 2), (0, 8), (0, 16), (4, 0), (8, 0), (16, 0), (8, 8)):
         r = math.hypot(lag_columns * 1000 / along, lag_rows * 500 / down)
@@ -64,7 +62,11 @@ def test_correlation_lengths_grow_with_magnitude():
 def test_slip_makes_the_magnitudes_moment(rigidity):
     rupture = rupture_of()
     plan = VariationPlan(slips=3, rigidity_Pa=rigidity, seed=5)
-    mu = rigidity if isinstance(rigidity, float) else np.interp(rupture.surface.positions[:, 2], *((0, 12e3), (1e10, 5e10)))
+    mu = (
+        rigidity
+        if isinstance(rigidity, float)
+        else np.interp(rupture.surface.positions[:, 2], *((0, 12e3), (1e10, 5e10)))
+    )
     for one in variations(0, rupture, plan):
         assert one.slip.min() >= 0
         assert (mu * rupture.surface.area * one.slip).sum() == pytest.approx(10 ** (1.5 * 7 + 9.1), rel=1e-12)
@@ -97,7 +99,10 @@ def test_no_two_variations_are_alike():
     """Nor of other ruptures or seeds."""
     rupture = rupture_of(spacing_m=4000.0)
     plans = [VariationPlan(slips=2, seed=seed) for seed in (0, 1, 2**32)]
-    made = [variation(index, rupture, n, plan).slip.tobytes() for plan, index, n in itertools.product(plans, (0, 1, 2), (0, 1))]
+    made = [
+        variation(index, rupture, n, plan).slip.tobytes()
+        for plan, index, n in itertools.product(plans, (0, 1, 2), (0, 1))
+    ]
     assert len(set(made)) == len(made)
 
 

@@ -97,14 +97,20 @@ def write_hdf5(
                 group.attrs["probability"], group.attrs["years"] = one.probability, one.years
         os.replace(aside, path)
     except OSError as error:
-        raise UserError(f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can") from None
+        raise UserError(
+            f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"
+        ) from None
     finally:
         aside.unlink(missing_ok=True)
     return path
 
 
 def write_openquake_curves(
-    folder: str | os.PathLike[str], sites: Sequence[Site], curves: Sequence[HazardCurve], *, calculation: int | None = None
+    folder: str | os.PathLike[str],
+    sites: Sequence[Site],
+    curves: Sequence[HazardCurve],
+    *,
+    calculation: int | None = None,
 ) -> list[Path]:
     """One file for each measure: hazard_curve-mean-SA(3.0).csv, with _<calculation> before the ending where one is given."""
     written = []
@@ -117,7 +123,9 @@ def write_openquake_curves(
             for site, curve in zip(sites, found, strict=True)
         ]
         told = [*_told(found[0].years), f"imt='{measure}'"]
-        written.append(_openquake(Path(folder) / f"hazard_curve-mean-{measure}{_tail(calculation)}", told, header, rows))
+        written.append(
+            _openquake(Path(folder) / f"hazard_curve-mean-{measure}{_tail(calculation)}", told, header, rows)
+        )
     return written
 
 
@@ -148,7 +156,9 @@ def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], lis
     header = lines[1] if len(lines) > 1 else []
     poes = [at for at, name in enumerate(header) if name.startswith("poe-")]
     if not ({"imt", "investigation_time"} <= told.keys() and {"lon", "lat"} <= set(header) and poes):
-        raise UserError(f"{path}: no lines of what it tells and of lon, lat, poe-...; allowed: OpenQuake's hazard curves")
+        raise UserError(
+            f"{path}: no lines of what it tells and of lon, lat, poe-...; allowed: OpenQuake's hazard curves"
+        )
     sites, curves = [], []
     try:
         levels = np.array([float(header[at][4:]) for at in poes])
@@ -156,9 +166,13 @@ def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], lis
             lon, lat = (float(words[header.index(name)]) for name in ("lon", "lat"))
             values = np.array([float(words[at]) for at in poes])
             sites.append(Site(str(number), lon, lat))
-            curves.append(HazardCurve(str(number), told["imt"].strip("'"), float(told["investigation_time"]), levels, values))
+            curves.append(
+                HazardCurve(str(number), told["imt"].strip("'"), float(told["investigation_time"]), levels, values)
+            )
     except (ValueError, IndexError):
-        raise UserError(f"{path}:{len(sites) + 3}: a value that is none, or too few; allowed: {len(header)} numbers") from None
+        raise UserError(
+            f"{path}:{len(sites) + 3}: a value that is none, or too few; allowed: {len(header)} numbers"
+        ) from None
     return sites, curves
 
 

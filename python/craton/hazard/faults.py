@@ -169,9 +169,7 @@ def fault_ruptures(
 
 def whole_surface_ruptures(source: str, surface: Surface, frequency: MagnitudeFrequency) -> list[Rupture]:
     """Each magnitude breaks all of the surface, however large it is (a characteristic fault)."""
-    pairs = [
-        (float(m), float(r)) for m, r in zip(frequency.magnitudes, frequency.annual_rates, strict=True) if r > 0
-    ]
+    pairs = [(float(m), float(r)) for m, r in zip(frequency.magnitudes, frequency.annual_rates, strict=True) if r > 0]
     return [Rupture(source, number, m, r, surface) for number, (m, r) in enumerate(pairs)]
 
 

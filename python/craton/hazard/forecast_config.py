@@ -1,7 +1,7 @@
 """What a configuration may say of a forecast: tables [forecast] and [variations], any number of [[fault]] and [[model]].
 
-    forecast_of(forecast, faults, models, place)     # a Forecast of all of them, faults first
-    plan_of(variations)                              # a VariationPlan
+forecast_of(forecast, faults, models, place)     # a Forecast of all of them, faults first
+plan_of(variations)                              # a VariationPlan
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def _trace(value: Any) -> tuple[tuple[float, float], ...]:
 class ForecastConfig:
     """How ruptures are made."""
 
-    years: float = setting(1.0, number(1e-6, 1e6, "years"), "years; time span of curves, and of the files' probabilities")
+    years: float = setting(
+        1.0, number(1e-6, 1e6, "years"), "years; time span of curves, and of the files' probabilities"
+    )
     subfault_m: float = setting(1000.0, number(1, 1e6, "m"), "m; side of a subfault, about")
     step_m: float = setting(0.0, number(0, 1e6, "m"), "m; between positions of floating ruptures; 0: one subfault")
     bin_width: float = setting(0.1, number(1e-3, 5), "of magnitudes")
@@ -65,7 +67,9 @@ class FaultConfig:
     """A fault; any number of tables [[fault]]."""
 
     name: str = setting("<required>", text, "name")
-    trace_lon_lat: tuple[tuple[float, float], ...] = setting((), _trace, "degrees; [[lon, lat], ...] at z = 0, or trace_m")
+    trace_lon_lat: tuple[tuple[float, float], ...] = setting(
+        (), _trace, "degrees; [[lon, lat], ...] at z = 0, or trace_m"
+    )
     trace_m: tuple[tuple[float, float], ...] = setting((), _trace, "m; [[x, y], ...]; the fault dips to its right")
     upper_depth_km: float = setting(0.0, number(0, 1e3, "km"), "km")
     lower_depth_km: float = setting("<required>", number(0, 1e3, "km"), "km")
@@ -88,9 +92,11 @@ class FaultConfig:
 class ModelConfig:
     """A file of ruptures; any number of tables [[model]]."""
 
-    kind: str = setting("<required>", choice(*MODELS), "nrml, table, opensha (one rupture) or srf (one rupture with its slip)")
+    kind: str = setting(
+        "<required>", choice(*MODELS), "nrml, table, opensha (one rupture) or srf (one rupture with its slip)"
+    )
     file: str = setting("<required>", text, "relative to this file's folder", path="input")
-    source: str = setting("", text, 'name of an opensha or srf rupture\'s source; "": the file\'s')
+    source: str = setting("", text, "name of an opensha or srf rupture's source; \"\": the file's")
     annual_rate: float = setting(0.0, number(0, 1e3, "per year"), "per year; of an srf rupture")
 
 
@@ -102,7 +108,9 @@ class VariationsConfig:
     strike_spacing_km: float = setting(20.0, number(1e-3, 1e5, "km"), "km; about between hypocentres along strike")
     dip_spacing_km: float = setting(20.0, number(1e-3, 1e5, "km"), "km; and down dip")
     seed: int = setting(0, integer(0, 2**63 - 1), "of random numbers")
-    variability: float = setting(0.85, number(0, 3), "standard deviation of slip over its mean, before it is cut off at 0")
+    variability: float = setting(
+        0.85, number(0, 3), "standard deviation of slip over its mean, before it is cut off at 0"
+    )
     hurst: float = setting(0.75, number(1e-3, 2), "exponent of von Karman's spectrum")
     speed: float = setting(0.8, number(1e-3, 2), "of rupture, as a part of vs")
     vs_m_s: float = setting(3500.0, number(1, 1e5, "m/s"), "m/s; of the rock round the faults")
@@ -137,7 +145,9 @@ def forecast_of(
     for model in models:
         whole = _added(whole, _read(config, model, place, numbers), model.file)
     if not any(one.annual_rate > 0 for one in whole.ruptures):
-        raise UserError("a forecast without ruptures that happen; allowed: one [[fault]] or [[model]] at least, with a rate")
+        raise UserError(
+            "a forecast without ruptures that happen; allowed: one [[fault]] or [[model]] at least, with a rate"
+        )
     return whole
 
 
@@ -170,7 +180,9 @@ def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Place | N
 
 def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault) -> MagnitudeFrequency:
     if (fault.slip_rate_mm_yr > 0) == (fault.annual_rate > 0):
-        raise UserError(f"[[fault]] {fault.name}: slip_rate_mm_yr and annual_rate, or neither; allowed: one of them above 0")
+        raise UserError(
+            f"[[fault]] {fault.name}: slip_rate_mm_yr and annual_rate, or neither; allowed: one of them above 0"
+        )
     of_area = relation(fault.relation).magnitude(made.length_m * made.width_m / 1e6, fault.rake_deg)
     magnitude, largest = fault.magnitude or of_area, fault.largest or of_area
     rate = made.moment_rate_Nm(fault.slip_rate_mm_yr, fault.rigidity_Pa) or float(moment_Nm(magnitude))
@@ -182,7 +194,9 @@ def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault) ->
     else:
         found = youngs_coppersmith(fault.b_value, fault.smallest, magnitude, rate, bin_width=width)
     if fault.annual_rate > 0:
-        return MagnitudeFrequency(found.magnitudes, found.annual_rates * (fault.annual_rate / math.fsum(found.annual_rates)))
+        return MagnitudeFrequency(
+            found.magnitudes, found.annual_rates * (fault.annual_rate / math.fsum(found.annual_rates))
+        )
     return found
 
 
@@ -190,7 +204,9 @@ def _read(config: ForecastConfig, model: ModelConfig, place: Place | None, numbe
     if model.kind == "table":
         return read_table(model.file, place, years=config.years, spacing_m=config.subfault_m)
     if place is None:
-        raise UserError(f"{model.file}: is in degrees, and the model has no place on the Earth; allowed: a grid with an origin")
+        raise UserError(
+            f"{model.file}: is in degrees, and the model has no place on the Earth; allowed: a grid with an origin"
+        )
     if model.kind == "nrml":
         floating = Floating(config.subfault_m, config.step_m)
         return read_nrml(model.file, place, floating=floating, bin_width=config.bin_width)

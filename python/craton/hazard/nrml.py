@@ -222,7 +222,9 @@ def _plane(reader: Reader, plane: Element, rake: float) -> Surface:
 def _frequency(reader: Reader, source: Element) -> MagnitudeFrequency:
     found = [child for child in source.children if child.tag in FREQUENCIES]
     if len(found) != 1:
-        raise reader.wrong(source, f"{len(found)} magnitude-frequency distributions", f"one of {', '.join(FREQUENCIES)}")
+        raise reader.wrong(
+            source, f"{len(found)} magnitude-frequency distributions", f"one of {', '.join(FREQUENCIES)}"
+        )
     at = found[0]
     if at.tag == "truncGutenbergRichterMFD":
         b, low, high = (reader.attribute(at, name) for name in ("bValue", "minMag", "maxMag"))

@@ -46,7 +46,9 @@ def random_field(
 
 def _width(cells: int, spacing: float, length: float) -> int:
     """Of the plane, in cells."""
-    return scipy.fft.next_fast_len(max(2 * cells, cells + int(np.ceil(CORRELATION_LENGTHS * length / spacing))), real=True)
+    return scipy.fft.next_fast_len(
+        max(2 * cells, cells + int(np.ceil(CORRELATION_LENGTHS * length / spacing))), real=True
+    )
 
 
 @functools.lru_cache(maxsize=64)

@@ -106,7 +106,9 @@ def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Place) -
             here = slice(begin, begin + rows * columns)
             begin = here.stop
             blocks.append(
-                Surface(positions[here], strike[here], dip[here], (rake[here] + 180) % 360 - 180, area[here], rows, columns)
+                Surface(
+                    positions[here], strike[here], dip[here], (rake[here] + 180) % 360 - 180, area[here], rows, columns
+                )
             )
             numbers.append(np.arange(here.start, here.stop).reshape(rows, columns))
         return joined(blocks), np.concatenate(numbers, axis=1).ravel()

@@ -64,7 +64,9 @@ class DepthProfile:
     def __post_init__(self) -> None:
         depth, value = np.asarray(self.depth_m, float), np.asarray(self.value, float)
         if depth.ndim != 1 or depth.shape != value.shape or not len(depth) or np.any(np.diff(depth) <= 0):
-            raise UserError(f"a profile of {depth.size} depths and {value.size} values; allowed: growing depths, a value of each")
+            raise UserError(
+                f"a profile of {depth.size} depths and {value.size} values; allowed: growing depths, a value of each"
+            )
         if not (np.isfinite(depth).all() and np.isfinite(value).all() and np.all(value > 0)):
             raise UserError("a profile with a value of 0 or below, or of none; allowed: above 0")
 
