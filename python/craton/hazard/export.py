@@ -1,6 +1,7 @@
 """Curves and maps in files: CSV of our own, HDF5, and the form in which OpenQuake's engine exports its own.
 
-CSV           curves: measure, years, site, longitude, latitude, level, probability; maps: longitude, latitude, and a column for each map
+CSV           curves: measure, years, site, longitude, latitude, level, probability; maps: longitude, latitude, and a column for
+              each map
 HDF5          curves/<measure>: levels (l), probability (sites, l), years; maps/<measure>/<n>: value (sites), probability, years;
               sites: name, longitude_deg, latitude_deg
 OpenQuake     hazard_curve-mean-<measure>.csv and hazard_map-mean.csv: a line that begins with # and tells what is in the file, then

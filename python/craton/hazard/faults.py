@@ -4,9 +4,9 @@ The trace lies at z = 0; the fault begins where the plane through it reaches the
 taken from there). All of a bent trace is moved down dip in one direction, to the right of the line from its first to its last
 point. The surface is cut into subfaults as evenly as they come near to the side wished for.
 
-A rupture of magnitude M has the area that a magnitude-area relation gives it, at most the fault's, in a rectangle of the aspect ratio
-wished for (length over width) that is made longer where the fault is not wide enough. It floats: it is put everywhere that it fits,
-`step_m` further each time along strike and down dip, and the magnitude's rate is shared out evenly.
+A rupture of magnitude M has the area that a magnitude-area relation gives it, at most the fault's, in a rectangle of the aspect
+ratio wished for (length over width) that is made longer where the fault is not wide enough. It floats: it is put everywhere that
+it fits, `step_m` further each time along strike and down dip, and the magnitude's rate is shared out evenly.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 characteristic        one magnitude, or a normal distribution about it cut at two standard deviations
 gutenberg_richter     log10 N = a - b M, between two magnitudes
-youngs_coppersmith    exponential, with a box of characteristic events half a magnitude wide at its upper end (Youngs and Coppersmith
-                      1985, eq. 17 to 21)
+youngs_coppersmith    exponential, with a box of characteristic events half a magnitude wide at its upper end (Youngs and
+                      Coppersmith 1985, eq. 17 to 21)
 
-Moment rate in N m per year: rigidity x area x slip rate. It is balanced over the magnitudes as they are listed (middles of bins), so
-that what is simulated releases what is put in.
+Moment rate in N m per year: rigidity x area x slip rate. It is balanced over the magnitudes as they are listed (middles of bins),
+so that what is simulated releases what is put in.
 """
 
 from __future__ import annotations

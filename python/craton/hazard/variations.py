@@ -7,8 +7,9 @@
 Number n has hypocentre n // slips and the random numbers of (seed, rupture's index, n) through Philox: which rank makes it, and in
 what order, does not matter.
 
-slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment; f is a
-         von Karman field (slip.py) less its mean over the fault and over its standard deviation there (Graves and Pitarka 2010)
+slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment; f
+         is a von Karman field (slip.py) less its mean over the fault and over its standard deviation there (Graves and Pitarka
+         2010)
 onset    along the straight line over the unfolded surface from the hypocentre, at `speed` times the shear velocity of the depths
          that it passes (or of a constant one): the line's time exactly, not the first arrival's, which in rock that grows faster
          with depth may take a detour
