@@ -101,8 +101,8 @@ def rupture_exceedances(
     missing = np.flatnonzero(np.bincount(owner, minlength=ruptures) == 0)
     if len(missing):
         raise UserError(
-            f"{len(missing)} of {ruptures} ruptures have no shaking, the first is rupture {missing[0]}; allowed: one variation of each "
-            "at least, or a forecast without them"
+            f"{len(missing)} of {ruptures} ruptures have no shaking, the first is rupture {missing[0]}; allowed: one variation "
+            "of each at least, or a forecast without them"
         )
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], np.arange(ruptures + 1))

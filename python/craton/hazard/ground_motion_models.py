@@ -232,7 +232,8 @@ def _source_class() -> Any:
         MODIFICATIONS: frozenset[str] = frozenset()
 
         def __init__(self, forecast: Forecast, place: Place, years: float, name: str) -> None:
-            super().__init__(name, name, TECTONIC_REGION)
+            self.source_id = self.name = name
+            self.tectonic_region_type = TECTONIC_REGION
             self.forecast, self.place = forecast, place
             self.temporal_occurrence_model = library.tom.PoissonTOM(checked_years(years))
             self.offset, self.id = 0, 0
