@@ -57,8 +57,8 @@ def hazard_map(curves: Sequence[HazardCurve], sites_m: ArrayLike, probability: f
     for one in curves:
         if one.measure != first.measure or not math.isclose(one.years, first.years):
             raise UserError(
-                f"curves of {first.measure} in {first.years:g} years and of {one.measure} in {one.years:g}; allowed: of one measure "
-                "and time span"
+                f"curves of {first.measure} in {first.years:g} years and of {one.measure} in {one.years:g}; allowed: of one "
+                "measure and time span"
             )
     values = np.array([one.level_at(probability) for one in curves])
     return HazardMap(first.measure, float(probability), first.years, at[:, :2].copy(), values)
