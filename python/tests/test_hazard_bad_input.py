@@ -36,7 +36,8 @@ from craton.hazard.variations import DepthProfile, VariationPlan, perturbed_rake
 from craton.waves.srf import Subfault, write_srf
 from hazard_faults import CHARACTERISTIC_SOURCE, PLACE, PLANAR_SOURCE, SIMPLE_SOURCE, nrml, straight
 from test_hazard_curves import AT, SITES, curves_of, forecast_of
-from test_hazard_forecast import OPENSHA, TABLE, srf_of
+from test_hazard_forecast import FAULT as CONFIGURED
+from test_hazard_forecast import OPENSHA, TABLE, configured, srf_of
 
 
 def refused(call, *words: str) -> None:
@@ -351,3 +352,23 @@ def test_files_that_cannot_be_written_or_read(tmp_path):
     (good,) = write_openquake_curves(tmp_path, SITES, curves)
     path.write_text(good.read_text().replace("34.25000", "north"))
     refused(lambda: read_openquake_curves(path), f"{path}:4:")
+
+
+def test_configurations_that_cannot_be(tmp_path):
+    srf_of(tmp_path / "fault.srf")
+    (tmp_path / "ruptures.csv").write_text(TABLE)
+    rate = {"slip_rate_mm_yr": 1.0}
+    for faults, models, words in (
+        ([CONFIGURED], [], "[[fault]] a: slip_rate_mm_yr and annual_rate, or neither"),
+        ([CONFIGURED | rate | {"annual_rate": 1.0}], [], "slip_rate_mm_yr and annual_rate"),
+        ([CONFIGURED | rate | {"dip_deg": 95.0}], [], "[fault] dip_deg = 95"),
+        ([CONFIGURED | rate | {"trace_m": [[0, 0]]}], [], "trace_m = [[0, 0]]; allowed: a list of two points"),
+        ([CONFIGURED | rate | {"trace_m": [[0, 0], [0, "x"]]}], [], "allowed: a list of two points"),
+        ([CONFIGURED | rate | {"frequency": "often"}], [], "frequency = "),
+        ([CONFIGURED | rate, CONFIGURED | rate], [], "[[fault]] a: rupture 0 of 'a' again"),
+        ([CONFIGURED | rate], [{"kind": "table", "file": "ruptures.csv"}], "rupture 0 of 'a' again"),
+        ([], [{"kind": "table", "file": "none.csv"}], "none.csv"),
+        ([], [{"kind": "srf", "file": "fault.srf"}], "without ruptures that happen"),
+        ([], [], "without ruptures that happen"),
+    ):
+        refused(lambda f=faults, m=models: configured(tmp_path, f, m), words)

@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 from craton.hazard.faults import Floating, fault_ruptures, simple_fault, whole_surface_ruptures
 from craton.hazard.forecast import Forecast, annual_rate
+from craton.hazard.forecast_config import (
+    FaultConfig,
+    ForecastConfig,
+    ModelConfig,
+    VariationsConfig,
+    forecast_of,
+    plan_of,
+)
 from craton.hazard.magnitude_area import RELATIONS, relation
 from craton.hazard.magnitude_frequency import characteristic, gutenberg_richter, youngs_coppersmith
 from craton.hazard.nrml import read_nrml
 from craton.hazard.srf_ruptures import read_srf_rupture, read_srf_ruptures
 from craton.hazard.surfaces import joyner_boore_distance, nodes_of, part, rupture_distance, surface_of_nodes
 from craton.hazard.tables import read_opensha_rupture, read_table
+from craton.settings import read_table as read_settings
 from craton.waves.srf import Plane, Subfault, write_srf
 from hazard_faults import CHARACTERISTIC_SOURCE, PLACE, PLANAR_SOURCE, SIMPLE_SOURCE, TURNED, nrml, straight
 
@@ -289,3 +298,51 @@ def test_forecasts_add_up(tmp_path):
         one.rupture for one in less.variations
     ] == [0, 1]
     assert both.outside((200e3, 200e3, 9e3)) == (0,) and both.outside((200e3, 200e3, 50e3)) == ()
+
+
+FAULT = {"name": "a", "trace_m": [[50e3, 100e3], [90e3, 100e3]], "lower_depth_km": 12.0, "rake_deg": 180.0}
+
+
+def configured(folder, faults=(), models=(), **forecast):
+    """Tables as a TOML file gives them."""
+    return forecast_of(
+        read_settings(ForecastConfig, "forecast", forecast, "c.toml", folder),
+        [read_settings(FaultConfig, "[fault]", one, "c.toml", folder) for one in faults],
+        [read_settings(ModelConfig, "[model]", one, "c.toml", folder) for one in models],
+        PLACE,
+    )
+
+
+def test_a_configuration_names_faults_and_files(tmp_path):
+    (tmp_path / "model.xml").write_text(nrml(SIMPLE_SOURCE))
+    (tmp_path / "ruptures.csv").write_text(TABLE.replace("a,", "c,"))
+    (tmp_path / "0_1.txt").write_text(OPENSHA)
+    srf_of(tmp_path / "fault.srf")
+    faults = [
+        {**FAULT, "slip_rate_mm_yr": 5.0},
+        {**FAULT, "name": "gr", "slip_rate_mm_yr": 2.0, "frequency": "gutenberg_richter", "smallest": 6.5},
+        {**FAULT, "name": "yc", "annual_rate": 0.02, "frequency": "youngs_coppersmith", "magnitude": 7.0},
+    ]
+    kinds = {"nrml": "model.xml", "table": "ruptures.csv", "opensha": "0_1.txt", "srf": "fault.srf"}
+    models = [{"kind": kind, "file": name, "annual_rate": 0.001} for kind, name in kinds.items()]
+    models.append({"kind": "srf", "file": "fault.srf", "annual_rate": 0.002})
+    whole = configured(tmp_path, faults, models, subfault_m=2000.0, years=10.0, step_m=6000.0)
+    assert tuple(dict.fromkeys(whole.sources)) == ("a", "gr", "yc", "1", "c", "b", "0_1", "fault")
+    first = whole.ruptures[0]
+    assert first.magnitude == pytest.approx(3.98 + 1.02 * math.log10(480))
+    assert first.annual_rate * 10 ** (1.5 * first.magnitude + 9.1) == pytest.approx(3e10 * 480e6 * 0.005)
+    assert sum(one.annual_rate for one in whole.ruptures if one.source == "yc") == pytest.approx(0.02)
+    largest = max(one.magnitude for one in whole.ruptures if one.source == "gr")
+    assert largest < first.magnitude < largest + 0.1
+    of_table = [one for one in whole.ruptures if one.source == "c"]
+    assert of_table[0].annual_rate == pytest.approx(-math.log(0.99) / 10)
+    last = whole.ruptures[-2:]
+    assert [(one.number, one.annual_rate) for one in last] == [(0, 0.001), (1, 0.002)]
+    assert [whole.ruptures[one.rupture].name for one in whole.variations] == [one.name for one in last]
+
+
+def test_a_configuration_names_a_plan(tmp_path):
+    table = {"slips": 3, "strike_spacing_km": 10.0, "seed": 4, "vs_m_s": 3200.0, "rise_times": "somerville_1999"}
+    plan = plan_of(read_settings(VariationsConfig, "variations", table, "c.toml", tmp_path))
+    assert (plan.slips, plan.strike_spacing_m, plan.seed, plan.vs_m_s) == (3, 10e3, 4, 3200.0)
+    assert plan.rise_times == "somerville_1999" and plan.dip_spacing_m == 20e3
