@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -346,3 +348,12 @@ def test_a_configuration_names_a_plan(tmp_path):
     plan = plan_of(read_settings(VariationsConfig, "variations", table, "c.toml", tmp_path))
     assert (plan.slips, plan.strike_spacing_m, plan.seed, plan.vs_m_s) == (3, 10e3, 4, 3200.0)
     assert plan.rise_times == "somerville_1999" and plan.dip_spacing_m == 20e3
+
+
+def test_the_snippet_of_the_page_runs():
+    page = Path(__file__).resolve().parents[2] / "docs" / "hazard_forecast.md"
+    if not page.exists():
+        pytest.skip("the documentation is not beside the tests")
+    [snippet] = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
+    exec(compile(snippet, page.name, "exec"), found := {})
+    assert 0 < found["curve"].level_at(0.02) < 10
