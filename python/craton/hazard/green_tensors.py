@@ -10,9 +10,9 @@ tensor strains of displacement e_ij(r, t), with what it was made with in the att
     force_pulse_centre_s        the centre of g: when the impulse acts
 
 and, for each point, lambda_Pa and mu_Pa of the ground. For displacement's response G to an impulse of 1 N s, H_ijn = (d_j G_in +
-d_i G_jn) / 2, and e = F I (H * g / I), where g / I is a pulse of unit integral. So what follows from these files is motion that the
-pulse has gone through: a low pass, without a delay once the centre is taken off. Choose a pulse (gaussian is best) shorter than
-the periods of interest; the grid must carry it.
+d_i G_jn) / 2, and e = F I (H * g / I), where g / I is a pulse of unit integral. So what follows from these files is motion that
+the pulse has gone through: a low pass, without a delay once the centre is taken off. Choose a pulse (gaussian is best) shorter
+than the periods of interest; the grid must carry it.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class GreenTensors:
 
     @staticmethod
     def open(paths: Sequence[str | os.PathLike[str]], site: Sequence[float] | None = None) -> GreenTensors:
-        """One to three files, in any order; site: where it should be, x, y, z in m. UserError for a file that is not there, not whole or
-        not of a force, and for files of different sites, time steps, points or pulses."""
+        """One to three files, in any order; site: where it should be, x, y, z in m. UserError for a file that is not there, not
+        whole or not of a force, and for files of different sites, time steps, points or pulses."""
         if not 1 <= len(paths) <= 3:
             raise UserError(f"{len(paths)} SGT files; allowed: 1 to 3, one for each direction of the force")
         files = sorted((_read(Path(path)) for path in paths), key=lambda file: file.axis)
@@ -149,7 +149,8 @@ class GreenTensors:
 
     @cached_property
     def reach_m(self) -> float:
-        """How far from the nearest point a place may be: sqrt(3) times the largest distance between a point and its nearest, a cell at least."""
+        """How far from the nearest point a place may be: sqrt(3) times the largest distance between a point and its nearest, a
+        cell at least."""
         if len(self.position_m) < 2:
             return self.h_m
         nearest, _ = self._tree.query(self.position_m, k=2)
@@ -158,8 +159,8 @@ class GreenTensors:
     def place(
         self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
     ) -> Placing:
-        """Neighbours of places, weighted by inverse distance, or the nearest alone (interpolation = "nearest"). where: begins the message
-        of the UserError for the first place that is farther than reach_m from every point."""
+        """Neighbours of places, weighted by inverse distance, or the nearest alone (interpolation = "nearest"). where: begins
+        the message of the UserError for the first place that is farther than reach_m from every point."""
         if interpolation not in ("inverse_distance", "nearest"):
             raise UserError(f"interpolation = '{interpolation}'; allowed: inverse_distance, nearest")
         reach = self.reach_m if reach_m is None else reach_m
@@ -183,8 +184,8 @@ class GreenTensors:
         )
 
     def extract(self, points: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(points, directions, 6, samples), of points by their numbers, in the order given, each as often as it is. Neighbours in the file
-        are read together; besides the result at most READ_BYTES are in memory."""
+        """(points, directions, 6, samples), of points by their numbers, in the order given, each as often as it is. Neighbours
+        in the file are read together; besides the result at most READ_BYTES are in memory."""
         wanted, back = np.unique(np.asarray(points, np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < len(self.position_m):
             raise UserError(
@@ -294,8 +295,8 @@ def _check_alike(one: _File, other: _File) -> None:
 def _check_site(file: _File, site: Array) -> None:
     if site.shape != (3,) or not np.allclose(site, file.site_m, rtol=0, atol=0.5 * file.h_m):
         raise UserError(
-            f"{file.path}: SGT file of another site or time step: its force acts at {_triple(file.site_m)} m; allowed: at the site, "
-            f"{_triple(site)} m, within half a cell"
+            f"{file.path}: SGT file of another site or time step: its force acts at {_triple(file.site_m)} m; allowed: at "
+            f"{_triple(site)} m, the site, within half a cell"
         )
 
 

@@ -1,8 +1,9 @@
 """Intensity measures of ground motion: peaks, response spectra, rotated measures, durations.
 
-PSA is (2 pi / T)^2 times the largest displacement, at the samples, of an oscillator that is driven by the acceleration as straight lines
-between samples: exact (Nigam and Jennings 1969). T = 0 stands for the acceleration itself. RotD50 and RotD100: median and largest over 180
-rotations of the horizontal components (Boore 2010). Durations: between two parts of the Arias integral.
+PSA is (2 pi / T)^2 times the largest displacement, at the samples, of an oscillator that is driven by the acceleration as
+straight lines between samples: exact (Nigam and Jennings 1969). T = 0 stands for the acceleration itself. RotD50 and RotD100:
+median and largest over 180 rotations of the horizontal components (Boore 2010). Durations: between two parts of the Arias
+integral.
 
 Accelerations are differences of sixth order of velocities (include/craton/apps/hazard/kernels/motion.hpp): 1e-5 too small at 19
 samples per period, 1e-3 at 9.
@@ -86,8 +87,8 @@ def measure_records(
     components: Sequence[str] = ("x", "y", "z"),
     damping: float = 0.05,
 ) -> Measures:
-    """Of velocities (n, component, time) in m/s; x and y come first where there are both. Not collective. UserError for what cannot be
-    a period or a damping, and for numbers that are not finite."""
+    """Of velocities (n, component, time) in m/s; x and y come first where there are both. Not collective. UserError for what
+    cannot be a period or a damping, and for numbers that are not finite."""
     periods = np.ascontiguousarray(np.ravel(np.asarray(periods_s, float)))
     velocity = np.ascontiguousarray(velocity, np.float32)
     if velocity.ndim != 3 or velocity.shape[1] != len(components) or not velocity.shape[2]:
@@ -123,8 +124,8 @@ def accelerations(velocity: NDArray[np.float32], dt_s: float) -> Array:
 def response_spectra(
     acceleration: ArrayLike, dt_s: float, periods_s: ArrayLike, *, damping: float = 0.05, rotated: bool = True
 ) -> tuple[Array, Array, Array]:
-    """PSA (n, component, period), RotD50 and RotD100 (n, period; none without `rotated`) of accelerations (n, component, time), in their
-    unit."""
+    """PSA (n, component, period), RotD50 and RotD100 (n, period; none without `rotated`) of accelerations (n, component, time),
+    in their unit."""
     records = np.ascontiguousarray(acceleration, np.float64)
     if records.ndim != 3:
         raise UserError(f"accelerations of shape {records.shape}; allowed: (records, components, samples)")

@@ -1,7 +1,7 @@
 """All ruptures of a forecast at one site, shared out among ranks: seismograms are made, measured and forgotten.
 
-A task is a rupture with all its variations. Ranks take tasks from a work queue, so that who computes what depends on how fast each is;
-the result does not: it is in the order of ruptures and variations, with the same bits whatever the ranks.
+A task is a rupture with all its variations. Ranks take tasks from a work queue, so that who computes what depends on how fast
+each is; the result does not: it is in the order of ruptures and variations, with the same bits whatever the ranks.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def measure(
     costs: Sequence[float] | None = None,
     progress: Callable[[int], object] = lambda rows: None,
 ) -> SiteMeasures:
-    """Collective with world and comm (all ranks get all rows); else of this process alone. variations: a function of a rupture's index, called
-    by the rank that does the rupture, so that no more than a batch is ever in memory; or all of them in any order. costs: predicted, one per
-    rupture (its subfaults times its variations); by default the subfaults. progress: called with the rows just done. UserError on
-    every rank for what one refuses."""
+    """Collective with world and comm (all ranks get all rows); else of this process alone. variations: a function of a rupture's
+    index, called by the rank that does the rupture, so that no more than a batch is ever in memory; or all of them in any order.
+    costs: predicted, one per rupture (its subfaults times its variations); by default the subfaults. progress: called with the
+    rows just done. UserError on every rank for what one refuses."""
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
     predicted = (
         [float(len(rupture.surface)) for rupture in ruptures] if costs is None else [float(cost) for cost in costs]

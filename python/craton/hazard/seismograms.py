@@ -4,11 +4,13 @@
 
 M_k = mu area (s n + n s) is the moment tensor of unit slip, f_k the slip rate of unit slip (slip_rates.py). What depends on the
 rupture's surface alone, M_k : H_n(r_k), is computed once and brought to frequencies; a variation is then a sum of products there
-(include/craton/apps/hazard/kernels/subfault_sum.hpp), in which onsets are exact, between samples too. Time 0 is the beginning of the
-rupture. Velocities are along the model's axes (z down), in m/s, and have gone through the pulse of the Green's tensors' force.
+(include/craton/apps/hazard/kernels/subfault_sum.hpp), in which onsets are exact, between samples too. Time 0 is the beginning of
+the rupture. Velocities are along the model's axes (z down), in m/s, and have gone through the pulse of the Green's tensors'
+force.
 
-Frequencies end where what is above is TOLERANCE of the whole (root of mean squares, of all subfaults), so little where the pulse is
-band limited and well sampled. The period of the transform is as long as tensors and delays together, so that nothing comes round.
+Frequencies end where what is above is TOLERANCE of the whole (root of mean squares, of all subfaults), so little where the pulse
+is band limited and well sampled. The period of the transform is as long as tensors and delays together, so that nothing comes
+round.
 """
 
 from __future__ import annotations
@@ -52,10 +54,10 @@ def seismograms(
     batch: int = BATCH,
     memory_mb: float = 1024.0,
 ) -> Iterator[NDArray[np.float32]]:
-    """Velocities (variation, direction, time), m/s, of variations in their order, up to `batch` at a time; samples at 0, dt_s, 2 dt_s ...
-    Not collective. Variations are taken one batch after the other, so there may be any number: memory is what RuptureAtSite.bytes
-    and bytes_per_variation times the batch say. UserError for a surface outside the points' reach, variations that do not fit the
-    surface, and memory."""
+    """Velocities (variation, direction, time), m/s, of variations in their order, up to `batch` at a time; samples at 0, dt_s, 2
+    dt_s ... Not collective. Variations are taken one batch after the other, so there may be any number: memory is what
+    RuptureAtSite.bytes and bytes_per_variation times the batch say. UserError for a surface outside the points' reach,
+    variations that do not fit the surface, and memory."""
     if batch < 1:
         raise UserError(f"batch = {batch}; allowed: 1 or more")
     site = RuptureAtSite(green, rupture, slip_rate=slip_rate, memory_mb=memory_mb)
@@ -77,8 +79,8 @@ class RuptureAtSite:
         reach_m: float | None = None,
         memory_mb: float = 1024.0,
     ) -> None:
-        """Not collective. Reads the tensors at the surface's subfaults, and no others. UserError for a surface outside their reach, and for
-        one that would take more than memory_mb."""
+        """Not collective. Reads the tensors at the surface's subfaults, and no others. UserError for a surface outside their
+        reach, and for one that would take more than memory_mb."""
         self.green, self.rupture, self.slip_rate, self.memory_mb = green, rupture, slip_rate, memory_mb
         self._period = 0
         self._table: SlipRates | None = None

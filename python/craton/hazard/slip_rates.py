@@ -1,7 +1,7 @@
 """Slip rates of a given shape by their spectra: a table over rise times, between which the kernels interpolate.
 
-The slip rate of a subfault is slip / rise * f((t - onset) / rise), where f is a time function of craton.waves of unit duration (liu, cosine,
-triangle). Its spectrum about the centre m of f is slip * exp(-i w (onset + m rise)) * B(w rise),
+The slip rate of a subfault is slip / rise * f((t - onset) / rise), where f is a time function of craton.waves of unit duration
+(liu, cosine, triangle). Its spectrum about the centre m of f is slip * exp(-i w (onset + m rise)) * B(w rise),
 
     B(x) = integral of f(s) exp(-i x (s - m)) ds,   B(0) = 1.
 
@@ -68,7 +68,8 @@ def time_function(shape: str, rise_s: float) -> SourceTime:
 
 
 def slip_rates(shape: str, shortest_s: float, longest_s: float, period_s: float, frequencies: int) -> SlipRates:
-    """For rise times in that range and frequencies 0, 1 / period_s, ... (frequencies - 1) / period_s. UserError for an unknown shape."""
+    """For rise times in that range and frequencies 0, 1 / period_s, ... (frequencies - 1) / period_s. UserError for an unknown
+    shape."""
     time_function(shape, 1.0)
     first, last = math.floor(math.log(shortest_s, RATIO)), math.ceil(math.log(longest_s, RATIO))
     rises = RATIO ** np.arange(first, max(last, first + 1) + 1)

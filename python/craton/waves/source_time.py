@@ -82,8 +82,8 @@ class SourceTime:
 
     @cached_property
     def pulse_s(self) -> tuple[float, float] | None:
-        """Of the history as a pulse its integral and its centre (the first moment over the integral). None where it is no pulse: one that does
-        not come back to 0, or whose integral is 0."""
+        """Of the history as a pulse its integral and its centre (the first moment over the integral). None where it is no pulse:
+        one that does not come back to 0, or whose integral is 0."""
         step = self.end_s / PULSE_SAMPLES
         middles = (np.arange(PULSE_SAMPLES) + 0.5) * step
         history = self.history_in_steps(middles, step)
