@@ -27,12 +27,12 @@ from typing import Any
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from craton.errors import UserError
 
-__all__ = ["COMPONENTS", "GreenTensors", "Placing"]
+__all__ = ["COMPONENTS", "GreenTensors", "Placing", "write_tensors"]
 
 Array = NDArray[np.float64]
 COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
@@ -204,6 +204,54 @@ class GreenTensors:
     @cached_property
     def _tree(self) -> Any:
         return cKDTree(self.position_m)
+
+
+def write_tensors(
+    path: str | os.PathLike[str],
+    tensors: NDArray[np.float32],
+    position_m: Array,
+    *,
+    direction: str,
+    site_m: Sequence[float],
+    dt_s: float,
+    first_time_s: float,
+    h_m: float,
+    lambda_Pa: ArrayLike,
+    mu_Pa: ArrayLike,
+    force_N: float = 1.0,
+    pulse: str = "impulse",
+    pulse_integral_s: float = 1.0,
+    pulse_centre_s: float = 0.0,
+    azimuth_deg: float = 0.0,
+) -> Path:
+    """A file that open() reads, of tensors (points, 6, samples) that another program has computed: tensor strains after a force
+    along direction x, y or z. Not collective."""
+    path = Path(path)
+    count = len(position_m)
+    with h5py.File(path, "w") as file:
+        chunk = max(1, min(count, 2**20 // (4 * len(COMPONENTS) * tensors.shape[2])))
+        made = file.create_dataset(
+            "sgt", data=np.asarray(tensors, np.float32), chunks=(chunk, len(COMPONENTS), tensors.shape[2])
+        )
+        made.attrs.update(
+            {
+                "dt_s": dt_s,
+                "first_time_s": first_time_s,
+                "h_m": h_m,
+                "unit": "1",
+                "azimuth_deg": azimuth_deg,
+                "force_N": [force_N * (axis == direction) for axis in "xyz"],
+                "force_position_m": [float(p) for p in site_m],
+                "force_pulse": pulse,
+                "force_pulse_integral_s": pulse_integral_s,
+                "force_pulse_centre_s": pulse_centre_s,
+            }
+        )
+        file["coordinates"] = np.asarray(position_m, np.float64)
+        file["samples_written"] = np.int64(tensors.shape[2])
+        for name, values in (("lambda_Pa", lambda_Pa), ("mu_Pa", mu_Pa)):
+            file[name] = np.broadcast_to(np.asarray(values, np.float64), (count,))
+    return path
 
 
 def _runs(wanted: NDArray[np.int64], tensors: Any) -> Iterator[tuple[int, int]]:
