@@ -52,7 +52,7 @@ TEST(oscillator, is_exact_for_straight_lines_between_samples) {
             for (const std::size_t lane : {std::size_t{0}, std::size_t{5}, lanes - 1}) {
                 std::vector<double> one(samples);
                 for (std::size_t t = 0; t < samples; ++t) one[t] = series[t * lanes + lane];
-                const auto wanted = integrated(one, 0.1, period, damping, 400);
+                const auto wanted = integrated(one, 0.1, period, damping, 1000);
                 double most = 0;
                 for (std::size_t t = 0; t < samples; ++t) most = std::max(most, std::abs(wanted[t]));
                 for (std::size_t t = 0; t < samples; ++t)

@@ -75,7 +75,7 @@ TEST(rotated_measures, are_the_median_and_the_largest) {
 }
 
 TEST(rotated_measures, of_motion_along_a_line_are_known) {
-    // |cos| at 180 angles: its median is the mean of those of 44.5 ... : cos 45 and cos of its neighbours in order
+    // of |cos| at 180 angles half are below cos 45, which is there twice, in the middle
     std::vector<double> x{0, 3, -1}, y{0, 0, 0};
     std::array<double, rotations> peaks{};
     rotated_peaks(x, y, peaks);

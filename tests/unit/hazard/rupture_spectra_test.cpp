@@ -46,7 +46,7 @@ struct problem {
         };
         return {part(slip), part(delay), part(rise)};
     }
-    // The sum as it is written, and the sum of the magnitudes.
+    // The sum as it is written, and the sum of the magnitudes of all products in it.
     [[nodiscard]] std::pair<std::complex<double>, double> wanted(std::int64_t v, std::int64_t c, std::int64_t f) const {
         std::complex<double> sum = 0;
         double size = 0;
@@ -59,10 +59,9 @@ struct problem {
             };
             const auto rate = (1 - part) * of(before) + part * of(before + 1);
             const auto phase = std::polar(1.0, -2 * std::numbers::pi * std::fmod(static_cast<double>(f) * delay[n], 1.0));
-            const auto one = slip[n] * rate * phase *
-                             std::complex<double>(spectra[static_cast<std::size_t>((k * components + c) * frequencies + f)]);
-            sum += one;
-            size += std::abs(one);
+            const std::complex<double> from(spectra[static_cast<std::size_t>((k * components + c) * frequencies + f)]);
+            sum += slip[n] * rate * phase * from;
+            size += slip[n] * (std::abs((1 - part) * of(before)) + std::abs(part * of(before + 1))) * std::abs(from);
         }
         return {sum, size};
     }
@@ -132,9 +131,9 @@ TEST(rupture_spectra, refuses_shapes_that_do_not_fit) {
         return refusal([&] { const rupture_spectra made(p.spectra, subfaults, components, p.slip_rates, rise_times); });
     };
     EXPECT_EQ(with(4, 2, 5), "accepted");
-    EXPECT_NE(with(0, 2, 5).find("subfaults 0; allowed: 1 or more"), std::string::npos);
-    EXPECT_NE(with(2, 4, 5).find("components 4; allowed: 1 to 3"), std::string::npos);
-    EXPECT_NE(with(4, 2, 1).find("rise times 1; allowed: 2 or more"), std::string::npos);
+    EXPECT_NE(with(0, 2, 5).find("0 subfaults; allowed: 1 or more"), std::string::npos);
+    EXPECT_NE(with(2, 4, 5).find("4 components; allowed: 1 to 3"), std::string::npos);
+    EXPECT_NE(with(4, 2, 1).find("1 rise times; allowed: 2 or more"), std::string::npos);
     EXPECT_NE(with(3, 3, 5).find("rows of one length"), std::string::npos);
     EXPECT_NE(with(4, 1, 5).find("as many as of slip rates"), std::string::npos);
 }

@@ -16,19 +16,27 @@ inline constexpr std::int64_t bytes_per_vector = 16;
 inline constexpr std::int64_t floats_per_vector = bytes_per_vector / sizeof(float);
 inline constexpr std::int64_t doubles_per_vector = bytes_per_vector / sizeof(double);
 
-struct vector_of_float {
-    using type [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
-};
-struct vector_of_double {
-    using type [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
-};
-using floats = vector_of_float::type;
-using doubles = vector_of_double::type;
+using floats = float __attribute__((vector_size(bytes_per_vector)));
+using doubles = double __attribute__((vector_size(bytes_per_vector)));
 
-inline floats load_floats(const float* from) { return *reinterpret_cast<const floats*>(from); }     // NOLINT: floats as a vector
-inline void store_floats(float* to, floats value) { *reinterpret_cast<floats*>(to) = value; }       // NOLINT
-inline doubles load_doubles(const double* from) { return *reinterpret_cast<const doubles*>(from); } // NOLINT
-inline void store_doubles(double* to, doubles value) { *reinterpret_cast<doubles*>(to) = value; }   // NOLINT
+// The same at any address.
+struct anywhere {
+    using floats [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(float)), gnu::may_alias]] = float;
+    using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
+};
+
+[[gnu::always_inline]] inline floats load_floats(const float* from) {
+    return *reinterpret_cast<const anywhere::floats*>(from);
+} // NOLINT
+[[gnu::always_inline]] inline doubles load_doubles(const double* from) {
+    return *reinterpret_cast<const anywhere::doubles*>(from);
+} // NOLINT
+[[gnu::always_inline]] inline void store_floats(float* to, floats value) {
+    *reinterpret_cast<anywhere::floats*>(to) = value;
+} // NOLINT
+[[gnu::always_inline]] inline void store_doubles(double* to, doubles value) {
+    *reinterpret_cast<anywhere::doubles*>(to) = value;
+} // NOLINT
 inline floats all(float value) { return value - floats{}; }
 inline doubles all(double value) { return value - doubles{}; }
 
