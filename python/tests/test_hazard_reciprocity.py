@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("mpi4py.MPI")
 
-from craton.hazard import measure_records, seismograms
+from craton.hazard import measure_records
+from craton.hazard.seismograms import seismograms
 from hazard_runs import Basin, small_rupture, small_variation, through_pulse
 
 PERIODS_S = [2.0, 3.0, 5.0, 10.0]

@@ -136,9 +136,11 @@ def _all(
         )
         assert len(found) == each * len(forecast)
         return
-    for n in _craton.WorkQueue(world, len(forecast)):
+    queue = _craton.WorkQueue(world, len(forecast))
+    for n in queue:
         for velocity in seismograms(green, forecast[n], _variations(forecast[n], n, each)):
             assert velocity.shape[1] == len(green.directions)
+    world.barrier()  # until then others may steal from the queue
 
 
 def _kernel(run: Run, green: GreenTensors, rupture: Rupture) -> tuple[list[float], list[float], str]:

@@ -5,8 +5,8 @@
     surface = hazard.Surface(positions, strike, dip, rake, area, rows, columns)
     rupture = hazard.Rupture("fault", 0, 7.2, 1 / 200, surface)
     green = hazard.GreenTensors.open(["x/sgt.h5", "y/sgt.h5"])         # of craton waves run, a force each
-    for velocity in hazard.seismograms(green, rupture, variations):    # (variation, direction, time), m/s
-        ...
+    site = hazard.RuptureAtSite(green, rupture)
+    site.velocities(variations)                                        # (variation, direction, time), m/s
     found = hazard.measure(green, [rupture], variations, [2, 3, 5, 10])
     found.measures.rotd50                                              # (variation, period), m/s^2
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from craton.hazard.intensity import Measures, measure_records, response_spectra
     from craton.hazard.reciprocity import SiteMeasures, measure, measure_rupture
     from craton.hazard.rupture import Rupture, Surface, Variation
-    from craton.hazard.seismograms import RuptureAtSite, seismograms
+    from craton.hazard.seismograms import RuptureAtSite
 
 __all__ = [
     "GreenTensors",
@@ -37,7 +37,6 @@ __all__ = [
     "measure_records",
     "measure_rupture",
     "response_spectra",
-    "seismograms",
 ]
 
 HOMES = {
@@ -52,7 +51,6 @@ HOMES = {
     "measure_records": "intensity",
     "measure_rupture": "reciprocity",
     "response_spectra": "intensity",
-    "seismograms": "seismograms",
 }
 
 

@@ -87,14 +87,16 @@ def measure(
             work(task)
         return _joined([done], green, periods_s, damping)
     failure = ""
+    queue = _craton.WorkQueue(world, predicted)  # others may steal from it until all have agreed
     with _craton.ProgressThread(world):
-        for task in _craton.WorkQueue(world, predicted):
+        for task in queue:
             try:
                 if not failure:
                     work(task)
             except UserError as error:
                 failure = str(error)
     _craton.agree(world, failure)
+    del queue
     return _joined(comm.allgather(done), green, periods_s, damping)
 
 

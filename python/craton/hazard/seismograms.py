@@ -124,8 +124,8 @@ class RuptureAtSite:
 
     def velocities(self, variations: Sequence[Variation]) -> NDArray[np.float32]:
         """(variation, direction, time), m/s."""
-        spectra = self._spectra.sum(*self._prepared(variations))
-        return irfft(spectra, n=self._period, axis=2)[:, :, : self.samples]
+        motions = self._prepared(variations)  # first: it may make new spectra
+        return irfft(self._spectra.sum(*motions), n=self._period, axis=2)[:, :, : self.samples]
 
     def seconds_of_sum(self, variations: Sequence[Variation]) -> float:
         """That the sum over subfaults takes, for benchmarks."""
