@@ -52,7 +52,7 @@ def test_files_say_what_they_are_of(basin):
     with h5py.File(basin.folder / "force_y" / "sgt.h5") as file:
         facts = dict(file["sgt"].attrs)
         assert list(facts["force_N"]) == [0, 1e15, 0] and list(facts["force_position_m"]) == list(basin.site)
-        assert facts["force_pulse"] == "gaussian"
+        assert facts["force_pulse"] == b"gaussian"
         assert facts["force_pulse_integral_s"] == pytest.approx(np.sqrt(2 * np.pi) * basin.sigma, rel=1e-6)
         assert facts["force_pulse_centre_s"] == pytest.approx(6 * basin.sigma, rel=1e-6)
         assert file["mu_Pa"].shape == file["lambda_Pa"].shape == (24,)

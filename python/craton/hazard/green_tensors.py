@@ -302,7 +302,7 @@ def _read(path: Path) -> _File:
             int(tensors.shape[2]),
             float(facts["h_m"]),
             float(facts.get("azimuth_deg", 0.0)),
-            str(facts.get("force_pulse", "")),
+            np.asarray(facts.get("force_pulse", ""), np.str_).item(),  # of C++ a string of bytes
             impulse,
             float(facts["force_pulse_centre_s"]),
             position,
