@@ -1,5 +1,7 @@
 #pragma once
 
+#include "waves_media.hpp"
+
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/point_weights.hpp>
 #include <craton/apps/waves/recorders.hpp>
@@ -52,17 +54,19 @@ class plain_brick {
         made.velocity = {array(0), array(1), array(2)};
         made.stress = {array(3), array(4), array(5), array(6), array(7), array(8)};
         if (with_memory) made.memory = {array(9), array(10), array(11), array(12), array(13), array(14)};
-        made.media.lambda = array(lambda);
-        made.media.mu = array(mu);
-        made.media.mu_xy = array(mu_xy);
-        made.media.mu_xz = array(mu_xz);
-        made.media.mu_yz = array(mu_yz);
+        const auto medium = [&](std::size_t n) { return copies_.of(arrays_[n], array(n)); };
+        made.media.lambda = medium(lambda);
+        made.media.mu = medium(mu);
+        made.media.mu_xy = medium(mu_xy);
+        made.media.mu_xz = medium(mu_xz);
+        made.media.mu_yz = medium(mu_yz);
         return made;
     }
 
   private:
     waves::brick_place place_;
     std::array<std::vector<float>, 20> arrays_;
+    compact_copies copies_;
 };
 
 /// A grid cut in so many bricks along each axis, as even as can be; brick number n.

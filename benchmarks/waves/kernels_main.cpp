@@ -40,6 +40,9 @@ class arrays {
         ::madvise(memory_, bytes(), MADV_HUGEPAGE);
         // Values that stay far from denormal numbers for any number of steps.
         for (std::int64_t n = 0; n < apart_ * count; ++n) memory_[n] = 1e-3F * static_cast<float>(n * 2654435761 >> 20 & 255);
+        for (std::int64_t n = 2 * apart_ * 9; n < 2 * apart_ * 19; ++n)
+            reinterpret_cast<std::uint16_t*>(memory_)[n] =
+                half_of(1e-3F * static_cast<float>(n * 2654435761 >> 20 & 255), 0.5F); // NOLINT
     }
     arrays(const arrays&) = delete;
     arrays& operator=(const arrays&) = delete;
@@ -47,9 +50,11 @@ class arrays {
 
     [[nodiscard]] vector_field<float> velocity() const { return {at(0), at(1), at(2)}; }
     [[nodiscard]] tensor_field<float> stress() const { return {at(3), at(4), at(5), at(6), at(7), at(8)}; }
-    [[nodiscard]] elastic_media media() const { return {{at(9), at(10), at(11)}, at(12), at(13), at(14), at(15), at(16)}; }
+    [[nodiscard]] elastic_media media() const {
+        return {{medium(9), medium(10), medium(11)}, medium(12), medium(13), medium(14), medium(15), medium(16)};
+    }
     [[nodiscard]] attenuation_media attenuation() const {
-        return {at(17), at(18), {0.90F, 0.91F, 0.92F, 0.93F, 0.94F, 0.95F, 0.96F, 0.97F}, 0};
+        return {medium(17), medium(18), {0.90F, 0.91F, 0.92F, 0.93F, 0.94F, 0.95F, 0.96F, 0.97F}, 0};
     }
     [[nodiscard]] tensor_field<float> memory_variables() const { return {at(19), at(20), at(21), at(22), at(23), at(24)}; }
     [[nodiscard]] float* begin() const { return memory_; }
@@ -60,6 +65,10 @@ class arrays {
     static constexpr std::int64_t line = 16;
     static constexpr std::int64_t page = 1024;
 
+    // In the first half of the room of an array of floats.
+    [[nodiscard]] compact_field medium(std::int64_t n) const {
+        return {reinterpret_cast<const std::uint16_t*>(memory_ + apart_ * n) + first_, 1}; // NOLINT
+    }
     [[nodiscard]] float* at(std::int64_t n) const { return memory_ + apart_ * n + first_; }
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(apart_ * count) * sizeof(float); }
 

@@ -18,8 +18,10 @@ __all__ = ["POINTS_PER_S", "Findings", "check_sources", "examine", "memory_bytes
 
 POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
 """Of one thread: an order of magnitude for one core of today, where nobody has measured."""
-FIELDS, MEDIA, MEMORY_VARIABLES, WEIGHTS = 9, 8, 6, 2
-"""float32 of each cell: velocities and stresses; buoyancy, lambda and mu where they act; anelastic r and W (kernels/fields.hpp)."""
+FIELDS, MEMORY_VARIABLES = 9, 6
+"""float32 of each cell: velocities and stresses; anelastic r (kernels/fields.hpp)."""
+MEDIA, WEIGHTS = 8, 2
+"""16 bits each: buoyancy, lambda and mu where they act; anelastic W."""
 PML_FIELDS = 6
 """float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
 HALO, LINE = 2, 16
@@ -218,11 +220,11 @@ def memory_bytes(box: Box, config: Config, anelastic: bool) -> int:
     """Of a brick's fields, media and absorbing sides, with halos and padding."""
     nx, ny, nz = box.shape
     pitch = -(-(nx + 2 * HALO) // LINE) * LINE
-    each = FIELDS + MEDIA + (MEMORY_VARIABLES + WEIGHTS if anelastic else 0)
-    floats = each * pitch * (ny + 2 * HALO) * (nz + 2 * HALO)
+    each = 4 * FIELDS + 2 * MEDIA + (4 * MEMORY_VARIABLES + 2 * WEIGHTS if anelastic else 0)
+    found = each * pitch * (ny + 2 * HALO) * (nz + 2 * HALO)
     if config.boundary.absorbing == "pml":
-        floats += PML_FIELDS * sum(_absorbing_cells(box, config))
-    return 4 * floats
+        found += 4 * PML_FIELDS * sum(_absorbing_cells(box, config))
+    return found
 
 
 def _absorbing_cells(box: Box, config: Config) -> list[int]:

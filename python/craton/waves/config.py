@@ -38,8 +38,9 @@ from craton.waves.sources import MODES
 
 __all__ = ["SAFETY", "STABILITY", "TABLES", "Config", "SourceConfig", "load_config", "template"]
 
-STABILITY = 6 / (7 * math.sqrt(3))
-"""vp dt / h must stay below it: the scheme's limit in three dimensions, 1 / (sqrt(3) (c1 - c2)) with c1 = 9/8, c2 = -1/24."""
+STABILITY = 6 / (7 * math.sqrt(3)) / (1 + 2**-10)
+"""vp dt / h must stay below it: the scheme's limit in three dimensions, 1 / (sqrt(3) (c1 - c2)) with c1 = 9/8, c2 = -1/24, for media
+of which some are rounded up by 2^-10."""
 SAFETY = 0.95
 """Of that limit, the step that is chosen where none is given."""
 

@@ -110,7 +110,7 @@ class Setup:
             speed = found.fastest_vp * unrelaxed_factor(self.config, found)
             raise self.config.wrong(
                 f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / "
-                f"{self.grid.spacing_m:g} m = {speed * given / self.grid.spacing_m:.4g} is not below 6 / (7 sqrt 3) = "
+                f"{self.grid.spacing_m:g} m = {speed * given / self.grid.spacing_m:.4g} is not below "
                 f"{STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have {SAFETY * largest:.6g} s chosen"
             )
         return given

@@ -84,12 +84,14 @@ class ground_plane {
 
 medium::medium(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler)
     : arrays_(grid.extents(), grid.ghost(), options.attenuation ? 10 : 8) {
-    const auto view = [&](int n) { return arrays_.view(n); };
-    elastic_ = {{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)};
+    const auto e = grid.extents();
+    std::vector<compact_array> to;
+    for (int n = 0; n < (options.attenuation ? 10 : 8); ++n)
+        to.emplace_back(arrays_.all(n), arrays_.view(n), brick_shape{e.nx, e.ny, e.nz, e.pitch, e.plane}, grid.cells().low);
     std::string failure;
     try {
-        fill_elastic(grid, options, sampler, {{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)});
-        if (options.attenuation) fill_weights(grid, options, sampler, view(8), view(9));
+        fill_elastic(grid, options, sampler, to);
+        if (options.attenuation) fill_weights(grid, options, sampler, to[8], to[9]);
     } catch (const user_error& error) {
         failure = error.what();
     }
@@ -99,7 +101,7 @@ medium::medium(const array::brick_grid<float>& grid, const solver_options& optio
 }
 
 void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
-                          const effective_media_arrays& into) {
+                          std::span<compact_array> into) {
     const auto e = grid.extents();
     const auto first = grid.cells().low;
     ground_plane plane(sampler, options);
@@ -113,32 +115,47 @@ void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_opt
             if (plane.mu(n) > 0) slowest_m_s_ = std::min(slowest_m_s_, std::sqrt(plane.mu(n) / plane.rho(n)));
         }
     };
-    fill_effective_media({e.nx, e.ny, e.nz, e.pitch, e.plane}, {0, e.nx, 0, e.ny, 0, e.nz}, first[0], first[1], first[2],
-                         options.spacing_m, options.samples_per_side, elastic_values, into);
+    // Floats of some planes at a time.
+    const std::int64_t planes = std::min<std::int64_t>(16, e.nz);
+    private_bricks<float> slab({e.nx, e.ny, planes, e.pitch, e.plane}, 0, 8);
+    const auto view = [&](int n) { return slab.view(n); };
+    for (std::int64_t k = 0; k < e.nz; k += planes) {
+        const std::int64_t count = std::min(planes, e.nz - k);
+        fill_effective_media({e.nx, e.ny, count, e.pitch, e.plane}, {0, e.nx, 0, e.ny, 0, count}, first[0], first[1], first[2] + k,
+                             options.spacing_m, options.samples_per_side, elastic_values,
+                             {{view(0), view(1), view(2)}, view(3), view(4), view(5), view(6), view(7)});
+        for (int n = 0; n < 8; ++n) into[static_cast<std::size_t>(n)].put({0, e.nx, 0, e.ny, k, k + count}, view(n), k * e.plane);
+    }
+    const auto field = [&](std::size_t n) { return into[n].field(); };
+    elastic_ = {{field(0), field(1), field(2)}, field(3), field(4), field(5), field(6), field(7)};
 }
 
 // At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it is at its
 // side.
 void medium::fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
-                          float* bulk, float* shear) {
+                          compact_array& bulk, compact_array& shear) {
     const auto e = grid.extents();
     const auto first = grid.cells().low;
     ground_plane plane(sampler, options);
     const std::int64_t below_x = first[0] > 0 ? 1 : 0, below_y = first[1] > 0 ? 1 : 0, below_z = first[2] > 0 ? 1 : 0;
     const std::int64_t nx = e.nx + below_x;
+    private_bricks<float> of_plane({e.nx, e.ny, 1, e.pitch, e.plane}, 1, 2);
     for (std::int64_t k = -1; k < e.nz; ++k) {
         plane.read(
             {first[0] - below_x, first[1] - below_y, first[2] + std::max(k, -below_z), nx, e.ny + below_y, options.spacing_m});
         for (std::int64_t j = -1; j < e.ny; ++j) {
             for (std::int64_t i = -1; i < e.nx; ++i) {
                 const auto n = static_cast<std::size_t>(std::max(i, -below_x) + below_x + nx * (std::max(j, -below_y) + below_y));
-                bulk[e.at(i, j, k)] = static_cast<float>(plane.bulk_weight(n));
-                shear[e.at(i, j, k)] = static_cast<float>(plane.shear_weight(n));
+                of_plane.view(0)[e.at(i, j, 0)] = static_cast<float>(plane.bulk_weight(n));
+                of_plane.view(1)[e.at(i, j, 0)] = static_cast<float>(plane.shear_weight(n));
             }
         }
+        const cell_range cells{-1, e.nx, -1, e.ny, k, k + 1};
+        bulk.put(cells, of_plane.view(0), k * e.plane);
+        shear.put(cells, of_plane.view(1), k * e.plane);
     }
-    attenuation_.bulk = bulk;
-    attenuation_.shear = shear;
+    attenuation_.bulk = bulk.field();
+    attenuation_.shear = shear.field();
     attenuation_.parity = mechanism(first);
     for (std::size_t m = 0; m < mechanisms; ++m) {
         attenuation_.decay[m] = static_cast<float>(std::exp(-options.dt_s / options.attenuation->times()[m]));

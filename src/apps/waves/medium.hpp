@@ -2,11 +2,13 @@
 
 #include "private_bricks.hpp"
 
+#include <craton/apps/waves/compact_array.hpp>
 #include <craton/apps/waves/effective_media.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/solver.hpp>
 #include <craton/array/brick_grid.hpp>
 
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -28,11 +30,11 @@ class medium {
 
   private:
     void fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
-                      const effective_media_arrays& into);
+                      std::span<compact_array> into);
     void fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
-                      float* bulk, float* shear);
+                      compact_array& bulk, compact_array& shear);
 
-    private_bricks arrays_;
+    private_bricks<std::uint16_t> arrays_;
     elastic_media elastic_;
     attenuation_media attenuation_;
     double fastest_m_s_ = 0, slowest_m_s_ = std::numeric_limits<double>::infinity();

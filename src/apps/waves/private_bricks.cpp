@@ -10,13 +10,12 @@ namespace craton::waves {
 
 namespace {
 
-constexpr std::size_t line = 16, page = 1024; // floats of a cache line, of a page
-
 std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
 } // namespace
 
-private_bricks::private_bricks(const array::brick_extents& e, std::int64_t ghost, int arrays) {
+template <class T> private_bricks<T>::private_bricks(const array::brick_extents& e, std::int64_t ghost, int arrays) {
+    constexpr std::size_t line = 64 / sizeof(T), page = 4096 / sizeof(T); // elements
     const auto before = static_cast<std::size_t>(ghost * (e.pitch + e.plane));
     origin_ = rounded_up(before + line, line);
     // Arrays begin at different places of a page, as a brick_grid's do.
@@ -26,8 +25,11 @@ private_bricks::private_bricks(const array::brick_extents& e, std::int64_t ghost
         memory_.resize(all);
     } catch (const std::bad_alloc&) {
         throw user_error(fmt::format("waves: {:.1f} MiB of media; there is not so much memory",
-                                     static_cast<double>(all * sizeof(float)) / (1 << 20)));
+                                     static_cast<double>(all * sizeof(T)) / (1 << 20)));
     }
 }
+
+template class private_bricks<float>;
+template class private_bricks<std::uint16_t>;
 
 } // namespace craton::waves

@@ -182,7 +182,7 @@ strain_recorder::strain_recorder(std::span<const position_m> points, const grid_
             lists[c + 1] = reading_weights(staggering_of(shears[c]), point, grid, brick, surface, order);
     };
     points_ = nearby_points<4>(points, grid, brick.cells, weights);
-    const std::array<const float*, 3> mu{media.mu_xy, media.mu_xz, media.mu_yz};
+    const std::array<compact_field, 3> mu{media.mu_xy, media.mu_xz, media.mu_yz};
     std::array<std::vector<weighted_cell>, 4> lists;
     for (const std::int64_t n : points_) {
         weights(points[static_cast<std::size_t>(n)], lists);

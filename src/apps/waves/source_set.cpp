@@ -32,8 +32,8 @@ void check(std::span<const double> components, const position_m& at, const grid_
 } // namespace
 
 source_set::source_set(std::span<const moment_source> moments, std::span<const force_source> forces, const grid_extent& grid,
-                       const brick_place& brick, const vector_field<const float>& buoyancy, const surface_closure* surface,
-                       double dt_s, const interpolation_order& order) {
+                       const brick_place& brick, const compact_vector& buoyancy, const surface_closure* surface, double dt_s,
+                       const interpolation_order& order) {
     moments_.sources = std::ssize(moments);
     forces_.sources = std::ssize(forces);
     for (std::size_t n = 0; n < moments.size(); ++n) {
@@ -47,7 +47,7 @@ source_set::source_set(std::span<const moment_source> moments, std::span<const f
             }
         }
     }
-    const std::array<const float*, 3> of{buoyancy.x, buoyancy.y, buoyancy.z};
+    const std::array<compact_field, 3> of{buoyancy.x, buoyancy.y, buoyancy.z};
     for (std::size_t n = 0; n < forces.size(); ++n) {
         check(forces[n].force, forces[n].at_m, grid, "force", n);
         for (std::size_t c = 0; c < force_fields.size(); ++c) {

@@ -16,7 +16,7 @@ class source_set {
     source_set() = default;
     /// Throws user_error for a source that is not in the grid or has a component that is not finite.
     source_set(std::span<const moment_source> moments, std::span<const force_source> forces, const grid_extent& grid,
-               const brick_place& brick, const vector_field<const float>& buoyancy, const surface_closure* surface, double dt_s,
+               const brick_place& brick, const compact_vector& buoyancy, const surface_closure* surface, double dt_s,
                const interpolation_order& order);
 
     /// Throws user_error unless there are as many values as sources times steps, all finite.

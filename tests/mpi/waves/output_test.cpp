@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 const grid_extent grid{{14, 12, 10}, 100.0};
 constexpr double dt_s = 0.01;
 constexpr std::int64_t steps = 23;
-constexpr double lambda = 3e10;
-constexpr double mu = 2e10;
+constexpr double lambda = 3 * 0x1p33; // what a compact_field holds
+constexpr double mu = 2 * 0x1p33;
 
 // Fields that are polynomials in space, in units of cells, and grow in time: field number n, in m/s and Pa.
 double space(std::size_t n, double x, double y, double z) {

@@ -1,6 +1,8 @@
 // What perfectly matched layers send back: line sources in a plane (fields do not vary along the third axis), beside the same in a
 // grid so large that nothing comes back in time.
 
+#include "../../waves_media.hpp"
+
 #include "../../sanitized.hpp"
 
 #include <craton/apps/waves/absorbing_layers.hpp>
@@ -15,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,7 +88,11 @@ class plane {
     [[nodiscard]] cell_range cells() const { return {0, part_.shape.nx, 0, part_.shape.ny, 0, part_.shape.nz}; }
     vector_field<float> v() { return {first(0), first(1), first(2)}; }
     tensor_field<float> stress() { return {first(3), first(4), first(5), first(6), first(7), first(8)}; }
-    elastic_media media() { return {{first(9), first(10), first(11)}, first(12), first(13), first(13), first(13), first(13)}; }
+    const elastic_media& media() {
+        const auto medium = [&](std::size_t n) { return copies_.of(fields_[n], first(n)); };
+        if (!media_) media_ = {{medium(9), medium(10), medium(11)}, medium(12), medium(13), medium(13), medium(13), medium(13)};
+        return *media_;
+    }
     void copy_along_third(std::size_t begin, std::size_t end) {
         const std::array<std::int64_t, 3> size{part_.shape.nx, part_.shape.ny, part_.shape.nz};
         for (std::size_t field = begin; field < end; ++field) {
@@ -102,6 +109,8 @@ class plane {
     grid_part part_;
     absorbing_layers layers_;
     std::array<craton::base::aligned_vector<float>, 14> fields_;
+    craton::tests::compact_copies copies_;
+    std::optional<elastic_media> media_;
     differences d_ = differences::of(dt, 1);
 };
 

@@ -1,6 +1,8 @@
 // Perfectly matched layers under rough media: vp/vs up to 3, a contrast that runs through the layers, a free surface. A pulse dies
 // out and nothing comes up again.
 
+#include "../../waves_media.hpp"
+
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>
@@ -13,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -106,11 +109,17 @@ class rough_ground {
     static cell_range cells() { return {0, nx, 0, ny, 0, nz}; }
     vector_field<float> v() { return {first(0), first(1), first(2)}; }
     tensor_field<float> stress() { return {first(3), first(4), first(5), first(6), first(7), first(8)}; }
-    elastic_media media() { return {{first(9), first(10), first(11)}, first(12), first(13), first(14), first(15), first(16)}; }
+    const elastic_media& media() {
+        const auto medium = [&](std::size_t n) { return copies_.of(fields_[n], first(n)); };
+        if (!media_) media_ = {{medium(9), medium(10), medium(11)}, medium(12), medium(13), medium(14), medium(15), medium(16)};
+        return *media_;
+    }
 
     grid_part part_{{nx, ny, nz}, {0, 0, 0}, {nx, ny, nz, pitch, pitch*(ny + 2 * halo)}, true};
     absorbing_layers layers_;
     std::array<craton::base::aligned_vector<float>, 17> fields_;
+    craton::tests::compact_copies copies_;
+    std::optional<elastic_media> media_;
     differences d_ = differences::of(dt, 1);
 };
 

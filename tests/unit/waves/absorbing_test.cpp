@@ -1,5 +1,7 @@
 // Absorbing layers beside plain loops, on random fields; cut in bricks and ranges; what settings are refused.
 
+#include "../../waves_media.hpp"
+
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/base/aligned_vector.hpp>
 #include <craton/base/error.hpp>
@@ -39,6 +41,7 @@ class brick {
   public:
     grid_part part;
     std::array<craton::base::aligned_vector<float>, 17> values;
+    craton::tests::compact_copies copies;
 
     brick(const extents& cells, const extents& first, const extents& size, bool free_surface) {
         const std::int64_t pitch = (size[0] + 2 * halo + 15) / 16 * 16;
@@ -58,7 +61,10 @@ class brick {
     float* at(std::size_t field) { return values[field].data() + 16 + halo * (part.shape.pitch + part.shape.plane); }
     vector_field<float> v() { return {at(0), at(1), at(2)}; }
     tensor_field<float> stress() { return {at(3), at(4), at(5), at(6), at(7), at(8)}; }
-    elastic_media media() { return {{at(9), at(10), at(11)}, at(12), at(13), at(14), at(15), at(16)}; }
+    elastic_media media() {
+        const auto medium = [&](std::size_t n) { return copies.of(values[n], at(n)); };
+        return {{medium(9), medium(10), medium(11)}, medium(12), medium(13), medium(14), medium(15), medium(16)};
+    }
     [[nodiscard]] cell_range cells() const { return {0, part.shape.nx, 0, part.shape.ny, 0, part.shape.nz}; }
     [[nodiscard]] bool on_surface() const { return part.free_surface && part.first[2] == 0; }
 };

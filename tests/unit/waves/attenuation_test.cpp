@@ -1,5 +1,7 @@
 // Q: of the fit, and of plane waves that travel through coarse-grained memory variables.
 
+#include "../../waves_media.hpp"
+
 #include "../../expect_user_error.hpp"
 #include "../../sanitized.hpp"
 
@@ -75,10 +77,11 @@ class plane_wave {
                 }
             }
         }
-        const float *b = first(buoyancy_), *m = first(mu_);
-        media_ = {{b, b, b}, first(lambda_), m, m, m, m};
-        attenuation_.bulk = first(bulk_);
-        attenuation_.shear = first(shear_);
+        const auto medium = [&](std::vector<float>& of) { return copies_.of(of, first(of)); };
+        const compact_field b = medium(buoyancy_), m = medium(mu_);
+        media_ = {{b, b, b}, medium(lambda_), m, m, m, m};
+        attenuation_.bulk = medium(bulk_);
+        attenuation_.shear = medium(shear_);
         for (std::size_t m2 = 0; m2 < mechanisms; ++m2) {
             attenuation_.decay[m2] = static_cast<float>(std::exp(-dt / fit_.times()[m2]));
         }
@@ -143,6 +146,7 @@ class plane_wave {
     relaxation fit_;
     std::array<std::vector<float>, 15> fields_;
     std::vector<float> buoyancy_, lambda_, mu_, bulk_, shear_;
+    craton::tests::compact_copies copies_;
     elastic_media media_;
     attenuation_media attenuation_;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "../../waves_media.hpp"
+
 #include <craton/apps/waves/absorbing_layers.hpp>
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/step_engine.hpp>
@@ -58,7 +60,7 @@ class test_brick {
         f.v = {first(0), first(1), first(2)};
         f.stress = {first(3), first(4), first(5), first(6), first(7), first(8)};
         if (anelastic_) f.memory = {first(9), first(10), first(11), first(12), first(13), first(14)};
-        const auto m = [&](std::size_t n) { return first(media + n); };
+        const auto m = [&](std::size_t n) { return copies_.of(values_[media + n], first(media + n)); };
         f.media = {{m(0), m(1), m(2)}, m(3), m(4), m(5), m(6), m(7)};
         f.attenuation.bulk = m(8);
         f.attenuation.shear = m(9);
@@ -87,6 +89,7 @@ class test_brick {
     bool surface_, anelastic_;
     brick_shape shape_;
     std::array<std::vector<float>, arrays> values_;
+    craton::tests::compact_copies copies_;
     std::array<float, 8> decay_{};
     surface_closure closure_ = fourth_order_closure();
 };

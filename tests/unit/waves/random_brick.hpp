@@ -1,5 +1,7 @@
 #pragma once
 
+#include "../../waves_media.hpp"
+
 #include <craton/apps/waves/kernels/differences.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/base/aligned_vector.hpp>
@@ -43,6 +45,7 @@ struct brick {
     std::vector<field> v, stress, memory, media;
     std::array<float, 8> decay{};
     int parity = 0;
+    craton::tests::compact_copies copies;
 
     brick(const brick_shape& of, unsigned seed) : shape(of) {
         std::mt19937 generator(seed);
@@ -61,15 +64,11 @@ struct brick {
     tensor_field<float> stresses() { return tensor_of(stress); }
     tensor_field<float> memories() { return tensor_of(memory); }
     elastic_media elasticity() {
-        return {{media[0].first(), media[1].first(), media[2].first()},
-                media[3].first(),
-                media[4].first(),
-                media[5].first(),
-                media[6].first(),
-                media[7].first()};
+        return {{medium(0), medium(1), medium(2)}, medium(3), medium(4), medium(5), medium(6), medium(7)};
     }
+    compact_field medium(std::size_t n) { return copies.of(media[n].values(), media[n].first()); }
     attenuation_media attenuation() {
-        attenuation_media given{media[8].first(), media[9].first(), {}, parity};
+        attenuation_media given{medium(8), medium(9), {}, parity};
         std::copy(decay.begin(), decay.end(), given.decay);
         return given;
     }

@@ -23,13 +23,11 @@ struct sample_plane {
 /// lambda + 2 mu > 0. Where there is attenuation these are the unrelaxed moduli.
 using elastic_sampler = std::function<void(const sample_plane& points, float* rho, float* lambda, float* mu)>;
 
-/// Arrays of an elastic_media to be filled, at elements (0, 0, 0).
+/// Arrays to be filled with what an elastic_media has, at elements (0, 0, 0).
 struct effective_media_arrays {
     vector_field<float> buoyancy;
     float *lambda = nullptr, *mu = nullptr;
     float *mu_xy = nullptr, *mu_xz = nullptr, *mu_yz = nullptr;
-
-    operator elastic_media() const { return {buoyancy, lambda, mu, mu_xy, mu_xz, mu_yz}; }
 };
 
 /// Media for some cells of a brick whose cell (0, 0, 0) is the grid's (first_i, first_j, first_k), from samples_per_side^3 samples of each

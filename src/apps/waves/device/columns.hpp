@@ -18,9 +18,9 @@ namespace craton::waves::device {
 // columns, 4 bytes x 14 arrays x 4 planes of them: 60 MB at most, mostly shared lines).
 //
 // Device memory then moves little more than what must be moved, per cell
-//     velocity 60 B (stress 24, v 12 + 12, buoyancy 12), stress 80 B (v 12, stress 24 + 24, media 20): 140 B a step,
-//     anelastic + 56 B (memory variables 24 + 24, weights 8): 196 B,
-// so that a device that copies 4.3 TB/s cannot do more than 30.7e9 elastic or 21.9e9 anelastic cells per second. A thread that begins a
+//     velocity 54 B (stress 24, v 12 + 12, buoyancy 6), stress 70 B (v 12, stress 24 + 24, media 10): 124 B a step,
+//     anelastic + 52 B (memory variables 24 + 24, weights 4): 176 B,
+// so that a device that copies 4.3 TB/s cannot do more than 34.7e9 elastic or 24.4e9 anelastic cells per second. A thread that begins a
 // column reads three planes more of three arrays: 36 bytes per column and `depth` cells.
 
 /// surface_closure times dt / h, in single precision.
@@ -108,7 +108,7 @@ struct velocity_columns {
     brick_shape shape;
     vector_field<float> v;
     tensor_field<const float> stress;
-    vector_field<const float> buoyancy;
+    compact_vector buoyancy;
     differences d;
     closed_differences surface;
 
@@ -236,13 +236,15 @@ template <bool anelastic> struct stress_columns {
             const int column = of.attenuation.parity ^ static_cast<int>((own.i0 & 1) + 2 * (own.j0 & 1));
             decay_even = of.attenuation.decay[column];
             decay_odd = of.attenuation.decay[column ^ 4];
-            const float* weights = of.attenuation.shear + n - of.shape.plane;
-            w_above = weights[0], w_x_above = weights[-1], w_y_above = weights[-of.shape.pitch];
+            const compact_field& weights = of.attenuation.shear;
+            const std::int64_t above = n - of.shape.plane;
+            w_above = weights[above], w_x_above = weights[above - 1], w_y_above = weights[above - of.shape.pitch];
         }
         CRATON_HOST_DEVICE void take(const stress_columns& of, std::int64_t n, std::int64_t k, const tensor& by) {
             const float decay = (k & 1) != 0 ? decay_odd : decay_even;
-            const float* weights = of.attenuation.shear + n;
-            const float w = weights[0], w_x = weights[-1], w_y = weights[-of.shape.pitch], w_xy = weights[-1 - of.shape.pitch];
+            const compact_field& weights = of.attenuation.shear;
+            const std::int64_t row = of.shape.pitch;
+            const float w = weights[n], w_x = weights[n - 1], w_y = weights[n - row], w_xy = weights[n - 1 - row];
             const float bulk = of.attenuation.bulk[n];
             const tensor s = load(of.stress, n);
             const tensor r = load(of.memory, n);

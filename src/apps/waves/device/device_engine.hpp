@@ -362,27 +362,32 @@ template <class Device> class device_engine final : public step_engine {
     [[nodiscard]] float* on_device(stored_field which) const { return fields_on_device_.first(which); }
 
     // An array of the brick with ghosts, all zero: element (0, 0, 0).
-    float* new_array() {
+    template <class T> T* new_array(std::vector<array_of<T>>& among) {
         const auto elements = static_cast<std::size_t>(2 * warp + shape_.plane * (shape_.nz + 2 * halo));
-        arrays_.emplace_back(*device_, elements);
-        device_->clear(arrays_.back().data(), arrays_.back().bytes(), edge_);
-        return arrays_.back().data() + in_front(shape_);
+        among.emplace_back(*device_, elements);
+        device_->clear(among.back().data(), among.back().bytes(), edge_);
+        return among.back().data() + in_front(shape_);
     }
-    template <class T> T* copied(T* on_host) {
-        float* const made = new_array();
-        copy_rows(const_cast<float*>(on_host), made, with_ghosts(shape_), true); // read only: NOLINT
+    float* copied(float* on_host) {
+        float* const made = new_array(arrays_);
+        copy_rows(on_host, made, with_ghosts(shape_), true);
         return made;
+    }
+    compact_field copied(const compact_field& on_host) {
+        std::uint16_t* const made = new_array(compact_arrays_);
+        copy_rows(const_cast<std::uint16_t*>(on_host.first), made, with_ghosts(shape_), true); // read only: NOLINT
+        return {made, on_host.unit};
     }
 
     // Of one field, a plane at a time; blocking.
-    void copy_rows(float* on_host, float* on_device, const cell_range& cells, bool in) {
-        const auto width = static_cast<std::size_t>(cells.i1 - cells.i0) * sizeof(float);
+    template <class T> void copy_rows(T* on_host, T* on_device, const cell_range& cells, bool in) {
+        const auto width = static_cast<std::size_t>(cells.i1 - cells.i0) * sizeof(T);
         const auto rows = static_cast<std::size_t>(cells.j1 - cells.j0);
-        const auto host_pitch = static_cast<std::size_t>(host_.shape.pitch) * sizeof(float);
-        const auto device_pitch = static_cast<std::size_t>(shape_.pitch) * sizeof(float);
+        const auto host_pitch = static_cast<std::size_t>(host_.shape.pitch) * sizeof(T);
+        const auto device_pitch = static_cast<std::size_t>(shape_.pitch) * sizeof(T);
         for (std::int64_t k = cells.k0; k < cells.k1; ++k) {
-            float* const there = on_device + shape_.at(cells.i0, cells.j0, k);
-            float* const here = on_host + host_.shape.at(cells.i0, cells.j0, k);
+            T* const there = on_device + shape_.at(cells.i0, cells.j0, k);
+            T* const here = on_host + host_.shape.at(cells.i0, cells.j0, k);
             if (in) {
                 device_->rows_to_device(there, device_pitch, here, host_pitch, width, rows, edge_);
             } else {
@@ -461,6 +466,7 @@ template <class Device> class device_engine final : public step_engine {
     closed_differences surface_;
 
     std::vector<array_of<float>> arrays_;
+    std::vector<array_of<std::uint16_t>> compact_arrays_;
     vector_field<float> v_;
     tensor_field<float> stress_, memory_;
     brick_fields fields_on_device_; // pointers alone

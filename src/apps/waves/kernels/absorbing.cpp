@@ -107,16 +107,16 @@ class velocity_step {
   private:
     template <int axis, int component, class Vector, class Differences, class Coefficients>
     [[gnu::always_inline]] static void of_component(Vector vector, std::int64_t n, std::int64_t i, const memory_of_axis<Vector>& q,
-                                                    const Differences& d, const Coefficients& c, float* v, const float* buoyancy,
-                                                    const float* traction) {
+                                                    const Differences& d, const Coefficients& c, float* v,
+                                                    const compact_field& buoyancy, const float* traction) {
         const lanes difference = component == axis ? d.minus(vector, traction + n) : d.plus(vector, traction + n);
         const coefficients here = c.template at < axis, component != 0, component != 1, component != 2 > (vector, i);
-        add(vector, v + n, 0.5F * vector.load(buoyancy + n) * q.advance(component, here, difference));
+        add(vector, v + n, 0.5F * detail::load(buoyancy, n) * q.advance(component, here, difference));
     }
 
     vector_field<float> v_;
     tensor_field<const float> stress_;
-    vector_field<const float> buoyancy_;
+    compact_vector buoyancy_;
 };
 
 class stress_step {
@@ -153,16 +153,16 @@ class stress_step {
     [[gnu::always_inline]] void normal(Vector vector, std::int64_t n, const memory_of_axis<Vector>& q, lanes difference,
                                        const coefficients& c) const {
         const lanes psi = 0.5F * q.advance(axis, c, difference);
-        const lanes isotropic = vector.load(media_.lambda + n) * psi;
-        const lanes own = isotropic + 2.0F * vector.load(media_.mu + n) * psi;
+        const lanes isotropic = detail::load(media_.lambda, n) * psi;
+        const lanes own = isotropic + 2.0F * detail::load(media_.mu, n) * psi;
         add(vector, stress_.xx + n, axis == 0 ? own : isotropic);
         add(vector, stress_.yy + n, axis == 1 ? own : isotropic);
         add(vector, stress_.zz + n, axis == 2 ? own : isotropic);
     }
     template <class Vector>
     [[gnu::always_inline]] static void edge(Vector vector, std::int64_t n, const memory_of_axis<Vector>& q, std::size_t component,
-                                            lanes difference, const coefficients& c, float* stress, const float* mu) {
-        add(vector, stress + n, 0.5F * vector.load(mu + n) * q.advance(component, c, difference));
+                                            lanes difference, const coefficients& c, float* stress, const compact_field& mu) {
+        add(vector, stress + n, 0.5F * detail::load(mu, n) * q.advance(component, c, difference));
     }
 
     tensor_field<float> stress_;

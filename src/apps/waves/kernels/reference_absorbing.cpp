@@ -50,7 +50,7 @@ void correct_velocity(const brick_shape& shape, const cell_range& cells, const v
     const std::array<std::array<const float*, 3>, 3> traction{
         {{stress.xx, stress.xy, stress.xz}, {stress.xy, stress.yy, stress.yz}, {stress.xz, stress.yz, stress.zz}}};
     const std::array<float*, 3> velocity{v.x, v.y, v.z};
-    const std::array<const float*, 3> buoyancy{media.buoyancy.x, media.buoyancy.y, media.buoyancy.z};
+    const std::array<compact_field, 3> buoyancy{media.buoyancy.x, media.buoyancy.y, media.buoyancy.z};
     const std::array<std::int64_t, 3> step{1, shape.pitch, shape.plane};
     for_cells(cells, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
         for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -72,7 +72,7 @@ void correct_stress(const brick_shape& shape, const cell_range& cells, const ten
     const std::array<const float*, 3> velocity{v.x, v.y, v.z};
     const std::array<float*, 3> diagonal{stress.xx, stress.yy, stress.zz};
     const std::array<float*, 3> shear{stress.yz, stress.xz, stress.xy}; // by the axis that is not theirs
-    const std::array<const float*, 3> shear_modulus{media.mu_yz, media.mu_xz, media.mu_xy};
+    const std::array<compact_field, 3> shear_modulus{media.mu_yz, media.mu_xz, media.mu_xy};
     const std::array<std::int64_t, 3> step{1, shape.pitch, shape.plane};
     for_cells(cells, [&](std::int64_t i, std::int64_t j, std::int64_t k) {
         const std::int64_t cell = shape.at(i, j, k);

@@ -89,7 +89,9 @@ tensor elastic_increment(const brick_shape& shape, const vector_field<const floa
 void add(float& sum, double increment) { sum = static_cast<float>(sum + increment); }
 
 // Of the four cells round an edge, `s` and `t` elements apart.
-double mean_of_four(const float* f, std::int64_t s, std::int64_t t) { return (double{f[0]} + f[-s] + f[-t] + f[-s - t]) / 4; }
+double mean_of_four(const compact_field& f, std::int64_t n, std::int64_t s, std::int64_t t) {
+    return (double{f[n]} + f[n - s] + f[n - t] + f[n - s - t]) / 4;
+}
 
 // One component of stress and of its memory variable. `weighted` is W (E0 + E1) / 2.
 void relax(float& stress, float& memory, double increment, double decay, double weighted) {
@@ -157,7 +159,7 @@ void update_stress(const brick_shape& shape, const cell_range& cells, const tens
         relax(stress.zz[n], r.zz[n], increment.zz, decay, bulk * mean + shear * (zz - mean));
 
         const auto at_edge = [&](float* stress_at, float* memory_at, double by, std::int64_t s, std::int64_t t) {
-            const double w = mean_of_four(attenuation.shear + n, s, t);
+            const double w = mean_of_four(attenuation.shear, n, s, t);
             relax(stress_at[n], memory_at[n], by, decay, w * middle(stress_at, memory_at, by));
         };
         at_edge(stress.xy, r.xy, increment.xy, 1, shape.pitch);

@@ -132,7 +132,7 @@ class anelastic {
     [[gnu::always_inline]] void fetch_ahead(std::int64_t n) const {
         for (const float* each : {memory_.xx, memory_.yy, memory_.zz, memory_.xy, memory_.xz, memory_.yz})
             detail::fetch_ahead(each + n);
-        for (const float* each : {media_.shear, media_.bulk}) detail::fetch_ahead(each + n);
+        for (const compact_field* each : {&media_.shear, &media_.bulk}) detail::fetch_ahead(*each, n);
     }
     template <class Vector>
     [[gnu::always_inline]] void normal(Vector vector, std::int64_t i, std::int64_t n, const normal_components& before,
@@ -141,8 +141,8 @@ class anelastic {
         const strained at_yy(vector, stress_.yy + n, memory_.yy + n, before.yy, increments.yy);
         const strained at_zz(vector, stress_.zz + n, memory_.zz + n, before.zz, increments.zz);
         const lanes mean = (1.0F / 3) * (at_xx.middle + at_yy.middle + at_zz.middle);
-        const lanes shear = vector.load(media_.shear + n);
-        const lanes isotropic = (vector.load(media_.bulk + n) - shear) * mean;
+        const lanes shear = load(media_.shear, n);
+        const lanes isotropic = (load(media_.bulk, n) - shear) * mean;
         at_xx.relax(vector, decay(i), multiply_add(shear, at_xx.middle, isotropic));
         at_yy.relax(vector, decay(i), multiply_add(shear, at_yy.middle, isotropic));
         at_zz.relax(vector, decay(i), multiply_add(shear, at_zz.middle, isotropic));
@@ -151,8 +151,8 @@ class anelastic {
     template <float* tensor_field<float>::* component, class Vector>
     [[gnu::always_inline]] void edge(Vector vector, std::int64_t i, std::int64_t n, lanes before, lanes mu, lanes strain,
                                      std::int64_t s, std::int64_t t) const {
-        const float* const w = media_.shear + n;
-        const lanes mean = 0.25F * ((vector.load(w) + vector.load(w - s)) + (vector.load(w - t) + vector.load(w - s - t)));
+        const compact_field& w = media_.shear;
+        const lanes mean = 0.25F * ((load(w, n) + load(w, n - s)) + (load(w, n - t) + load(w, n - s - t)));
         const strained at(vector, stress_.*component + n, memory_.*component + n, before, mu * strain);
         at.relax(vector, decay(i), mean * at.middle);
     }
@@ -195,12 +195,12 @@ struct without_layers {
 template <class Differences, class Vector, class Layers>
 [[gnu::always_inline]] inline void velocity_at(std::int64_t n, Vector vector, const Differences& d, const Layers& layers,
                                                const brick_shape& shape, const vector_field<float>& v,
-                                               const tensor_field<const float>& stress, const vector_field<const float>& buoyancy) {
+                                               const tensor_field<const float>& stress, const compact_vector& buoyancy) {
     const std::int64_t x = 1;
     const std::int64_t y = shape.pitch;
     if (begins_a_line(n)) {
         for (const float* each : {v.x, v.y, v.z}) fetch_ahead(each + n);
-        for (const float* each : {buoyancy.x, buoyancy.y, buoyancy.z}) fetch_ahead(each + n);
+        for (const compact_field* each : {&buoyancy.x, &buoyancy.y, &buoyancy.z}) fetch_ahead(*each, n);
         fetch_ahead(stress.xx + n);
         fetch_ahead(stress.yy + n + y);
         fetch_ahead(stress.xy + n + 2 * y);
@@ -239,9 +239,9 @@ template <class Differences, class Vector, class Layers>
             before_z = layers.template damped<1, 1, 0>(before_z);
         }
     }
-    vector.store(v.x + n, multiply_add(vector.load(buoyancy.x + n), of_x, before_x));
-    vector.store(v.y + n, multiply_add(vector.load(buoyancy.y + n), of_y, before_y));
-    vector.store(v.z + n, multiply_add(vector.load(buoyancy.z + n), of_z, before_z));
+    vector.store(v.x + n, multiply_add(load(buoyancy.x, n), of_x, before_x));
+    vector.store(v.y + n, multiply_add(load(buoyancy.y, n), of_y, before_y));
+    vector.store(v.z + n, multiply_add(load(buoyancy.z, n), of_z, before_z));
 }
 
 // Cells i.. of the row whose element 0 is `row`. psi is a part of the stress before.
@@ -258,7 +258,8 @@ template <class Rheology> class stress_sweep {
                                    const Layers& layers) const {
         const std::int64_t n = row + i;
         if (begins_a_line(n)) {
-            for (const float* each : {media_.lambda, media_.mu, media_.mu_xy, media_.mu_xz, media_.mu_yz}) fetch_ahead(each + n);
+            for (const compact_field* each : {&media_.lambda, &media_.mu, &media_.mu_xy, &media_.mu_xz, &media_.mu_yz})
+                fetch_ahead(*each, n);
             rheology_.fetch_ahead(n);
         }
         normals(n, i, vector, layers, {d.plus(vector, v_.x + n, x_), d.plus(vector, v_.y + n, y_), d.plus_z(vector, v_.z + n)});
@@ -283,8 +284,8 @@ template <class Rheology> class stress_sweep {
     template <class Vector, class Layers>
     [[gnu::always_inline]] void normals(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers,
                                         const normal_components& strain) const {
-        const lanes lambda = vector.load(media_.lambda + n);
-        const lanes twice_mu = 2 * vector.load(media_.mu + n);
+        const lanes lambda = load(media_.lambda, n);
+        const lanes twice_mu = 2 * load(media_.mu, n);
         normal_components before{vector.load(stress_.xx + n), vector.load(stress_.yy + n), vector.load(stress_.zz + n)};
         if constexpr (Layers::any) {
             if (layers.on()) {
@@ -304,8 +305,8 @@ template <class Rheology> class stress_sweep {
     // Across axes a and b: along_a of the velocity along b, and the other way round. x, y, z: where it lies. s and t: steps along a and b.
     template <float* tensor::* component, int a, int b, int x, int y, int z, class Vector, class Layers>
     [[gnu::always_inline]] void edge(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers, lanes along_a,
-                                     lanes along_b, const float* moduli, std::int64_t s, std::int64_t t) const {
-        const lanes mu = vector.load(moduli + n);
+                                     lanes along_b, const compact_field& moduli, std::int64_t s, std::int64_t t) const {
+        const lanes mu = load(moduli, n);
         lanes before = vector.load(stress_.*component + n);
         if constexpr (Layers::any) {
             if (layers.on()) {

@@ -28,6 +28,21 @@ using lanes = lanes_of_float::type;
 
 inline lanes all(float value) { return value - lanes{}; }
 
+/// The vector from element n on: also lanes that are then not used, which lie in the array or in its padding and which nobody writes.
+[[gnu::always_inline]] inline lanes load(const compact_field& field, std::int64_t n) {
+    const std::uint16_t* const from = field.first + n;
+#if defined(__AVX512F__)
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); // NOLINT
+    return all(field.unit) * static_cast<lanes>(_mm512_mask_cvtph_ps(_mm512_setzero_ps(), 0xFFFF, bits));
+#elif defined(__AVX__) && defined(__F16C__)
+    return all(field.unit) * static_cast<lanes>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))); // NOLINT
+#else
+    lanes value{};
+    for (std::int64_t lane = 0; lane < lanes_per_vector; ++lane) value[lane] = from_half(from[lane]);
+    return all(field.unit) * value;
+#endif
+}
+
 // a b + c, rounded once where the processor does that. Said explicitly, as a compiler's own choices may differ between whole vectors
 // and parts, and so between ranges.
 [[gnu::always_inline]] inline lanes multiply_add(lanes a, lanes b, lanes c) {
@@ -121,6 +136,10 @@ struct whole_vector {
 // starts anew with each page of each array. Once per cache line: rows begin at lines, n counts from there.
 [[gnu::always_inline]] inline bool begins_a_line(std::int64_t n) { return lanes_per_vector >= 16 || n % 16 < lanes_per_vector; }
 [[gnu::always_inline]] inline void fetch_ahead(const float* now) { __builtin_prefetch(now + 128, 1, 2); }
+// As far ahead in cells, and so once for two lines of floats.
+[[gnu::always_inline]] inline void fetch_ahead(const compact_field& of, std::int64_t n) {
+    if (n % 32 < 16) __builtin_prefetch(of.first + n + 128, 0, 2);
+}
 
 /// what(vector, i) for the cells i0 <= i < i1 of a row, `vector` saying which of the lanes from i on are among them. Whole vectors begin at multiples of
 /// lanes_per_vector, where cache lines do, and are most of a row: a first one, if i0 is none of these, and a last one may be parts.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <craton/apps/waves/kernels/compact_field.hpp>
+
 #include <cstdint>
 
 namespace craton::waves {
@@ -50,13 +52,17 @@ template <class T> struct tensor_field {
     operator tensor_field<const T>() const { return {xx, yy, zz, xy, xz, yz}; }
 };
 
+/// Buoyancy where velocities are.
+struct compact_vector {
+    compact_field x, y, z;
+};
+
 /// Effective media where the fields that they act on are (see effective_media.hpp): buoyancy 1/rho in m^3/kg at the three velocities,
-/// lambda and mu in Pa at centres, mu at the three edges. All 32 bytes per cell are read once per step.
+/// lambda and mu in Pa at centres, mu at the three edges. All 16 bytes per cell are read once per step.
 struct elastic_media {
-    vector_field<const float> buoyancy;
-    const float* lambda = nullptr;
-    const float* mu = nullptr;
-    const float *mu_xy = nullptr, *mu_xz = nullptr, *mu_yz = nullptr;
+    compact_vector buoyancy;
+    compact_field lambda, mu;
+    compact_field mu_xy, mu_xz, mu_yz;
 };
 
 /// Coarse-grained memory variables (Day 1998; Day and Bradley 2001): each cell has one of 8 relaxation times, by the parities of its global
@@ -67,10 +73,10 @@ struct elastic_media {
 ///     tau dr/dt + r = W E,   W E = bulk * mean(E) on the isotropic part, shear * E on the deviatoric part.
 /// Since E stays exactly moduli times strain, strain can be read from stress and r at any time.
 struct attenuation_media {
-    const float* bulk = nullptr;  ///< W of the mean stress, per cell
-    const float* shear = nullptr; ///< W of the deviatoric stress, per cell; at an edge the mean of the four cells round it
-    float decay[8] = {};          ///< exp(-dt / tau) of mechanism (i & 1) + 2 (j & 1) + 4 (k & 1), indices global
-    int parity = 0;               ///< the mechanism of this brick's cell (0, 0, 0)
+    compact_field bulk;  ///< W of the mean stress, per cell
+    compact_field shear; ///< W of the deviatoric stress, per cell; at an edge the mean of the four cells round it
+    float decay[8] = {}; ///< exp(-dt / tau) of mechanism (i & 1) + 2 (j & 1) + 4 (k & 1), indices global
+    int parity = 0;      ///< the mechanism of this brick's cell (0, 0, 0)
 };
 
 } // namespace craton::waves

@@ -10,12 +10,12 @@ namespace craton::waves {
 //
 // `surface`: differences at the free surface when k = 0 of this brick is the surface; null elsewhere. Where it is given, xz and yz on plane k = 0 are not touched and stay 0.
 
-/// v += buoyancy * div(stress), d holding dt / h. Elastic traffic: stress 24, v 24, buoyancy 12 bytes per cell.
+/// v += buoyancy * div(stress), d holding dt / h. Elastic traffic: stress 24, v 24, buoyancy 6 bytes per cell.
 void update_velocity(const brick_shape& shape, const cell_range& cells, const vector_field<float>& v,
                      const tensor_field<const float>& stress, const elastic_media& media, const differences& d,
                      const surface_closure* surface);
 
-/// stress += lambda tr(e) I + 2 mu e, e the strain increments from v, d holding dt / h. Traffic: v 12, stress 48, media 20 bytes per cell.
+/// stress += lambda tr(e) I + 2 mu e, e the strain increments from v, d holding dt / h. Traffic: v 12, stress 48, media 10 bytes per cell.
 void update_stress(const brick_shape& shape, const cell_range& cells, const tensor_field<float>& stress,
                    const vector_field<const float>& v, const elastic_media& media, const differences& d,
                    const surface_closure* surface);

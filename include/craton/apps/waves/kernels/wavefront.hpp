@@ -10,17 +10,17 @@
 
 namespace craton::waves {
 
-// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 48 + 56 bytes of a cell (and write
+// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 42 + 46 bytes of a cell (and write
 // 12 + 24); a core waits for what it fetches, what it writes costs little. Here a block of rows goes down the planes, stress two planes
 // behind velocity and, where blocks meet, two rows: what one has fetched or written is still in the core's second-level cache when the
-// other needs it, and 68 bytes of an elastic cell are fetched (100 rather than 136 of an anelastic one).
+// other needs it, and 52 bytes of an elastic cell are fetched (80 rather than 116 of an anelastic one).
 
 /// Cells that go down the planes together.
 struct wavefront_block {
     std::int64_t columns = 0, rows = 0;
 
     /// What is between the two updates, about 65 planes of a block, stays within 1.1 MB of second-level cache, 0.9 MB where memory
-    /// variables pass through it too: a model of a cache of 2 MB fetches 77 bytes of an elastic cell then and 112 of an anelastic one, and
+    /// variables pass through it too: a model of a cache of 2 MB fetches 9 bytes more than these of an elastic cell then, 12 of an anelastic one, and
     /// little more if a quarter of it is not to be had. Smaller blocks fetch more rows where they meet. Long rows are read fastest.
     [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape, bool anelastic) {
         const std::int64_t parts = std::max<std::int64_t>(1, (shape.nx + 255) / 512);
