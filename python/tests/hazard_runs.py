@@ -91,7 +91,7 @@ class Basin:
         } | more
         config = self.folder / f"{name}.toml"
         config.write_text((CONFIG + source).format(**values))
-        run(loaded(config, directory=self.folder / name, threads=2), MPI.COMM_SELF, pictures=False)
+        run(loaded(config, directory=self.folder / name, threads=1), MPI.COMM_SELF, pictures=False)
         return WavesFolder(str(self.folder / name))
 
     def green(self, points: np.ndarray) -> GreenTensors:
