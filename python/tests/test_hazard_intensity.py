@@ -37,8 +37,8 @@ def shaken(random, dt, seconds=120.0):
 
 
 RECORDS, DT_S = 50, 0.01
-REST = 9000
-"""Samples of 2 DT_S after a record, in which oscillators come to rest: pyrotd works in frequency, where what swings on comes
+REST = 24000
+"""Samples after a record, in which oscillators come to rest: pyrotd works in frequency, where what swings on comes
 round."""
 
 
@@ -69,16 +69,15 @@ def test_of_50_records_is_what_eqsig_says(records):
     assert difference <= 1e-3
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(RECORDS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [3, pytest.param(RECORDS, marks=pytest.mark.long)])
 def test_rotated_measures_are_what_pyrotd_says(records, count):
-    """Of every second sample."""
     pyrotd = pytest.importorskip("pyrotd", reason="pyrotd is not installed: pip install 'craton[test]'")
     pyrotd.processes = 1
-    some, dt = np.ascontiguousarray(records[:count, :, ::2]), 2 * DT_S
-    _, rotd50, rotd100 = response_spectra(some, dt, PERIODS_S)
+    some = records[:count]
+    _, rotd50, rotd100 = response_spectra(some, DT_S, PERIODS_S)
     wanted = []
     for x, y, _ in np.pad(some, ((0, 0), (0, 0), (0, REST))):
-        table = pyrotd.calc_rotated_spec_accels(dt, x, y, 1 / PERIODS_S, 0.05, percentiles=[50, 100])
+        table = pyrotd.calc_rotated_spec_accels(DT_S, x, y, 1 / PERIODS_S, 0.05, percentiles=[50, 100])
         wanted.append(table["spec_accel"].reshape(len(PERIODS_S), 2))
     wanted = np.array(wanted)
     median, largest = (np.abs(found / wanted[:, :, n] - 1).max() for n, found in enumerate((rotd50, rotd100)))
