@@ -1,7 +1,7 @@
 """What the hazard chain computes with: the surface of a rupture, the rupture with its rate, and the ways in which it may happen.
 
-Positions are along the model's axes as the sources of craton.waves are: x (north, turned by the grid's azimuth), y (east), z (down)
-in m. All arrays are of float64, their own copies, and cannot be written to.
+Positions are along the model's axes as the sources of craton.waves are: x (north, turned by the grid's azimuth), y (east), z
+(down) in m. All arrays are of float64, their own copies, and cannot be written to.
 """
 
 from __future__ import annotations
