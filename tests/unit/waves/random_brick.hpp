@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct brick {
     std::array<float, 8> decay{};
     int parity = 0;
     craton::tests::compact_copies copies;
+    std::array<std::optional<compact_field>, 10> compact;
 
     brick(const brick_shape& of, unsigned seed) : shape(of) {
         std::mt19937 generator(seed);
@@ -66,7 +68,11 @@ struct brick {
     elastic_media elasticity() {
         return {{medium(0), medium(1), medium(2)}, medium(3), medium(4), medium(5), medium(6), medium(7)};
     }
-    compact_field medium(std::size_t n) { return copies.of(media[n].values(), media[n].first()); }
+    // Its values must not change after the first use.
+    compact_field medium(std::size_t n) {
+        if (!compact[n]) compact[n] = copies.of(media[n].values(), media[n].first());
+        return *compact[n];
+    }
     attenuation_media attenuation() {
         attenuation_media given{medium(8), medium(9), {}, parity};
         std::copy(decay.begin(), decay.end(), given.decay);
