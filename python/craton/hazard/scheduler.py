@@ -1,0 +1,237 @@
+"""Many jobs on the cores of a machine: what may run runs, at most so many at a time, and what failed holds up only what needs it.
+
+A task is a command that leaves a file. It is done when that file is there under its name; who writes it must write aside and rename.
+So a run may be ended at any moment, by kill -9 too, and the next one does what is missing and no more.
+
+    records = run_tasks(tasks, cores=2, jobs=5)
+
+The scheduler is one process that waits; its jobs end when it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from craton._launch import _die_with_parent, _terminated_as_interrupt
+from craton.errors import UserError
+
+__all__ = ["Outcome", "Task", "TaskRecord", "run_tasks", "utilisation"]
+
+LOOK_EVERY_S = 0.02
+SECONDS_TO_END = 5.0
+ERROR = "craton: error: "
+
+
+@dataclass(frozen=True)
+class Task:
+    """A command that leaves `result`."""
+
+    name: str
+    kind: str
+    site: str
+    phase: int
+    """In a sequence a task begins when all of earlier phases have ended."""
+    cores: int
+    result: Path
+    command: Callable[[], Sequence[str]]
+    """Asked when it begins: it may depend on what an earlier run has left."""
+    log: Path
+    after: tuple[str, ...] = ()
+    cost: float = 1.0
+    """Predicted, in any unit."""
+    leading: bool = False
+    """One of these is kept going before anything else: what all others wait for in the end."""
+
+
+@dataclass
+class TaskRecord:
+    """What became of a task. Times in s from the beginning."""
+
+    name: str
+    kind: str
+    site: str
+    cores: list[int]
+    """which"""
+    begun_s: float
+    ended_s: float = 0.0
+    cpu_s: float = 0.0
+    """user and system, all of its processes"""
+    code: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return self.ended_s - self.begun_s
+
+
+@dataclass
+class Outcome:
+    """Of a whole run."""
+
+    records: list[TaskRecord] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    """a line each"""
+    left: list[str] = field(default_factory=list)
+    """not begun, because what they need failed"""
+    seconds: float = 0.0
+
+
+def utilisation(records: Sequence[TaskRecord], cores: int, seconds: float) -> tuple[float, float]:
+    """Of all cores over the whole time: how much of it they were given to a job, and how much of it they computed."""
+    whole = max(cores * seconds, 1e-9)
+    return (
+        sum(one.seconds * len(one.cores) for one in records) / whole,
+        sum(one.cpu_s for one in records) / whole,
+    )
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    *,
+    cores: int,
+    jobs: int,
+    sequential: bool = False,
+    progress: Callable[[Sequence[TaskRecord], Sequence[TaskRecord]], object] = lambda ended, running: None,
+) -> Outcome:
+    """Does those whose file is not there. Order: one leading task first, then others as they are given, then further leading ones;
+    sequential: phase after phase. progress: called with what has ended and what runs. UserError for a task that needs more than all
+    cores, before anything begins; KeyboardInterrupt, SIGTERM and SIGHUP end the jobs."""
+    for task in tasks:
+        if task.cores > cores:
+            raise UserError(f"{task.name}: needs {task.cores} cores; allowed: {cores}, those of the run, or fewer ranks or threads")
+    with _terminated_as_interrupt():
+        run = _Run(tasks, cores, jobs, sequential)
+        try:
+            while run.step():
+                progress(run.outcome.records, run.running_records)
+                time.sleep(LOOK_EVERY_S)
+        finally:
+            run.end()
+        progress(run.outcome.records, [])
+    return run.outcome
+
+
+class _Run:
+    def __init__(self, tasks: Sequence[Task], cores: int, jobs: int, sequential: bool) -> None:
+        self.begun = time.monotonic()
+        self.done = {task.name for task in tasks if task.result.is_file()}
+        self.waiting = [task for task in tasks if task.name not in self.done]
+        self.failed: set[str] = set()
+        self.free = set(range(cores))
+        self.jobs, self.sequential = jobs, sequential
+        self.running: dict[int, tuple[Task, TaskRecord, subprocess.Popen[bytes]]] = {}
+        self.outcome = Outcome()
+
+    @property
+    def now(self) -> float:
+        return time.monotonic() - self.begun
+
+    @property
+    def running_records(self) -> list[TaskRecord]:
+        return [record for _, record, _ in self.running.values()]
+
+    def step(self) -> bool:
+        """Looks who has ended, begins what may; False when there is nothing left."""
+        self._reap()
+        while (task := self._next()) is not None:
+            self._begin(task)
+        self.outcome.seconds = self.now
+        if self.running:
+            return True
+        self.outcome.left = [task.name for task in self.waiting]
+        return False
+
+    def _next(self) -> Task | None:
+        if len(self.running) >= self.jobs:
+            return None
+        ready = [task for task in self.waiting if all(name in self.done for name in task.after)]
+        if self.sequential:
+            at = min((task.phase for task in self._hopeful()), default=0)
+            ready = [task for task in ready if task.phase == at]
+        elif any(task.leading for task, _, _ in self.running.values()):
+            ready.sort(key=lambda task: task.leading)
+        else:
+            ready.sort(key=lambda task: not task.leading)
+        return next((task for task in ready if task.cores <= len(self.free)), None)
+
+    def _hopeful(self) -> list[Task]:
+        """Running, or waiting for nothing that has failed."""
+        lost = set(self.failed)
+        waiting = []
+        for task in self.waiting:  # in an order in which tasks come after what they need
+            if lost & set(task.after):
+                lost.add(task.name)
+            else:
+                waiting.append(task)
+        return [task for task, _, _ in self.running.values()] + waiting
+
+    def _begin(self, task: Task) -> None:
+        self.waiting.remove(task)
+        own = sorted(self.free)[: task.cores]
+        self.free -= set(own)
+        record = TaskRecord(task.name, task.kind, task.site, own, self.now)
+        task.log.parent.mkdir(parents=True, exist_ok=True)
+        environment = dict(os.environ) | {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        with task.log.open("wb") as log:
+            process = subprocess.Popen(
+                list(task.command()),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self.running[process.pid] = (task, record, process)
+
+    def _reap(self) -> None:
+        for pid in list(self.running):
+            ended, status, usage = os.wait4(pid, os.WNOHANG)
+            if not ended:
+                continue
+            task, record, process = self.running.pop(pid)
+            process.returncode = record.code = os.waitstatus_to_exitcode(status)
+            record.ended_s, record.cpu_s = self.now, usage.ru_utime + usage.ru_stime
+            self.free |= set(record.cores)
+            self.outcome.records.append(record)
+            if record.code == 0 and task.result.is_file():
+                self.done.add(task.name)
+            else:
+                self.failed.add(task.name)
+                self.outcome.failures.append(f"{task.name}: {_why(task, record.code)}")
+
+    def end(self) -> None:
+        """Of what still runs: asked to, then made to."""
+        for pid in self.running:
+            with contextlib.suppress(OSError):
+                os.killpg(pid, signal.SIGTERM)
+        until = time.monotonic() + SECONDS_TO_END
+        for _, _, process in self.running.values():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, until - time.monotonic()))
+        for pid, (_, _, process) in self.running.items():
+            if process.poll() is None:
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)
+                process.wait()
+        self.running.clear()
+
+
+def _why(task: Task, code: int) -> str:
+    """The line that the job said, else how it ended."""
+    try:
+        lines = task.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    said = [line.removeprefix(ERROR) for line in lines if line.startswith(ERROR)]
+    if said:
+        return said[0]
+    if code < 0:
+        return f"ended by {signal.Signals(-code).name}; its output: {task.log}"
+    return f"ended with code {code} and left no {task.result.name}; its output: {task.log}"
