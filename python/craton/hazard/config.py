@@ -266,11 +266,13 @@ def _check(config: Config) -> None:
         raise config.wrong(f"[hazard] period_s = {config.hazard.period_s:g}; allowed: one of [measures] periods_s: {periods}")
 
 
-def waves_config(config: Config, position_m: tuple[float, float, float], direction: str, points: Path, **run: Any) -> waves.Config:
+def waves_config(
+    config: Config, position_m: tuple[float, float, float], direction: str, points: Path | None, **run: Any
+) -> waves.Config:
     """Of the run of a force at a site: what craton waves is given. points: the file of the subfaults' places; it must be there."""
     known = config.ground.to_dict()
     raw: dict[str, Any] = {name: known[name] for name in GROUND if name in known}
-    raw["sgt"] = {"points": str(points), "every": config.green.every}
+    raw["sgt"] = {"points": str(points) if points else "", "every": config.green.every}
     raw["checkpoint"] = {"every_s": config.run.checkpoint_s}
     raw["run"] = run
     raw["source"] = [

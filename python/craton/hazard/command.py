@@ -1,0 +1,359 @@
+"""`craton hazard run`: from a configuration to a folder of results, through jobs that a scheduler keeps going.
+
+Of each site: a wave run for each direction of the force, then post-processing of portions of the ruptures, then one job that puts
+them together. In a pipeline (Cui et al. 2013, section VII.A) post-processing of a site shares the machine with the waves of the
+next; in a sequence each phase of each site has all cores, one after the other.
+"""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from craton import _craton
+from craton._launch import CRATON, usable_cores
+from craton.errors import UserError
+from craton.hazard.config import Config, load_config, waves_config
+from craton.hazard.plan import Plan
+from craton.hazard.run_folder import HazardFolder, HazardRecord
+from craton.hazard.scheduler import Outcome, Task, TaskRecord, run_tasks, utilisation
+from craton.progress import ProgressBar, rate_text
+from craton.run_folder import replaced
+from craton.waves.run_folder import WavesFolder
+from craton.waves.setup import Setup, largest_step_s
+
+__all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
+
+POST_PROCESSING = (sys.executable, "-m", "craton.hazard.post_processing")
+SECONDS_PER_POINT = 4e-8
+"""Of a step of waves on a core, about."""
+SECONDS_PER_SUBFAULT = 2e-5
+"""Of a variation, with its measures, about: both only weigh tasks against each other for the progress bar."""
+START_S = 2.0
+"""That a process takes to begin."""
+
+
+def loaded(path: Path, *, directory: Path | None = None, **changes: Any) -> Config:
+    """The configuration with what the command line says instead of it."""
+    config = load_config(path)
+    given = {name: value for name, value in changes.items() if value is not None}
+    if directory is not None:
+        given["directory"] = str(directory)
+    return config.replaced("run", **given) if given else config
+
+
+def cores_of(config: Config) -> int:
+    """That the run may use."""
+    return config.run.cores or usable_cores()
+
+
+def threads_of(config: Config) -> int:
+    """Of each rank of a wave run."""
+    if config.run.threads:
+        return config.run.threads
+    return max(1, cores_of(config) // config.run.ranks) if config.run.schedule == "sequential" else 1
+
+
+def run(config: Config, *, console: Any = None, overwrite: bool = False, resume: bool = False) -> HazardRecord:
+    """In this process, which starts others. UserError for what cannot be computed, before anything in the folder is touched; for
+    what failed, once everything else is done and the results of finished sites are written."""
+    folder = HazardFolder(config.run.directory)
+    plan = Plan.of(config)
+    tasks = tasks_of(plan, folder)
+    folder.make()
+    folder.lock()
+    try:
+        if resume:
+            folder.check_resume(config.to_toml(run=False))
+        else:
+            folder.check_new(overwrite, {"the configuration": str(config.path)})
+            folder.discard()
+        return _run_locked(plan, folder, tasks, console)
+    finally:
+        folder.release()
+
+
+def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], console: Any) -> HazardRecord:
+    config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    _write_inputs(plan, folder)
+    steps = steps_of(plan)
+    cores = cores_of(config)
+    present = sum(task.result.is_file() for task in tasks)
+    _say(console, _introduction(plan, steps, cores, present, len(tasks)))
+    outcome = _do(plan, tasks, cores, steps, console)
+    record = _record(plan, outcome, cores, steps, present, started)
+    folder.write_text(folder.record, record.to_json() + "\n")
+    from craton.hazard.results import write_results
+
+    _say(console, write_results(plan, folder, record))
+    _say(
+        console,
+        f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores and computed in {record.computed:.0%}",
+    )
+    if outcome.failures:
+        left = f", {len(outcome.left)} tasks wait for it" if outcome.left else ""
+        more = f" (and {len(outcome.failures) - 1} more)" if len(outcome.failures) > 1 else ""
+        raise UserError(f"{outcome.failures[0]}{more}{left}; finished results are kept, --resume does what is missing")
+    _say(console, f"{folder.report}")
+    return record
+
+
+def _say(console: Any, text: str) -> None:
+    if console is not None and text:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _introduction(plan: Plan, steps: int, cores: int, present: int, tasks: int) -> str:
+    cells = " x ".join(map(str, plan.config.ground.cells))
+    done = f", {present} of {tasks} tasks done already" if present else f", {tasks} tasks"
+    return (
+        f"{plan.config.path.name}: {_many(len(plan.position_m), 'site')}, {_many(len(plan.forecast.ruptures), 'rupture')}, "
+        f"{sum(plan.counts):,} variations, {len(plan.points_m):,} points; {cells} cells, {steps} steps, "
+        f"{len(plan.config.green.directions)} directions; {plan.config.run.schedule}, {_many(cores, 'core')}{done}"
+    )
+
+
+def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
+    """What jobs read. Anew when a run is resumed: the same."""
+    with replaced(folder.config) as aside:
+        aside.write_text(plan.config.to_toml(run=False), encoding="utf-8")
+    with replaced(folder.points) as aside, aside.open("wb") as stream:
+        np.save(stream, plan.points_m)
+    for site in plan.config.sites:
+        own = folder.site(site.name)
+        own.mkdir(parents=True, exist_ok=True)
+        for left_behind in own.glob("*.new"):
+            left_behind.unlink()
+    for site, at in zip(plan.config.sites, plan.position_m, strict=True):
+        for direction in plan.config.green.directions:
+            made = waves_config(
+                plan.config, at, direction, folder.points, threads=threads_of(plan.config), directory=str(folder.waves(site.name, direction))
+            )
+            Setup(made).sgt_points  # noqa: B018 a UserError now and not in a job
+            folder.write_text(_waves_file(folder, site.name, direction), made.to_toml())
+
+
+def _waves_file(folder: HazardFolder, site: str, direction: str) -> Path:
+    return folder.site(site) / f"{direction}.toml"
+
+
+def steps_of(plan: Plan) -> int:
+    """Of each wave run."""
+    made = waves_config(plan.config, plan.position_m[0], plan.config.green.directions[0], None)
+    setup = Setup(made)
+    return setup.steps(setup.step_s(setup.medium.range(setup.grid)))
+
+
+# ------------------------------------------------------------------------------------------------------------------- tasks
+
+
+def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
+    """Of all sites, in the order of a sequence. A record of each is in the folder's record.json."""
+    tasks: list[Task] = []
+    for site in range(len(plan.position_m)):
+        first = _waves_tasks(plan, folder, site)
+        second = _measures_tasks(plan, folder, site, tuple(task.name for task in first))
+        name = plan.config.sites[site].name
+        last = Task(
+            name=f"{name}: curves",
+            kind="curves",
+            site=name,
+            phase=second[-1].phase + 1,
+            cores=1,
+            result=folder.finished(name),
+            command=lambda name=name: [*POST_PROCESSING, "site", str(folder.path), name],
+            log=folder.site(name) / "curves.log",
+            after=tuple(task.name for task in second),
+            cost=START_S,
+        )
+        tasks += [*first, *second, last]
+    return tasks
+
+
+PHASES = 10
+"""Of a site, at most: numbers of the next one's begin above them."""
+
+
+def _waves_tasks(plan: Plan, folder: HazardFolder, site: int) -> list[Task]:
+    name, threads, ranks = plan.config.sites[site].name, threads_of(plan.config), plan.config.run.ranks
+    duration, h = plan.config.ground.time.duration_s, plan.grid.spacing_m
+    steps = duration / (0.5 * h / 6000.0)
+    cost = START_S + np.prod(plan.config.ground.cells) * steps * SECONDS_PER_POINT
+
+    def command(direction: str) -> list[str]:
+        own = WavesFolder(folder.waves(name, direction))
+        how = "--resume" if own.checkpoint.is_file() else "--overwrite"
+        words = [*CRATON, "waves", "run", str(_waves_file(folder, name, direction)), how, "--no-pictures"]
+        return [*words, "--threads", str(threads), *(["--ranks", str(ranks)] if ranks > 1 else [])]
+
+    return [
+        Task(
+            name=f"{name}: waves {direction}",
+            kind="waves",
+            site=name,
+            phase=PHASES * site + at,
+            cores=ranks * threads,
+            result=folder.waves(name, direction) / "record.json",
+            command=lambda direction=direction: command(direction),
+            log=folder.site(name) / f"waves-{direction}.log",
+            cost=float(cost),
+            leading=True,
+        )
+        for at, direction in enumerate(plan.config.green.directions)
+    ]
+
+
+def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[str, ...]) -> list[Task]:
+    name = plan.config.sites[site].name
+    found = []
+    for number, portion in enumerate(plan.portions):
+        work = sum(plan.counts[i] * len(plan.forecast.ruptures[i].surface) for i in portion)
+        found.append(
+            Task(
+                name=f"{name}: measures {number}",
+                kind="measures",
+                site=name,
+                phase=PHASES * site + 3,
+                cores=1,
+                result=folder.measures(name, number),
+                command=lambda number=number: [*POST_PROCESSING, "measures", str(folder.path), name, str(number)],
+                log=folder.site(name) / f"measures-{number:04d}.log",
+                after=after,
+                cost=START_S + work * SECONDS_PER_SUBFAULT,
+            )
+        )
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------------- doing
+
+
+def _do(plan: Plan, tasks: Sequence[Task], cores: int, steps: int, console: Any) -> Outcome:
+    """With a bar of predicted work."""
+    cost = {task.name: task.cost for task in tasks}
+    log = {task.name: task.log for task in tasks}
+    total = sum(task.cost for task in tasks if not task.result.is_file())
+    rates = _Rates(plan, steps)
+
+    with ProgressBar("Hazard", max(1, round(100 * total)), "of the work", console, rates.text) as bar:
+
+        def show(ended: Sequence[TaskRecord], running: Sequence[TaskRecord]) -> None:
+            rates.ended, rates.running = ended, running
+            done = sum(cost[one.name] for one in ended)
+            done += sum(cost[one.name] * part_done(log[one.name]) for one in running if one.kind == "waves")
+            bar.update(round(100 * done))
+
+        return run_tasks(
+            tasks, cores=cores, jobs=plan.config.run.jobs, sequential=plan.config.run.schedule == "sequential", progress=show
+        )
+
+
+class _Rates:
+    """What the bar says of speed."""
+
+    def __init__(self, plan: Plan, steps: int) -> None:
+        self.points = float(np.prod(plan.config.ground.cells)) * steps
+        self.variations = {
+            f"{site.name}: measures {n}": sum(plan.counts[i] for i in portion)
+            for site in plan.config.sites
+            for n, portion in enumerate(plan.portions)
+        }
+        self.ended: Sequence[TaskRecord] = ()
+        self.running: Sequence[TaskRecord] = ()
+
+    def text(self, _per_s: float) -> str:
+        waves = [one.seconds for one in self.ended if one.kind == "waves" and one.code == 0]
+        measures = [one for one in self.ended if one.kind == "measures" and one.code == 0]
+        said = []
+        if waves:
+            said.append(f"{rate_text(self.points * len(waves) / sum(waves), 'points')} of a wave run")
+        if measures:
+            made = sum(self.variations[one.name] for one in measures)
+            said.append(f"{rate_text(made / sum(one.seconds for one in measures), 'variations')} of a core")
+        said.append("now " + (", ".join(one.name for one in self.running) or "nothing"))
+        return "; ".join(said)
+
+
+def part_done(log: Path) -> float:
+    """From a wave run's own lines: `Waves:  30%  ...`."""
+    try:
+        words = log.read_text(encoding="utf-8", errors="replace").rpartition("Waves:")[2].split()
+    except OSError:
+        return 0.0
+    return float(words[0][:-1]) / 100 if words and words[0][:-1].isdigit() and words[0].endswith("%") else 0.0
+
+
+def _record(plan: Plan, outcome: Outcome, cores: int, steps: int, present: int, started: str) -> HazardRecord:
+    config = plan.config
+    given, computed = utilisation(outcome.records, cores, outcome.seconds)
+    return HazardRecord(
+        title=config.path.stem.replace("_", " ").replace("-", " "),
+        command=shlex.join(["craton", *sys.argv[1:]]),
+        started=started,
+        versions={**_craton.build_info(), "numpy": np.__version__, "python": platform.python_version()},
+        schedule=config.run.schedule,
+        cores=cores,
+        jobs=config.run.jobs,
+        seconds=outcome.seconds,
+        given=given,
+        computed=computed,
+        resumed=present,
+        variations=sum(plan.counts),
+        ruptures=len(plan.forecast.ruptures),
+        cells=list(config.ground.cells),
+        steps=steps,
+        points=len(plan.points_m),
+        tasks=[asdict(one) for one in outcome.records],
+        failures=list(outcome.failures),
+    )
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def examined(config: Config) -> list[tuple[str, str]]:
+    """`craton hazard check`: what a run does and needs. Computes nothing. UserError for what would keep it from working."""
+    from craton.waves.check import check_sources, memory_bytes
+    from craton.waves.grid import bricks
+
+    plan = Plan.of(config)
+    probe = HazardFolder(config.run.directory)
+    made = [
+        waves_config(config, at, direction, None) for at in plan.position_m for direction in config.green.directions
+    ]
+    setup = Setup(made[0])
+    found = setup.medium.range(setup.grid)
+    for one in made:
+        highest = check_sources(Setup(one), found)
+    dt_s = setup.step_s(found)
+    steps, points = setup.steps(dt_s), len(plan.points_m)
+    samples = steps // config.green.every
+    anelastic = config.ground.attenuation is not None
+    boxes = list(bricks(setup.grid.cells, setup.decomposition(config.run.ranks)))
+    memory = sum(memory_bytes(box, made[0], anelastic) for box in boxes)
+    largest = max(len(one.surface) for one in plan.forecast.ruptures)
+    directions = len(config.green.directions)
+    tensors = 4 * 6 * directions * samples
+    cores = cores_of(config)
+    work = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks_of(plan, probe))
+    return [
+        ("sites", ", ".join(f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, plan.position_m, strict=True))),
+        ("ruptures", f"{len(plan.forecast.ruptures):,} of {len(set(plan.forecast.sources))} sources, {sum(plan.counts):,} variations"),
+        ("grid", f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; vs from {found.slowest_vs:g} m/s"),
+        ("step", f"{dt_s:.6g} s, stable below {largest_step_s(made[0], found):.6g} s; {steps:,} steps, {len(made)} wave runs"),
+        ("pulse", f"sigma {config.green.sigma_s:g} s reaches {highest:.3g} Hz; half of the motion is left at {0.187 / config.green.sigma_s:.3g} Hz"),
+        ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
+        ("memory", f"{memory / 2**20:.0f} MiB of a wave run; {largest * tensors * 3 / 6 / 2**20:.0f} MiB of a rupture's post-processing, about"),
+        ("disk", f"{points * tensors * len(plan.position_m) / 2**20:.0f} MiB of tensors"),
+        ("tasks", f"{len(tasks_of(plan, probe))}, in {len(plan.portions)} portions of post-processing of each site"),
+        ("time", f"about {work / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
+    ]
