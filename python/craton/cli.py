@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 app = typer.Typer(
     name="craton",
     help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid, waves, "
-    "Hartree-Fock.",
+    "seismic hazard, Hartree-Fock.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -46,6 +46,11 @@ waves = typer.Typer(
     "Start with: [bold]craton waves run examples/waves/layer.toml --ranks 2[/bold]",
 )
 app.add_typer(waves, name="waves")
+hazard = typer.Typer(
+    help="Seismic hazard from simulated earthquakes: curves, maps and disaggregations of sites.\n\n"
+    "Start with: [bold]craton hazard run examples/hazard/basin.toml[/bold]",
+)
+app.add_typer(hazard, name="hazard")
 
 ConfigFile = Annotated[
     Path,
@@ -146,6 +151,12 @@ def _multigrid(context: typer.Context) -> None:
 
 @waves.callback(invoke_without_command=True)
 def _waves(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@hazard.callback(invoke_without_command=True)
+def _hazard(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -749,6 +760,200 @@ def waves_export(
 
     _check_folders(output=output)
     typer.echo(str(export(directory, kind, output, overwrite=overwrite)))
+
+
+HazardFile = Annotated[
+    Path,
+    typer.Argument(metavar="CONFIG", help="A TOML file; `craton hazard template` prints one with every key explained."),
+]
+HazardRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run of craton hazard.")]
+HazardSite = Annotated[str | None, typer.Option(metavar="NAME", help="Of the run's sites; else the first.")]
+HazardMeasure = Annotated[str | None, typer.Option(metavar="SA(T)", help="As in SA(3.0); else the first of the run.")]
+HazardOutput = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, or a picture (.png, .svg, .pdf).")]
+
+
+@hazard.command("run")
+def hazard_run(
+    config: HazardFile,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="pipeline|sequential",
+            parser=_one_of("pipeline", "sequential"),
+            help="Sites in a pipeline, or phase after phase; overrides \\[run] schedule.",
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None, typer.Option(metavar="N", parser=_count, help="Cores to use; overrides \\[run] cores.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="J", parser=_count, help="Jobs at the same time; overrides \\[run] jobs.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[run] directory.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Do what is missing in the folder of a run that was ended.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results that the folder already holds.")
+    ] = False,
+) -> None:
+    """Compute the hazard of sites: waves from each site, seismograms of all ruptures by reciprocity, curves, maps, a report.
+
+    [bold]craton hazard run examples/hazard/basin.toml[/bold]
+
+    After it was ended, however it was ended:    [bold]craton hazard run my.toml --resume[/bold]
+
+    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. What the run needs
+    is told beforehand by [bold]craton hazard check[/bold]. The folder has report.html, hazard.h5, curves.csv, maps.csv,
+    disaggregation.csv and openquake/.
+    """
+    from craton.hazard import command
+    from craton.progress import make_console
+
+    if resume and overwrite:
+        raise UserError("--resume with --overwrite; allowed: one of them")
+    if (launched_size() or 0) > 1:
+        raise UserError("craton hazard run under mpirun; allowed: alone: it starts its wave runs itself ([run] ranks)")
+    settings = command.loaded(config, directory=directory, schedule=schedule, cores=cores, jobs=jobs)
+    command.run(settings, console=make_console(), overwrite=overwrite, resume=resume)
+
+
+@hazard.command("check")
+def hazard_check(
+    config: HazardFile,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Say what a run computes and what memory, disk and time it needs; compute nothing.
+
+    [bold]craton hazard check examples/hazard/basin.toml[/bold]
+    """
+    from craton.hazard import command
+
+    found = command.examined(command.loaded(config))
+    if as_json:
+        typer.echo(json.dumps(dict(found), indent=2))
+        return
+    from rich.table import Table
+
+    from craton.progress import make_console
+
+    table = Table(title="What the run does", show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in found:
+        table.add_row(name, value)
+    make_console().print(table)
+
+
+@hazard.command("template")
+def hazard_template() -> None:
+    """Print a configuration file with every key, its default and what it means.
+
+    To begin with:    [bold]craton hazard template > my.toml[/bold]
+    """
+    from craton.hazard import config
+
+    typer.echo(config.template())
+
+
+@hazard.command("curve")
+def hazard_curve(
+    directory: HazardRun, site: HazardSite = None, measure: HazardMeasure = None, output: HazardOutput = None
+) -> None:
+    """Show a hazard curve of a run; into a file also those of all sites together.
+
+    [bold]craton hazard curve basin-run --site basin --output curve.png[/bold]
+    """
+    from craton.hazard import queries
+
+    _check_folders(output=output)
+    _show(queries.curve(_hazard_results(directory), site, measure, output))
+
+
+@hazard.command("map")
+def hazard_map(
+    directory: HazardRun,
+    measure: HazardMeasure = None,
+    probability: Annotated[
+        float | None, typer.Option(metavar="P", help="In the forecast's time span; else the first of the run.")
+    ] = None,
+    output: HazardOutput = None,
+) -> None:
+    """Show the level that is exceeded with a probability at each site; into a file also the map between them.
+
+    [bold]craton hazard map basin-run --probability 0.02 --output map.png[/bold]
+    """
+    from craton.hazard import queries
+
+    _check_folders(output=output)
+    _show(queries.hazard_map(_hazard_results(directory), measure, probability, output))
+
+
+@hazard.command("disagg")
+def hazard_disagg(
+    directory: HazardRun,
+    site: HazardSite = None,
+    measure: HazardMeasure = None,
+    probability: Annotated[
+        float | None, typer.Option(metavar="P", help="Whose level is looked at; else the first of the run.")
+    ] = None,
+    level: Annotated[float | None, typer.Option(metavar="G", help="Level in g instead of a probability.")] = None,
+    output: HazardOutput = None,
+) -> None:
+    """Show what makes the hazard of a site: shares by magnitude, distance and source.
+
+    [bold]craton hazard disagg basin-run --site basin --level 0.1[/bold]
+    """
+    from craton.hazard import queries
+
+    _check_folders(output=output)
+    _show(queries.disaggregation(_hazard_results(directory), site, measure, probability, level, output))
+
+
+@hazard.command("report")
+def hazard_report(directory: HazardRun) -> None:
+    """Write tables, pictures and report.html of a run again, from what its finished sites have left."""
+    from craton.hazard.results import write_results
+    from craton.hazard.run_folder import HazardFolder
+
+    results, folder = _hazard_results(directory), HazardFolder(directory)
+    typer.echo(write_results(results.plan, folder, folder.read_record()))
+
+
+@hazard.command("in-situ")
+def hazard_in_situ(
+    config: WavesFile,
+    ranks: Ranks = None,
+    every: Annotated[int, typer.Option(metavar="S", parser=_count, help="Steps between looks at the surface.")] = 5,
+    output: HazardOutput = None,
+) -> None:
+    """Run the waves of a configuration of craton waves without modules, with each and with both, and say what modules cost.
+
+    [bold]craton hazard in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
+
+    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while the
+    solver goes on.
+    """
+    from craton.hazard import in_situ_command
+
+    _check_folders(output=output)
+    if _must_launch(ranks):
+        _launch(ranks, None, None)
+    comm = _communicator()
+    in_situ_command.run(_agreed(comm, lambda: in_situ_command.loaded(config)), comm, every, output, _console(comm))
+
+
+def _hazard_results(directory: Path) -> Any:
+    from craton.hazard.results import read_results
+    from craton.hazard.run_folder import HazardFolder
+
+    return read_results(HazardFolder(directory))
+
+
+def _show(table: Any) -> None:
+    from craton.progress import make_console
+
+    make_console().print(table)
 
 
 def _integer(text: str) -> int:

@@ -90,10 +90,11 @@ def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], console
     _say(console, _introduction(plan, steps, cores, present, len(tasks)))
     outcome = _do(plan, tasks, cores, steps, console)
     record = _record(plan, outcome, cores, steps, present, started)
-    folder.write_text(folder.record, record.to_json() + "\n")
+    if outcome.records or not folder.record.is_file():  # else all was done: what was recorded stays
+        folder.write_text(folder.record, record.to_json() + "\n")
     from craton.hazard.results import write_results
 
-    _say(console, write_results(plan, folder, record))
+    _say(console, write_results(plan, folder, folder.read_record()))
     _say(
         console,
         f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores and computed in {record.computed:.0%}",
