@@ -11,6 +11,7 @@ import datetime
 import platform
 import shlex
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +24,7 @@ from craton._launch import CRATON, usable_cores
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config, waves_config
 from craton.hazard.plan import Plan
+from craton.hazard.pulses import flat_spectrum, flat_text
 from craton.hazard.run_folder import HazardFolder, HazardRecord
 from craton.hazard.scheduler import Outcome, Task, TaskRecord, run_tasks, utilisation
 from craton.progress import ProgressBar, rate_text
@@ -128,6 +130,8 @@ def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
         aside.write_text(plan.config.to_toml(run=False), encoding="utf-8")
     with replaced(folder.points) as aside, aside.open("wb") as stream:
         np.save(stream, plan.points_m)
+    if plan.config.green.highest_hz:
+        folder.write_text(folder.pulse, flat_text(plan.config.green.highest_hz))
     for site in plan.config.sites:
         own = folder.site(site.name)
         own.mkdir(parents=True, exist_ok=True)
@@ -135,9 +139,8 @@ def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
             left_behind.unlink()
     for site, at in zip(plan.config.sites, plan.position_m, strict=True):
         for direction in plan.config.green.directions:
-            made = waves_config(
-                plan.config, at, direction, folder.points, threads=threads_of(plan.config), directory=str(folder.waves(site.name, direction))
-            )
+            own = {"threads": threads_of(plan.config), "directory": str(folder.waves(site.name, direction))}
+            made = waves_config(plan.config, at, direction, folder.points, folder.pulse, **own)
             Setup(made).sgt_points  # noqa: B018 a UserError now and not in a job
             folder.write_text(_waves_file(folder, site.name, direction), made.to_toml())
 
@@ -148,8 +151,7 @@ def _waves_file(folder: HazardFolder, site: str, direction: str) -> Path:
 
 def steps_of(plan: Plan) -> int:
     """Of each wave run."""
-    made = waves_config(plan.config, plan.position_m[0], plan.config.green.directions[0], None)
-    setup = Setup(made)
+    setup = Setup(plan.config.ground)
     return setup.steps(setup.step_s(setup.medium.range(setup.grid)))
 
 
@@ -328,19 +330,19 @@ def examined(config: Config) -> list[tuple[str, str]]:
 
     plan = Plan.of(config)
     probe = HazardFolder(config.run.directory)
-    made = [
-        waves_config(config, at, direction, None) for at in plan.position_m for direction in config.green.directions
-    ]
-    setup = Setup(made[0])
-    found = setup.medium.range(setup.grid)
-    for one in made:
-        highest = check_sources(Setup(one), found)
+    with tempfile.TemporaryDirectory(prefix="craton-hazard-") as own:
+        pulse = Path(own) / "pulse.txt"
+        pulse.write_text(flat_text(config.green.highest_hz or 1.0), encoding="utf-8")
+        made = waves_config(config, plan.position_m[0], config.green.directions[0], None, pulse)
+        setup = Setup(made)
+        found = setup.medium.range(setup.grid)
+        highest = check_sources(setup, found)
     dt_s = setup.step_s(found)
     steps, points = setup.steps(dt_s), len(plan.points_m)
     samples = steps // config.green.every
     anelastic = config.ground.attenuation is not None
     boxes = list(bricks(setup.grid.cells, setup.decomposition(config.run.ranks)))
-    memory = sum(memory_bytes(box, made[0], anelastic) for box in boxes)
+    memory = sum(memory_bytes(box, made, anelastic) for box in boxes)
     largest = max(len(one.surface) for one in plan.forecast.ruptures)
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
@@ -350,11 +352,21 @@ def examined(config: Config) -> list[tuple[str, str]]:
         ("sites", ", ".join(f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, plan.position_m, strict=True))),
         ("ruptures", f"{len(plan.forecast.ruptures):,} of {len(set(plan.forecast.sources))} sources, {sum(plan.counts):,} variations"),
         ("grid", f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; vs from {found.slowest_vs:g} m/s"),
-        ("step", f"{dt_s:.6g} s, stable below {largest_step_s(made[0], found):.6g} s; {steps:,} steps, {len(made)} wave runs"),
-        ("pulse", f"sigma {config.green.sigma_s:g} s reaches {highest:.3g} Hz; half of the motion is left at {0.187 / config.green.sigma_s:.3g} Hz"),
+        ("step", f"{dt_s:.6g} s, stable below {largest_step_s(made, found):.6g} s; {steps:,} steps, {directions * len(plan.position_m)} wave runs"),
+        ("pulse", f"reaches {highest:.3g} Hz; leaves {_left(config)}"),
         ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
         ("memory", f"{memory / 2**20:.0f} MiB of a wave run; {largest * tensors * 3 / 6 / 2**20:.0f} MiB of a rupture's post-processing, about"),
         ("disk", f"{points * tensors * len(plan.position_m) / 2**20:.0f} MiB of tensors"),
         ("tasks", f"{len(tasks_of(plan, probe))}, in {len(plan.portions)} portions of post-processing of each site"),
         ("time", f"about {work / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
     ]
+
+
+def _left(config: Config) -> str:
+    """What the pulse leaves of each period."""
+    frequency = 1 / np.array(config.measures.periods_s)
+    if config.green.sigma_s:
+        part = np.exp(-0.5 * (2 * np.pi * frequency * config.green.sigma_s) ** 2)
+    else:
+        part = flat_spectrum(frequency, config.green.highest_hz)
+    return ", ".join(f"{100 * p:.0f}% of {period:g} s" for p, period in zip(part, config.measures.periods_s, strict=True))

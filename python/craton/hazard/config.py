@@ -113,7 +113,10 @@ class RunConfig:
 class GreenConfig:
     """Strain Green's tensors: forces at the site, strains at the subfaults."""
 
-    sigma_s: float = setting("<required>", number(1e-6, 1e4, "s"), "s; of the force's gaussian pulse, which seismograms go through")
+    highest_hz: float = setting(
+        0.0, number(0, 1e4, "Hz"), "Hz; that the grid carries: seismograms are right to 5 % up to half of it; or give sigma_s"
+    )
+    sigma_s: float = setting(0.0, number(0, 1e4, "s"), "s; a gaussian pulse instead of the flat one")
     directions: str = setting("xy", _directions, '"xy" (horizontal motion) or "xyz"')
     force_N: float = setting(1e15, number(1, 1e30, "N"), "N")
     every: int = setting(4, integer(1, 10**6), "steps between samples")
@@ -256,6 +259,9 @@ def _check(config: Config) -> None:
         if bool(site.position_m) == bool(site.lon_lat):
             what = "both" if site.lon_lat else "neither"
             raise config.wrong(f"[[site]] {at} {what} of position_m and lon_lat; allowed: one of them")
+    if (config.green.highest_hz > 0) == (config.green.sigma_s > 0):
+        what = "both" if config.green.sigma_s else "neither"
+        raise config.wrong(f"[green] {what} of highest_hz and sigma_s; allowed: one of them above 0")
     grid = config.ground.grid
     if not grid.origin_lon_lat:
         raise config.wrong("[grid] origin_lon_lat = []; allowed: [longitude, latitude], because curves are of places on the Earth")
@@ -267,9 +273,15 @@ def _check(config: Config) -> None:
 
 
 def waves_config(
-    config: Config, position_m: tuple[float, float, float], direction: str, points: Path | None, **run: Any
+    config: Config,
+    position_m: tuple[float, float, float],
+    direction: str,
+    points: Path | None,
+    pulse: Path | None,
+    **run: Any,
 ) -> waves.Config:
-    """Of the run of a force at a site: what craton waves is given. points: the file of the subfaults' places; it must be there."""
+    """Of the run of a force at a site: what craton waves is given. points: the file of the subfaults' places, pulse: of the force's
+    time function (pulses.py), where it is the flat one; both must be there."""
     known = config.ground.to_dict()
     raw: dict[str, Any] = {name: known[name] for name in GROUND if name in known}
     raw["sgt"] = {"points": str(points) if points else "", "every": config.green.every}
@@ -280,9 +292,12 @@ def waves_config(
             "mode": f"force_{direction}",
             "position_m": list(position_m),
             "force_N": [config.green.force_N],
-            "time_function": "gaussian",
-            "sigma_s": config.green.sigma_s,
         }
+        | (
+            {"time_function": "gaussian", "sigma_s": config.green.sigma_s}
+            if config.green.sigma_s
+            else {"time_function": "file", "time_file": str(pulse)}
+        )
     ]
     return waves.build(raw, config.path)
 
@@ -306,7 +321,7 @@ def template() -> str:
 
 
 EXAMPLES: dict[tuple[str, str], Any] = {
-    ("green", "sigma_s"): 0.5,
+    ("green", "highest_hz"): 0.5,
     ("grid", "size_km"): [40.0, 30.0, 16.0],
     ("grid", "spacing_m"): 500.0,
     ("grid", "origin_lon_lat"): [-118.0, 34.0],

@@ -1,7 +1,7 @@
 """The folder that `craton hazard run` leaves behind.
 
     config.toml             the configuration with every default written out, but for [run]
-    points.npy              where Green's tensors are wanted, (n, 3) m
+    points.npy              where Green's tensors are wanted, (n, 3) m       pulse.txt    the forces' time function
     sites/<name>/x, y, z    folders of craton waves run: a force along that axis at the site; sgt.h5
     sites/<name>/measures-<n>.h5    intensity measures of a portion of the ruptures, a row for each variation
     sites/<name>/site.h5    all of them together, curves, disaggregation, seismograms of the rupture that matters most
@@ -74,6 +74,10 @@ class HazardFolder(Folder):
         return self.path / "points.npy"
 
     @property
+    def pulse(self) -> Path:
+        return self.path / "pulse.txt"
+
+    @property
     def record(self) -> Path:
         return self.path / "record.json"
 
@@ -99,12 +103,12 @@ class HazardFolder(Folder):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        return (self.path / "sites", self.points, *(self.path / name for name in RESULTS))
+        return (self.path / "sites", self.points, self.pulse, *(self.path / name for name in RESULTS))
 
     @property
     def results(self) -> list[Path]:
-        """points.npy alone is none."""
-        return [file for file in super().results if file != self.points]
+        """points.npy and pulse.txt alone are none."""
+        return [file for file in super().results if file not in (self.points, self.pulse)]
 
     def check_new(self, overwrite: bool, inputs: dict[str, str]) -> None:
         """UserError for the results of another run, finished or not, unless they may be replaced."""
