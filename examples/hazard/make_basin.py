@@ -1,8 +1,9 @@
-"""Writes basin.h5, the ground of basin.toml: a bowl of slow sediments, 2.4 km deep, in rock that gets faster with depth.
+"""Writes basin.h5, the ground of basin.toml and scenario.toml: a bowl of slow sediments, 2.4 km deep, in rock that gets faster with
+depth; and points.txt, places on a fault.
 
     python examples/hazard/make_basin.py
 
-The file is there already; this is how it was made.
+The files are there already; this is how they were made.
 """
 
 from pathlib import Path
@@ -15,6 +16,9 @@ DEPTHS_M = (0, 300, 600, 1000, 1500, 2000, 2500, 3000, 4000, 6000, 10000, 16000,
 
 
 def main() -> None:
+    along, down = np.meshgrid(np.arange(10.8e3, 49.3e3, 1200.0), np.arange(1.2e3, 13.0e3, 1200.0), indexing="ij")
+    rows = (f"{x:.0f} 14500 {z:.0f}\n" for x, z in zip(along.ravel(), down.ravel(), strict=True))
+    Path(__file__).with_name("points.txt").write_text("".join(rows), encoding="utf-8")
     x, y = (np.arange(0.0, 1e3 * size + 1, 2000.0) for size in SIZE_KM[:2])
     z = np.array(DEPTHS_M, float)
     gx, gy, gz = np.meshgrid(x, y, z, indexing="ij")

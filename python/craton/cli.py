@@ -769,7 +769,9 @@ HazardFile = Annotated[
 HazardRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run of craton hazard.")]
 HazardSite = Annotated[str | None, typer.Option(metavar="NAME", help="Of the run's sites; else the first.")]
 HazardMeasure = Annotated[str | None, typer.Option(metavar="SA(T)", help="As in SA(3.0); else the first of the run.")]
-HazardOutput = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, or a picture (.png, .svg, .pdf).")]
+HazardOutput = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write it: .csv, or a picture (.png, .svg, .pdf).")
+]
 
 
 @hazard.command("run")
@@ -792,7 +794,9 @@ def hazard_run(
     directory: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[run] directory.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Do what is missing in the folder of a run that was ended.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Do what is missing in the folder of a run that was ended.")
+    ] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the results that the folder already holds.")
     ] = False,
@@ -803,8 +807,8 @@ def hazard_run(
 
     After it was ended, however it was ended:    [bold]craton hazard run my.toml --resume[/bold]
 
-    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. What the run needs
-    is told beforehand by [bold]craton hazard check[/bold]. The folder has report.html, hazard.h5, curves.csv, maps.csv,
+    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. What the run
+    needs is told beforehand by [bold]craton hazard check[/bold]. The folder has report.html, hazard.h5, curves.csv, maps.csv,
     disaggregation.csv and openquake/.
     """
     from craton.hazard import command
@@ -931,8 +935,8 @@ def hazard_in_situ(
 
     [bold]craton hazard in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
 
-    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while the
-    solver goes on.
+    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while
+    the solver goes on.
     """
     from craton.hazard import in_situ_command
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -105,7 +106,13 @@ def command(*arguments: object) -> list[str]:
 def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A time-out is a failure: bad input must not hang."""
     return subprocess.run(
-        command(*arguments), env=environment_without_mpi(), capture_output=True, text=True, timeout=300, check=False, cwd=cwd
+        command(*arguments),
+        env=environment_without_mpi(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd=cwd,
     )
 
 
@@ -194,7 +201,9 @@ def test_phase_after_phase_gives_the_same(finished, tmp_path):
     waves = [task for task in tasks if task["kind"] == "waves"]
     assert [len(task["cores"]) for task in waves] == [2] * 4
     for wave in waves:
-        assert not [t for t in tasks if t is not wave and t["begun_s"] < wave["ended_s"] and wave["begun_s"] < t["ended_s"]]
+        assert not [
+            t for t in tasks if t is not wave and t["begun_s"] < wave["ended_s"] and wave["begun_s"] < t["ended_s"]
+        ]
 
 
 PHASES = {
@@ -209,7 +218,11 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
     config, run = write_config(tmp_path), tmp_path / "run"
     for number, (phase, reached) in enumerate(PHASES.items()):
         before = kept(run)
-        kill_when(command("run", config, "--directory", run, *["--resume"][: int(number > 0)]), tmp_path, lambda: reached(run))
+        kill_when(
+            command("run", config, "--directory", run, *["--resume"][: int(number > 0)]),
+            tmp_path,
+            partial(reached, run),
+        )
         after = kept(run)
         assert before.items() <= after.items(), f"{phase}: finished files were touched"
         assert not (run / "report.html").exists()
@@ -230,7 +243,8 @@ def kept(run: Path) -> dict[str, tuple[int, str]]:
     files = [path for name in names for path in run.glob(name)]
     files += [path.with_name("sgt.h5") for path in run.glob("sites/*/*/record.json")]
     return {
-        str(path.relative_to(run)): (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files
+        str(path.relative_to(run)): (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in files
     }
 
 
@@ -289,11 +303,15 @@ def refused(folder: Path, *changes: tuple[str, str]) -> str:
         (("probabilities = [0.1]", "probabilities = [0.0]"), ("[hazard] probabilities",)),
         (("[run]", "[runs]"), ("unknown table [runs]", "did you mean [run]")),
         (("years = 50.0", "yeers = 50.0"), ("[forecast] unknown key 'yeers'", "'years'")),
-        (("sigma_s = 1.0", ""), ("[green] sigma_s is missing",)),
+        (("sigma_s = 1.0", ""), ("[green] neither of highest_hz and sigma_s",)),
+        (("sigma_s = 1.0", "sigma_s = 1.0\nhighest_hz = 0.5"), ("[green] both of highest_hz and sigma_s",)),
         (('name = "B"', 'name = "A"'), ('[[site]] 2 name = "A" again',)),
         (('name = "B"', 'name = "B/.."'), ("[[site]] 2 name", "letters")),
         (("position_m = [9000.0, 9000.0]", ""), ("[[site]] 1 neither of position_m and lon_lat",)),
-        (("position_m = [9000.0, 9000.0]", "position_m = [1000.0, 9000.0]"), ("[[site]] A at (1000, 9000, 0) m", "[4000, 26000]")),
+        (
+            ("position_m = [9000.0, 9000.0]", "position_m = [1000.0, 9000.0]"),
+            ("[[site]] A at (1000, 9000, 0) m", "[4000, 26000]"),
+        ),
         (("[8000.0, 16000.0], [20000.0", "[8000.0, 16000.0], [28000.0"), ("'north'", "outside the volume", "subfault")),
         (("lower_depth_km = 5.0", "lower_depth_km = 13.0"), ("'south'", "outside the volume", "z in [0, 10000] m")),
         (("origin_lon_lat = [10.0, 45.0]", ""), ("[grid] origin_lon_lat",)),
@@ -314,7 +332,9 @@ def test_probabilities_in_a_table_are_checked(tmp_path):
         "source,rupture,magnitude,probability,rake,dip,upper_depth_km,lower_depth_km,trace\n"
         "a,0,6.2,1.2,180,90,1,5,10.15 45.1; 10.2 45.1\n"
     )
-    line = refused(tmp_path, ("[[site]]\nname = \"A\"", '[[model]]\nkind = "table"\nfile = "ruptures.csv"\n\n[[site]]\nname = "A"'))
+    line = refused(
+        tmp_path, ('[[site]]\nname = "A"', '[[model]]\nkind = "table"\nfile = "ruptures.csv"\n\n[[site]]\nname = "A"')
+    )
     assert "ruptures.csv" in line and "probability = 1.2" in line and "0 to 1" in line
 
 
@@ -323,8 +343,16 @@ def test_a_truncated_srf_file(finished, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(finished, run)
     before = contents(run)
-    (tmp_path / "cut.srf").write_text("2.0\nPLANE 1\n10.2 45.1 2 1 2.0 1.0\n0 90 0 0 0\nPOINTS 2\n10.19 45.1 2.0 0 90 1e10 0.0 0.1\n")
-    config = write_config(tmp_path, ("[[site]]\nname = \"A\"", '[[model]]\nkind = "srf"\nfile = "cut.srf"\nannual_rate = 0.01\n\n[[site]]\nname = "A"'))
+    (tmp_path / "cut.srf").write_text(
+        "2.0\nPLANE 1\n10.2 45.1 2 1 2.0 1.0\n0 90 0 0 0\nPOINTS 2\n10.19 45.1 2.0 0 90 1e10 0.0 0.1\n"
+    )
+    config = write_config(
+        tmp_path,
+        (
+            '[[site]]\nname = "A"',
+            '[[model]]\nkind = "srf"\nfile = "cut.srf"\nannual_rate = 0.01\n\n[[site]]\nname = "A"',
+        ),
+    )
     done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
     assert_refused(done, "cut.srf")
     assert contents(run) == before and (run / "report.html").is_file()
@@ -370,15 +398,21 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
 
 def test_results_are_kept_unless_told_otherwise(finished, tmp_path):
     config = write_config(tmp_path)
-    assert_refused(craton("run", config, "--directory", finished, cwd=tmp_path), "is there already", "--resume", "--overwrite")
+    assert_refused(
+        craton("run", config, "--directory", finished, cwd=tmp_path), "is there already", "--resume", "--overwrite"
+    )
     other = write_config(tmp_path, ("slips = 2", "slips = 3"))
     assert_refused(
-        craton("run", other, "--directory", finished, "--resume", cwd=tmp_path), "not the configuration of this run", "slips = 2"
+        craton("run", other, "--directory", finished, "--resume", cwd=tmp_path),
+        "not the configuration of this run",
+        "slips = 2",
     )
 
 
 def test_questions_are_answered_from_the_folder(finished, tmp_path):
-    done = craton("curve", finished, "--site", "B", "--measure", "SA(5.0)", "--output", tmp_path / "b.csv", cwd=tmp_path)
+    done = craton(
+        "curve", finished, "--site", "B", "--measure", "SA(5.0)", "--output", tmp_path / "b.csv", cwd=tmp_path
+    )
     assert done.returncode == 0 and "SA(5.0) at B, 50 years" in done.stdout
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 9
     done = craton("map", finished, "--probability", "0.2", "--output", tmp_path / "map.png", cwd=tmp_path)
@@ -406,5 +440,9 @@ def test_the_template_is_a_configuration(tmp_path):
 def test_check_says_what_a_run_needs(tmp_path):
     done = craton("check", write_config(tmp_path), "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
-    assert found["ruptures"] == "2 of 2 sources, 8 variations" and "MiB" in found["memory"] and "s on 2 cores" in found["time"]
+    assert (
+        found["ruptures"] == "2 of 2 sources, 8 variations"
+        and "MiB" in found["memory"]
+        and "s on 2 cores" in found["time"]
+    )
     assert not (tmp_path / "small-run").exists()

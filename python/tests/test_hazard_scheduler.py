@@ -96,7 +96,9 @@ def test_one_leading_job_is_kept_going_and_others_fill_the_cores(tmp_path):
         tasks += [job(tmp_path, f"{site}-{n}", after=(f"{site}-waves",), site=site, seconds=0.15) for n in range(3)]
     found = run_tasks(tasks, cores=2, jobs=5)
     order = sorted(found.records, key=lambda one: one.begun_s)
-    assert {one.name for one in order[:2]} == {"A-waves", "B-waves"}, "a free core takes further waves where nothing else is ready"
+    assert {one.name for one in order[:2]} == {"A-waves", "B-waves"}, (
+        "a free core takes further waves where nothing else is ready"
+    )
     again = [job(tmp_path / "x", task.name, after=task.after, leading=task.leading) for task in tasks]
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "A-waves").touch()

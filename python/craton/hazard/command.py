@@ -99,7 +99,8 @@ def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], console
     _say(console, write_results(plan, folder, folder.read_record()))
     _say(
         console,
-        f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores and computed in {record.computed:.0%}",
+        f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores "
+        f"and computed in {record.computed:.0%}",
     )
     if outcome.failures:
         left = f", {len(outcome.left)} tasks wait for it" if outcome.left else ""
@@ -255,12 +256,16 @@ def _do(plan: Plan, tasks: Sequence[Task], cores: int, steps: int, console: Any)
             bar.update(round(100 * done))
 
         return run_tasks(
-            tasks, cores=cores, jobs=plan.config.run.jobs, sequential=plan.config.run.schedule == "sequential", progress=show
+            tasks,
+            cores=cores,
+            jobs=plan.config.run.jobs,
+            sequential=plan.config.run.schedule == "sequential",
+            progress=show,
         )
 
 
 class _Rates:
-    """What the bar says of speed."""
+    """What the bar says: points per second of a wave run, variations per second of a core, and what runs."""
 
     def __init__(self, plan: Plan, steps: int) -> None:
         self.points = float(np.prod(plan.config.ground.cells)) * steps
@@ -277,10 +282,10 @@ class _Rates:
         measures = [one for one in self.ended if one.kind == "measures" and one.code == 0]
         said = []
         if waves:
-            said.append(f"{rate_text(self.points * len(waves) / sum(waves), 'points')} of a wave run")
+            said.append(rate_text(self.points * len(waves) / sum(waves), "points"))
         if measures:
             made = sum(self.variations[one.name] for one in measures)
-            said.append(f"{rate_text(made / sum(one.seconds for one in measures), 'variations')} of a core")
+            said.append(rate_text(made / sum(one.seconds for one in measures), "variations"))
         said.append("now " + (", ".join(one.name for one in self.running) or "nothing"))
         return "; ".join(said)
 
@@ -349,13 +354,31 @@ def examined(config: Config) -> list[tuple[str, str]]:
     cores = cores_of(config)
     work = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks_of(plan, probe))
     return [
-        ("sites", ", ".join(f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, plan.position_m, strict=True))),
-        ("ruptures", f"{len(plan.forecast.ruptures):,} of {len(set(plan.forecast.sources))} sources, {sum(plan.counts):,} variations"),
-        ("grid", f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; vs from {found.slowest_vs:g} m/s"),
-        ("step", f"{dt_s:.6g} s, stable below {largest_step_s(made, found):.6g} s; {steps:,} steps, {directions * len(plan.position_m)} wave runs"),
+        (
+            "sites",
+            ", ".join(
+                f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, plan.position_m, strict=True)
+            ),
+        ),
+        (
+            "ruptures",
+            f"{len(plan.forecast.ruptures):,} of {len(set(plan.forecast.sources))} sources, {sum(plan.counts):,} variations",
+        ),
+        (
+            "grid",
+            f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; vs from {found.slowest_vs:g} m/s",
+        ),
+        (
+            "step",
+            f"{dt_s:.6g} s, stable below {largest_step_s(made, found):.6g} s; {steps:,} steps, "
+            f"{directions * len(plan.position_m)} wave runs",
+        ),
         ("pulse", f"reaches {highest:.3g} Hz; leaves {_left(config)}"),
         ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
-        ("memory", f"{memory / 2**20:.0f} MiB of a wave run; {largest * tensors * 3 / 6 / 2**20:.0f} MiB of a rupture's post-processing, about"),
+        (
+            "memory",
+            f"{memory / 2**20:.0f} MiB of a wave run; about {largest * tensors / 2 / 2**20:.0f} MiB of a rupture",
+        ),
         ("disk", f"{points * tensors * len(plan.position_m) / 2**20:.0f} MiB of tensors"),
         ("tasks", f"{len(tasks_of(plan, probe))}, in {len(plan.portions)} portions of post-processing of each site"),
         ("time", f"about {work / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
@@ -369,4 +392,6 @@ def _left(config: Config) -> str:
         part = np.exp(-0.5 * (2 * np.pi * frequency * config.green.sigma_s) ** 2)
     else:
         part = flat_spectrum(frequency, config.green.highest_hz)
-    return ", ".join(f"{100 * p:.0f}% of {period:g} s" for p, period in zip(part, config.measures.periods_s, strict=True))
+    return ", ".join(
+        f"{100 * p:.0f}% of {period:g} s" for p, period in zip(part, config.measures.periods_s, strict=True)
+    )

@@ -7,7 +7,6 @@ files of ruptures as forecast_config.py has them. `craton hazard template` print
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import re
 from collections.abc import Mapping
@@ -114,7 +113,9 @@ class GreenConfig:
     """Strain Green's tensors: forces at the site, strains at the subfaults."""
 
     highest_hz: float = setting(
-        0.0, number(0, 1e4, "Hz"), "Hz; that the grid carries: seismograms are right to 5 % up to half of it; or give sigma_s"
+        0.0,
+        number(0, 1e4, "Hz"),
+        "Hz; that the grid carries: seismograms are right to 5 % up to half of it; or give sigma_s",
     )
     sigma_s: float = setting(0.0, number(0, 1e4, "s"), "s; a gaussian pulse instead of the flat one")
     directions: str = setting("xy", _directions, '"xy" (horizontal motion) or "xyz"')
@@ -151,9 +152,13 @@ class HazardConfig:
         (), _list(1e-9, 1e3, "g", empty=True, growing=True), "g; [] is 51 levels from 1e-4 to 10, ten per decade"
     )
     probabilities: tuple[float, ...] = setting(
-        (0.02,), _list(0, 1, "", empty=False, open_ends=True), "in the time span: of maps; of the first of them, disaggregation"
+        (0.02,),
+        _list(0, 1, "", empty=False, open_ends=True),
+        "in the time span: of maps; of the first of them, disaggregation",
     )
-    period_s: float = setting(0.0, number(0, 1e4, "s"), "s; that is disaggregated and drawn first; 0: the first of [measures]")
+    period_s: float = setting(
+        0.0, number(0, 1e4, "s"), "s; that is disaggregated and drawn first; 0: the first of [measures]"
+    )
     magnitude_width: float = setting(0.2, number(1e-3, 10), "of a bin of disaggregation")
     distance_width_km: float = setting(5.0, number(1e-3, 1e4, "km"), "km; of a bin of disaggregation")
 
@@ -186,7 +191,8 @@ class Config:
         return plain | {name: [dataclasses.asdict(one) for one in getattr(self, f"{name}s")] for name in LISTED}
 
     def to_toml(self, *, run: bool = True) -> str:
-        """With every default written out; load_config reads it back, from any folder. run: with [run], on which no result depends."""
+        """With every default written out; load_config reads it back, from any folder. run: with [run], on which no result
+        depends."""
         tables: list[tuple[str, Any]] = [(name, getattr(self, name)) for name in OWN if run or name != "run"]
         tables += [(name, getattr(self.ground, name)) for name in GROUND]
         written = [table_to_toml(name, table) for name, table in tables if table is not None]
@@ -229,7 +235,9 @@ def build(raw: Mapping[str, Any], path: Path) -> Config:
     known = {**OWN, **{name: waves.TABLES[name] for name in GROUND}, **LISTED}
     check_keys(raw, known, f"{path}: unknown table", brackets=True)
     folder, where = path.absolute().parent, str(path)
-    tables: dict[str, Any] = {name: read_table(table, name, raw.get(name, {}), where, folder) for name, table in OWN.items()}
+    tables: dict[str, Any] = {
+        name: read_table(table, name, raw.get(name, {}), where, folder) for name, table in OWN.items()
+    }
     for name, table in LISTED.items():
         listed = raw.get(name, [])
         if not isinstance(listed, list):
@@ -264,12 +272,18 @@ def _check(config: Config) -> None:
         raise config.wrong(f"[green] {what} of highest_hz and sigma_s; allowed: one of them above 0")
     grid = config.ground.grid
     if not grid.origin_lon_lat:
-        raise config.wrong("[grid] origin_lon_lat = []; allowed: [longitude, latitude], because curves are of places on the Earth")
+        raise config.wrong(
+            "[grid] origin_lon_lat = []; allowed: [longitude, latitude], because curves are of places on the Earth"
+        )
     if grid.azimuth_deg:
-        raise config.wrong(f"[grid] azimuth_deg = {grid.azimuth_deg:g}; allowed: 0: strikes of faults are from the x axis")
+        raise config.wrong(
+            f"[grid] azimuth_deg = {grid.azimuth_deg:g}; allowed: 0: strikes of faults are from the x axis"
+        )
     if config.hazard.period_s and config.hazard.period_s not in config.measures.periods_s:
         periods = ", ".join(f"{p:g}" for p in config.measures.periods_s)
-        raise config.wrong(f"[hazard] period_s = {config.hazard.period_s:g}; allowed: one of [measures] periods_s: {periods}")
+        raise config.wrong(
+            f"[hazard] period_s = {config.hazard.period_s:g}; allowed: one of [measures] periods_s: {periods}"
+        )
 
 
 def waves_config(
@@ -335,5 +349,3 @@ EXAMPLES: dict[tuple[str, str], Any] = {
     ("fault", "rake_deg"): 0.0,
     ("fault", "slip_rate_mm_yr"): 5.0,
 }
-
-

@@ -83,7 +83,9 @@ def costs_of_modules(
     """Collective: the waves of a configuration with [sgt] points without modules, with each and with both, best of some repeats, in
     turns; and the map of peak velocity (rank 0). Files of the tensors are written into folder and removed again."""
     if not config.sgt.points:
-        raise config.wrong("[sgt] points is missing; allowed: a file of points, for the module that writes their strains")
+        raise config.wrong(
+            "[sgt] points is missing; allowed: a file of points, for the module that writes their strains"
+        )
     if every < 1:
         raise UserError(f"every {every} steps; allowed: 1 or more")
     craton.check_mpi()

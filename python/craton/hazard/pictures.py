@@ -120,11 +120,15 @@ def _fault_traces(axes: Axes, results: Results) -> None:
         if len(top) > len(seen.get(one.source, ())):
             seen[one.source] = top
     for at, (name, top) in enumerate(seen.items()):
-        axes.plot(1e-3 * top[:, 1], 1e-3 * top[:, 0], color=COLOURS[at % len(COLOURS)], linewidth=2.2, label=name, zorder=3)
+        axes.plot(
+            1e-3 * top[:, 1], 1e-3 * top[:, 0], color=COLOURS[at % len(COLOURS)], linewidth=2.2, label=name, zorder=3
+        )
     axes.legend(fontsize=8, loc="lower left")
 
 
-def curves_figure(curves: Sequence[HazardCurve], probability: float | None = None, *, by_site: bool = False, title: str = "") -> Figure:
+def curves_figure(
+    curves: Sequence[HazardCurve], probability: float | None = None, *, by_site: bool = False, title: str = ""
+) -> Figure:
     """Of one site for several measures, or (by_site) of one measure at several sites."""
     figure = new_figure(6.4, 4.4)
     axes = figure.subplots()
@@ -139,10 +143,19 @@ def curves_figure(curves: Sequence[HazardCurve], probability: float | None = Non
         )
     if probability is not None:
         axes.axhline(probability, color=MUTED, linewidth=0.9, linestyle=":")
-        axes.annotate(f"{probability:g}", (0.995, probability), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
+        axes.annotate(
+            f"{probability:g}",
+            (0.995, probability),
+            xycoords=("axes fraction", "data"),
+            ha="right",
+            va="bottom",
+            fontsize=8,
+        )
     positive = np.concatenate([curve.probability[curve.probability > 0] for curve in curves] or [np.ones(1)])
     axes.set_ylim(max(1e-8, 0.5 * float(positive.min(initial=1.0))), 1.1)
-    axes.set(xlabel="spectral acceleration, g", ylabel=f"probability of exceedance in {curves[0].years:g} years", title=title)
+    axes.set(
+        xlabel="spectral acceleration, g", ylabel=f"probability of exceedance in {curves[0].years:g} years", title=title
+    )
     axes.grid(visible=True, which="major", color="#e3e8eb", linewidth=0.7)
     axes.legend(fontsize=8)
     return figure
@@ -190,7 +203,9 @@ def rupture_figure(chosen: Chosen, name: str) -> Figure:
     axes.plot(along[column], down[row], marker="*", markersize=13, color="#49c7f5", markeredgecolor=INK)
     figure.colorbar(drawn, ax=axes, label="slip, m", shrink=0.8)
     axes.set(xlabel="along strike, km", ylabel="down dip, km")
-    axes.set_title(f"{chosen.source} {chosen.number}, M {chosen.magnitude:.2f}: variation {int(part['number'])} ({name} shaking)")
+    axes.set_title(
+        f"{chosen.source} {chosen.number}, M {chosen.magnitude:.2f}: variation {int(part['number'])} ({name} shaking)"
+    )
     return figure
 
 
@@ -217,7 +232,9 @@ def seismogram_figure(chosen: Chosen, title: str = "") -> Figure:
         for (name, part), colour in zip(chosen.variations.items(), (SECOND, ACCENT), strict=False):
             velocity = 100 * np.asarray(part["velocity_m_s"])[n]
             time = chosen.dt_s * np.arange(len(velocity))
-            axes.plot(time, velocity, color=colour, linewidth=1.0, label=f"{name} shaking: variation {int(part['number'])}")
+            axes.plot(
+                time, velocity, color=colour, linewidth=1.0, label=f"{name} shaking: variation {int(part['number'])}"
+            )
         axes.set_ylabel(f"{NAMES[direction]}, cm/s")
         axes.margins(x=0.01)
     panels[0].set_title(title)
@@ -238,12 +255,16 @@ def timeline_figure(record: HazardRecord) -> Figure:
         if seconds > 0.035 * record.seconds:
             said = task["site"] + (f" {task['name'][-1]}" if task["kind"] == "waves" else "")
             middle = task["begun_s"] + seconds / 2
-            axes.text(middle, min(task["cores"]), said, ha="center", va="center", fontsize=7, color="white", clip_on=True)
+            axes.text(
+                middle, min(task["cores"]), said, ha="center", va="center", fontsize=7, color="white", clip_on=True
+            )
     for kind, colour in KINDS.items():
         axes.plot([], [], color=colour, linewidth=7, label=kind)
     axes.set_yticks(range(record.cores), [f"core {core}" for core in range(record.cores)])
     axes.invert_yaxis()
     axes.set(xlabel="s", xlim=(0, max(record.seconds, 1e-3)))
-    axes.set_title(f"{record.schedule}: {record.seconds:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing")
+    axes.set_title(
+        f"{record.schedule}: {record.seconds:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
+    )
     figure.legend(loc="outside lower right", ncols=3, fontsize=8)
     return figure

@@ -1,4 +1,4 @@
-"""From a configuration to what is to be done: sites, ruptures with their variations, points of Green's tensors, portions of work."""
+"""From a configuration to what is to be done: sites, ruptures and their variations, points of tensors, portions of work."""
 
 from __future__ import annotations
 
@@ -59,8 +59,10 @@ class Plan:
 
     def _check_inside(self) -> None:
         low, high = self.volume_m
-        allowed = "; allowed: x in [{:g}, {:g}], y in [{:g}, {:g}], z in [{:g}, {:g}] m, without absorbing sides".format(
-            *np.column_stack([low, high]).ravel()
+        allowed = (
+            "; allowed: x in [{:g}, {:g}], y in [{:g}, {:g}], z in [{:g}, {:g}] m, without absorbing sides".format(
+                *np.column_stack([low, high]).ravel()
+            )
         )
         for site, at in zip(self.config.sites, self.position_m, strict=True):
             if np.any(np.asarray(at) < low) or np.any(np.asarray(at) > high):

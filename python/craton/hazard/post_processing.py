@@ -46,7 +46,9 @@ def tensors_of(plan: Plan, folder: HazardFolder, site: int) -> GreenTensors:
     name = plan.config.sites[site].name
     paths = [folder.waves(name, direction) / "sgt.h5" for direction in plan.config.green.directions]
     green = GreenTensors.open(paths, plan.position_m[site])
-    if green.position_m.shape != plan.points_m.shape or not np.allclose(green.position_m, plan.points_m, rtol=0, atol=0.01):
+    if green.position_m.shape != plan.points_m.shape or not np.allclose(
+        green.position_m, plan.points_m, rtol=0, atol=0.01
+    ):
         raise UserError(f"{paths[0]}: tensors at other points than the faults have; allowed: of this run")
     return green
 
@@ -127,12 +129,16 @@ def _disaggregated(file: Any, plan: Plan, found: SiteMeasures, shaking: Array, d
     for name in ("magnitude_edges", "distance_edges_m", "shares", "ruptures"):
         group[name] = getattr(result, name)
     group["sources"] = list(result.sources)
-    group.attrs.update({name: getattr(result, name) for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m")})
-    group.attrs.update({"imt": imt(period), "probability": wanted.probabilities[0], "largest_rupture": result.largest_rupture()})
+    group.attrs.update(
+        {name: getattr(result, name) for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m")}
+    )
+    group.attrs.update(
+        {"imt": imt(period), "probability": wanted.probabilities[0], "largest_rupture": result.largest_rupture()}
+    )
 
 
 def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: SiteMeasures, shaking: Array) -> None:
-    """The rupture that matters most, and of its variations the one of median shaking and the one of largest: slip and seismogram."""
+    """The rupture that matters most, and of its variations that of median and that of largest shaking: slip and seismogram."""
     if "disaggregation" not in file:
         return
     index = int(file["disaggregation"].attrs["largest_rupture"])
@@ -144,8 +150,12 @@ def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: Site
     here = RuptureAtSite(green, rupture, slip_rate=plan.config.measures.slip_rate, memory_mb=plan.config.run.memory_mb)
     group = file.create_group("rupture")
     surface = rupture.surface
-    group.attrs.update({"source": rupture.source, "number": rupture.number, "magnitude": rupture.magnitude, "index": index})
-    group.attrs.update({"rows": surface.rows, "columns": surface.columns, "dt_s": green.dt_s, "directions": "".join(green.directions)})
+    group.attrs.update(
+        {"source": rupture.source, "number": rupture.number, "magnitude": rupture.magnitude, "index": index}
+    )
+    group.attrs.update(
+        {"rows": surface.rows, "columns": surface.columns, "dt_s": green.dt_s, "directions": "".join(green.directions)}
+    )
     group["positions_m"] = surface.positions
     for name, row in chosen.items():
         one = plan.variation(index, int(found.number[row]))

@@ -75,7 +75,9 @@ def disaggregation(
         wanted = results.plan.config.hazard.probabilities[0] if probability is None else _probability(probability)
         level = results.curves(chosen)[results.names.index(name)].level_at(wanted)
         if not (np.isfinite(level) and level > 0):
-            raise UserError(f"no level of {chosen} at {name} has a probability of {wanted:g}; allowed: --level, or another probability")
+            raise UserError(
+                f"no level of {chosen} at {name} has a probability of {wanted:g}; allowed: --level, or another probability"
+            )
     elif not (np.isfinite(level) and level > 0):
         raise UserError(f"--level {level:g}; allowed: above 0 g")
     found = results.disaggregation(name, chosen, level)

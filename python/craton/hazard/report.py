@@ -67,14 +67,15 @@ def _page(results: Results, record: HazardRecord) -> list[str]:
         missing,
         _cards(results, record),
         "<h2 id=map>Map</h2>",
-        "<p>Where to go from here: from a site on the map to its curves, from a curve to the ruptures that make it, from the rupture "
-        "that matters most to its slip, and from there to the ground's motion at the site.</p>",
+        "<p>From a site on the map to its curves, from a curve to the ruptures that make it, from the rupture that matters most to "
+        "its slip, and from there to the ground's motion at the site.</p>",
         _picture(
             results,
             "map",
             pictures.map_figure(results, first, probability),
-            f"{first} that is exceeded with a probability of {probability:g} in {results.plan.config.forecast.years:g} years; between "
-            "sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at the surface.",
+            f"{first} that is exceeded with a probability of {probability:g} in {results.plan.config.forecast.years:g} years; "
+            "between sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at "
+            "the surface.",
         ),
         _site_table(results, first),
         *_all_sites(results, first, probability),
@@ -84,14 +85,21 @@ def _page(results: Results, record: HazardRecord) -> list[str]:
             results,
             "timeline",
             pictures.timeline_figure(record),
-            f"Jobs on {record.cores} cores. {'Phases one after the other.' if record.schedule == 'sequential' else 'Sites in a pipeline.'} "
+            f"Jobs on {record.cores} cores. "
+            f"{'Phase after phase' if record.schedule == 'sequential' else 'Sites in a pipeline'}: "
             f"{record.seconds:.1f} s"
-            + (f"; {record.resumed} tasks were done by an earlier run and are not in the picture." if record.resumed else "."),
+            + (
+                f"; {record.resumed} tasks were done by an earlier run and are not in the picture."
+                if record.resumed
+                else "."
+            ),
         ),
         _tasks(record),
         "<h2>How to get this again</h2>",
         f"<pre>{html.escape(_portable(record.command))}</pre>",
-        "<details><summary>Versions</summary>" + _table(["what", "version"], [[a, b.splitlines()[0] if b else ""] for a, b in record.versions.items()]) + "</details>",
+        "<details><summary>Versions</summary>"
+        + _table(["what", "version"], [[a, b.splitlines()[0] if b else ""] for a, b in record.versions.items()])
+        + "</details>",
     ]
 
 
@@ -105,10 +113,17 @@ def _cards(results: Results, record: HazardRecord) -> str:
         (f"{len(results.names)}", f"of {len(results.plan.config.sites)} sites finished"),
         (f"{record.variations:,}", f"variations of {record.ruptures:,} ruptures at each"),
         (f"{record.points:,}", "points of strain Green's tensors"),
-        (f"{np.prod(record.cells):,}", f"cells, {record.steps:,} steps, {len(results.plan.config.green.directions)} runs for each site"),
+        (
+            f"{np.prod(record.cells):,}",
+            f"cells, {record.steps:,} steps, {len(results.plan.config.green.directions)} runs for each site",
+        ),
         (f"{record.seconds:.0f} s", f"on {record.cores} cores, {record.schedule}; {record.computed:.0%} computing"),
     ]
-    return '<div class="cards">' + "".join(f'<div class="card"><b>{a}</b>{html.escape(b)}</div>' for a, b in entries) + "</div>"
+    return (
+        '<div class="cards">'
+        + "".join(f'<div class="card"><b>{a}</b>{html.escape(b)}</div>' for a, b in entries)
+        + "</div>"
+    )
 
 
 def _site_table(results: Results, first: str) -> str:
@@ -121,7 +136,8 @@ def _site_table(results: Results, first: str) -> str:
         cells = "".join(f"<td>{_level(level)}</td>" for level in levels)
         rows.append(f'<tr><td><a href="#site-{_id(name)}">{html.escape(name)}</a></td>{cells}</tr>')
     head = "".join(f"<th>{html.escape(column)}</th>" for column in ["site", *columns])
-    return f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div><p class="muted">Levels in g by measure and probability.</p>'
+    table = f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+    return table + '<p class="muted">Levels in g by measure and probability.</p>'
 
 
 def _level(value: float) -> str:
@@ -134,7 +150,15 @@ def _all_sites(results: Results, first: str, probability: float) -> list[str]:
     if len(results.names) < 2:
         return []
     figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
-    return [_picture(results, "curves", figure, f"Hazard curves of {first} at all sites; dotted: the probability of the map.", narrow=True)]
+    return [
+        _picture(
+            results,
+            "curves",
+            figure,
+            f"Hazard curves of {first} at all sites; dotted: the probability of the map.",
+            narrow=True,
+        )
+    ]
 
 
 def _site(results: Results, name: str, probability: float) -> list[str]:
@@ -150,7 +174,12 @@ def _site(results: Results, name: str, probability: float) -> list[str]:
         + "".join(f'<a href="#{step}-{key}">→ {said}</a>' for step, said in steps)
         + "</p>",
         f'<div class="pair"><div><h3 id="curve-{key}">Curves</h3>',
-        _picture(results, f"curves-{name}", pictures.curves_figure(curves, probability, title=f"site {name}"), "Probability of exceedance at least once."),
+        _picture(
+            results,
+            f"curves-{name}",
+            pictures.curves_figure(curves, probability, title=f"site {name}"),
+            "Probability of exceedance at least once.",
+        ),
         "</div>",
     ]
     if found is not None:
@@ -160,8 +189,8 @@ def _site(results: Results, name: str, probability: float) -> list[str]:
                 results,
                 f"disaggregation-{name}",
                 pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
-                f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. Mean magnitude "
-                f"{found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
+                f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. "
+                f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
             ),
             "</div>",
         ]
@@ -172,16 +201,25 @@ def _site(results: Results, name: str, probability: float) -> list[str]:
         parts += [
             f'<h3 id="rupture-{key}">The rupture that matters most</h3><div class="pair">',
             *(
-                _picture(results, f"rupture-{name}-{which}", pictures.rupture_figure(chosen, which), f"Slip, onset times (white), hypocentre (star); {chosen.source}.")
+                _picture(
+                    results,
+                    f"rupture-{name}-{which}",
+                    pictures.rupture_figure(chosen, which),
+                    f"Slip, onset times (white), hypocentre (star); {chosen.source}.",
+                )
                 for which in chosen.variations
             ),
             f'</div><h3 id="seismogram-{key}">Its seismograms here</h3>',
             _picture(
                 results,
                 f"seismogram-{name}",
-                pictures.seismogram_figure(chosen, f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}"),
+                pictures.seismogram_figure(
+                    chosen, f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}"
+                ),
                 "Velocity by reciprocity; "
-                + ", ".join(f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items())
+                + ", ".join(
+                    f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items()
+                )
                 + ".",
             ),
         ]
@@ -207,7 +245,13 @@ def _rupture_table(results: Results, found: Disaggregation) -> str:
 
 def _tasks(record: HazardRecord) -> str:
     rows = [
-        [task["name"], ", ".join(map(str, task["cores"])), f"{task['begun_s']:.1f}", f"{task['ended_s'] - task['begun_s']:.1f}", f"{task['cpu_s']:.1f}"]
+        [
+            task["name"],
+            ", ".join(map(str, task["cores"])),
+            f"{task['begun_s']:.1f}",
+            f"{task['ended_s'] - task['begun_s']:.1f}",
+            f"{task['cpu_s']:.1f}",
+        ]
         for task in sorted(record.tasks, key=lambda task: task["begun_s"])
     ]
     return (
@@ -221,7 +265,12 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
     def cells(tag: str, row: list[str]) -> str:
         return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
 
-    return '<div class="scroll"><table>' + cells("th", header) + "".join(cells("td", row) for row in rows) + "</table></div>"
+    return (
+        '<div class="scroll"><table>'
+        + cells("th", header)
+        + "".join(cells("td", row) for row in rows)
+        + "</table></div>"
+    )
 
 
 def _picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> str:

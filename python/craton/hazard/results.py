@@ -1,8 +1,8 @@
 """What the sites of a run have come to: curves, maps, disaggregations, in files and for reports.
 
-    results = read_results(HazardFolder("basin-run"))
-    results.curves("SA(3.0)")                     # a HazardCurve for each finished site
-    results.map("SA(3.0)", 0.02)                  # a HazardMap
+results = read_results(HazardFolder("basin-run"))
+results.curves("SA(3.0)")                     # a HazardCurve for each finished site
+results.map("SA(3.0)", 0.02)                  # a HazardMap
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from craton.errors import UserError
 from craton.hazard.config import load_config
 from craton.hazard.curves import HazardCurve
 from craton.hazard.disaggregation import Disaggregation, disaggregate
-from craton.hazard.export import Site, write_curves_csv, write_hdf5, write_maps_csv, write_openquake_curves, write_openquake_map
+from craton.hazard.export import (
+    Site,
+    write_curves_csv,
+    write_hdf5,
+    write_maps_csv,
+    write_openquake_curves,
+    write_openquake_map,
+)
 from craton.hazard.maps import HazardMap, hazard_map
 from craton.hazard.plan import Plan
 from craton.hazard.post_processing import GRAVITY, imt, read_measures
@@ -93,7 +100,9 @@ class Results:
             with _opened(self.folder.finished(name)) as file:
                 group = file[f"curves/{measure}"]
                 found.append(
-                    HazardCurve(name, measure, float(file.attrs["years"]), group["levels"][()], group["probability"][()])
+                    HazardCurve(
+                        name, measure, float(file.attrs["years"]), group["levels"][()], group["probability"][()]
+                    )
                 )
         return found
 
@@ -171,7 +180,9 @@ def read_results(folder: HazardFolder, plan: Plan | None = None) -> Results:
     plan = plan or Plan.of(load_config(folder.config))
     names = tuple(site.name for site in plan.config.sites if folder.finished(site.name).is_file())
     if not names:
-        raise UserError(f"{folder.path}: no site is finished; allowed: a run that has come so far, --resume goes on with it")
+        raise UserError(
+            f"{folder.path}: no site is finished; allowed: a run that has come so far, --resume goes on with it"
+        )
     return Results(plan, folder, names)
 
 

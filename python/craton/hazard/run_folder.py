@@ -26,7 +26,16 @@ from craton.run_folder import Folder, replaced
 
 __all__ = ["HazardFolder", "HazardRecord"]
 
-RESULTS = ("hazard.h5", "curves.csv", "maps.csv", "disaggregation.csv", "openquake", "report.html", "pictures", "record.json")
+RESULTS = (
+    "hazard.h5",
+    "curves.csv",
+    "maps.csv",
+    "disaggregation.csv",
+    "openquake",
+    "report.html",
+    "pictures",
+    "record.json",
+)
 
 
 @dataclass
@@ -129,7 +138,9 @@ class HazardFolder(Folder):
                 f"{self.config}: {problem.strerror or problem}; allowed: the folder of a run of craton hazard, or no --resume"
             ) from None
         if known != text:
-            line = next((a for a, b in zip(known.splitlines(), text.splitlines(), strict=False) if a != b), "its length")
+            line = next(
+                (a for a, b in zip(known.splitlines(), text.splitlines(), strict=False) if a != b), "its length"
+            )
             raise UserError(
                 f"{self.config}: not the configuration of this run: '{line}' is different; allowed: the same configuration, but "
                 "for [run], or --overwrite"
@@ -156,4 +167,6 @@ class HazardFolder(Folder):
                 f"{self.record}: {problem.strerror or problem}; allowed: the folder of a run of `craton hazard run`"
             ) from None
         except (ValueError, TypeError) as problem:
-            raise UserError(f"{self.record}: not a run's record ({problem}); allowed: what craton hazard run wrote") from None
+            raise UserError(
+                f"{self.record}: not a run's record ({problem}); allowed: what craton hazard run wrote"
+            ) from None

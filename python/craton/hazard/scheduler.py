@@ -1,7 +1,7 @@
 """Many jobs on the cores of a machine: what may run runs, at most so many at a time, and what failed holds up only what needs it.
 
-A task is a command that leaves a file. It is done when that file is there under its name; who writes it must write aside and rename.
-So a run may be ended at any moment, by kill -9 too, and the next one does what is missing and no more.
+A task is a command that leaves a file. It is done when that file is there under its name; who writes it must write aside and
+rename. So a run may be ended at any moment, by kill -9 too, and the next one does what is missing and no more.
 
     records = run_tasks(tasks, cores=2, jobs=5)
 
@@ -104,7 +104,9 @@ def run_tasks(
     cores, before anything begins; KeyboardInterrupt, SIGTERM and SIGHUP end the jobs."""
     for task in tasks:
         if task.cores > cores:
-            raise UserError(f"{task.name}: needs {task.cores} cores; allowed: {cores}, those of the run, or fewer ranks or threads")
+            raise UserError(
+                f"{task.name}: needs {task.cores} cores; allowed: {cores}, those of the run, or fewer ranks or threads"
+            )
     with _terminated_as_interrupt():
         run = _Run(tasks, cores, jobs, sequential)
         try:
