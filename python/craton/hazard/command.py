@@ -22,6 +22,7 @@ import numpy as np
 from craton import _craton
 from craton._launch import CRATON, usable_cores
 from craton.errors import UserError
+from craton.hazard.beside_models import Beside, models_beside
 from craton.hazard.config import Config, load_config, waves_config
 from craton.hazard.plan import Plan
 from craton.hazard.pulses import flat_spectrum, flat_text
@@ -69,7 +70,7 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
     what failed, once everything else is done and the results of finished sites are written."""
     folder = HazardFolder(config.run.directory)
     plan = Plan.of(config)
-    tasks = tasks_of(plan, folder)
+    tasks, beside = tasks_of(plan, folder), models_beside(plan)
     folder.make()
     folder.lock()
     try:
@@ -78,12 +79,12 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
         else:
             folder.check_new(overwrite, {"the configuration": str(config.path)})
             folder.discard()
-        return _run_locked(plan, folder, tasks, console)
+        return _run_locked(plan, folder, tasks, beside, console)
     finally:
         folder.release()
 
 
-def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], console: Any) -> HazardRecord:
+def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], beside: Beside, console: Any) -> HazardRecord:
     config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     _write_inputs(plan, folder)
     steps = steps_of(plan)
@@ -96,7 +97,7 @@ def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], console
         folder.write_text(folder.record, record.to_json() + "\n")
     from craton.hazard.results import write_results
 
-    _say(console, write_results(plan, folder, folder.read_record()))
+    _say(console, write_results(plan, folder, folder.read_record(), beside))
     _say(
         console,
         f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores "

@@ -82,6 +82,12 @@ def _name(value: Any) -> str:
     return value
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError("a list of names, or []")
+    return tuple(value)
+
+
 def _directions(value: Any) -> str:
     if value not in ("xy", "xyz"):
         raise ValueError('"xy" (horizontal motion) or "xyz"')
@@ -130,6 +136,7 @@ class SiteConfig:
     name: str = setting("<required>", _name, "name")
     position_m: tuple[float, ...] = setting((), _place((2, 3)), "m; [x, y] on the surface or [x, y, z], or lon_lat")
     lon_lat: tuple[float, ...] = setting((), _place((2,)), "degrees")
+    vs30_m_s: float = setting(0.0, number(0, 1e4, "m/s"), "m/s; for ground-motion models; 0: vs of the ground there")
 
 
 @dataclass(frozen=True)
@@ -158,6 +165,9 @@ class HazardConfig:
     )
     period_s: float = setting(
         0.0, number(0, 1e4, "s"), "s; that is disaggregated and drawn first; 0: the first of [measures]"
+    )
+    models: tuple[str, ...] = setting(
+        (), _names, 'ground-motion models beside the curves, as ["BooreAtkinson2008"]; needs OpenQuake\'s hazardlib'
     )
     magnitude_width: float = setting(0.2, number(1e-3, 10), "of a bin of disaggregation")
     distance_width_km: float = setting(5.0, number(1e-3, 1e4, "km"), "km; of a bin of disaggregation")

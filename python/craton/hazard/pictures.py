@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib
@@ -127,9 +127,14 @@ def _fault_traces(axes: Axes, results: Results) -> None:
 
 
 def curves_figure(
-    curves: Sequence[HazardCurve], probability: float | None = None, *, by_site: bool = False, title: str = ""
+    curves: Sequence[HazardCurve],
+    probability: float | None = None,
+    *,
+    by_site: bool = False,
+    title: str = "",
+    others: Mapping[str, HazardCurve] | None = None,
 ) -> Figure:
-    """Of one site for several measures, or (by_site) of one measure at several sites."""
+    """Of one site for several measures, or (by_site) of one measure at several sites. others: dashed, by their names."""
     figure = new_figure(6.4, 4.4)
     axes = figure.subplots()
     for at, curve in enumerate(curves):
@@ -141,6 +146,9 @@ def curves_figure(
             linewidth=1.8,
             label=curve.site if by_site else curve.measure,
         )
+    for at, (name, curve) in enumerate((others or {}).items(), len(curves)):
+        colour = COLOURS[at % len(COLOURS)]
+        axes.loglog(curve.levels, curve.probability, color=colour, linewidth=1.2, linestyle="--", label=name)
     if probability is not None:
         axes.axhline(probability, color=MUTED, linewidth=0.9, linestyle=":")
         axes.annotate(

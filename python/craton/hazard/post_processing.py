@@ -107,13 +107,22 @@ def imt(period_s: float) -> str:
     return f"SA({period_s!r})"
 
 
+def looked_at(curve: HazardCurve, probability: float, largest: float) -> float:
+    """The level of that probability; where straight lines between levels lead beyond the largest shaking of all, the level of the
+    curve below. 0 where the curve begins below the probability, NaN where it ends above."""
+    level = curve.level_at(probability)
+    if not level >= largest:
+        return level
+    return float(curve.levels[curve.probability >= probability].max(initial=0.0))
+
+
 def _disaggregated(file: Any, plan: Plan, found: SiteMeasures, shaking: Array, distance: Array) -> None:
-    """At the level that the first curve has at the first probability; nothing where no level has it."""
+    """Where the first curve has the first probability; nothing where no level has it."""
     wanted, period = plan.config.hazard, plan.config.periods_s[0]
     curve = file[f"curves/{imt(period)}"]
     levels = curve["levels"][()]
     whole = HazardCurve("", imt(period), plan.config.forecast.years, levels, curve["probability"][()])
-    level = whole.level_at(wanted.probabilities[0])
+    level = looked_at(whole, wanted.probabilities[0], float(shaking.max()))
     above = np.array([np.mean(shaking[found.rupture == i] > level) for i in range(len(plan.forecast.ruptures))])
     if not (np.isfinite(level) and level > 0 and np.any(above * plan.forecast.annual_rates > 0)):
         return

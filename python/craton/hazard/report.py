@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craton.hazard import pictures
+from craton.hazard.beside_models import Beside
 from craton.hazard.disaggregation import Disaggregation
 from craton.hazard.results import Results
 from craton.hazard.run_folder import HazardRecord
@@ -23,12 +24,12 @@ __all__ = ["write_report"]
 DPI = 110
 
 
-def write_report(results: Results, record: HazardRecord) -> Path:
+def write_report(results: Results, record: HazardRecord, beside: Beside) -> Path:
     """The page, and its pictures as files."""
     folder = results.folder
     folder.pictures.mkdir(exist_ok=True)
     with pictures.styled():
-        body = "\n".join(_page(results, record))
+        body = "\n".join(_page(results, record, beside))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -52,7 +53,7 @@ def _style() -> str:
     return (importlib.resources.files("craton.tomography") / "data" / "report.css").read_text(encoding="utf-8")
 
 
-def _page(results: Results, record: HazardRecord) -> list[str]:
+def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
     first, probability = results.imts[0], results.plan.config.hazard.probabilities[0]
     missing = (
         f'<p class="notice">Not finished: {html.escape(", ".join(results.missing))}. '
@@ -79,7 +80,7 @@ def _page(results: Results, record: HazardRecord) -> list[str]:
         ),
         _site_table(results, first),
         *_all_sites(results, first, probability),
-        *(part for site in results.names for part in _site(results, site, probability)),
+        *(part for site in results.names for part in _site(results, site, probability, beside)),
         "<h2 id=time>Where the time went</h2>",
         _picture(
             results,
@@ -161,7 +162,7 @@ def _all_sites(results: Results, first: str, probability: float) -> list[str]:
     ]
 
 
-def _site(results: Results, name: str, probability: float) -> list[str]:
+def _site(results: Results, name: str, probability: float, beside: Beside) -> list[str]:
     key, first = _id(name), results.imts[0]
     at = results.names.index(name)
     curves = [results.curves(measure)[at] for measure in results.imts]
@@ -195,6 +196,8 @@ def _site(results: Results, name: str, probability: float) -> list[str]:
             "</div>",
         ]
     parts.append("</div>")
+    if beside:
+        parts.append(_models(results, name, probability, beside))
     if found is not None:
         parts.append(_rupture_table(results, found))
     if chosen is not None:
@@ -224,6 +227,24 @@ def _site(results: Results, name: str, probability: float) -> list[str]:
             ),
         ]
     return [*parts, '<p class="walk"><a href="#map">↑ back to the map</a></p></section>']
+
+
+def _models(results: Results, name: str, probability: float, beside: Beside) -> str:
+    first = results.imts[0]
+    own = results.curves(first)[results.names.index(name)]
+    others = {
+        model: one for model, found in beside.items() for one in found if (one.site, one.measure) == (name, first)
+    }
+    figure = pictures.curves_figure(
+        [own], probability, title=f"{first} at {name}, beside ground-motion models", others=others
+    )
+    return _picture(
+        results,
+        f"models-{name}",
+        figure,
+        "Solid: simulated earthquakes. Dashed: ground-motion models for the same forecast, through OpenQuake's hazardlib.",
+        narrow=True,
+    )
 
 
 def _rupture_table(results: Results, found: Disaggregation) -> str:

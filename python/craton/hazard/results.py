@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.hazard.beside_models import Beside
 from craton.hazard.config import load_config
 from craton.hazard.curves import HazardCurve
 from craton.hazard.disaggregation import Disaggregation, disaggregate
@@ -136,12 +137,11 @@ class Results:
 
     def at_first_probability(self, site: str) -> Disaggregation | None:
         """Of the first measure, at the level that has the first probability; None where the curve has no such level."""
-        curve = self.curves(self.imts[0])[self.names.index(site)]
-        level = curve.level_at(self.plan.config.hazard.probabilities[0])
-        try:
-            return self.disaggregation(site, self.imts[0], level) if np.isfinite(level) and level > 0 else None
-        except UserError:  # no variation exceeds the level
-            return None
+        with _opened(self.folder.finished(site)) as file:
+            if "disaggregation" not in file:
+                return None
+            level = float(file["disaggregation"].attrs["level"])
+        return self.disaggregation(site, self.imts[0], level)
 
     def chosen(self, site: str) -> Chosen | None:
         with _opened(self.folder.finished(site)) as file:
@@ -186,8 +186,8 @@ def read_results(folder: HazardFolder, plan: Plan | None = None) -> Results:
     return Results(plan, folder, names)
 
 
-def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord) -> str:
-    """Files, pictures and report of all finished sites; says what there is."""
+def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside) -> str:
+    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is."""
     try:
         results = read_results(folder, plan)
     except UserError:
@@ -200,11 +200,14 @@ def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord) -> str
         write_maps_csv(folder.path / "maps.csv", sites, maps),
         *write_openquake_curves(folder.path / "openquake", sites, curves),
     ]
+    (folder.path / "models").mkdir(exist_ok=True)
+    for model, found in beside.items():
+        write_curves_csv(folder.path / "models" / f"{model}.csv", sites, [one for one in found if one.site in results.names])
     write_openquake_map(folder.path / "openquake", sites, maps)
     folder.write_text(folder.path / "disaggregation.csv", _disaggregations(results))
     from craton.hazard.report import write_report
 
-    write_report(results, record)
+    write_report(results, record, beside)
     unfinished = f"; not finished: {', '.join(results.missing)}" if results.missing else ""
     return f"{folder.path}: {', '.join(path.name for path in written[:3])}, disaggregation.csv, openquake/, report.html{unfinished}"
 

@@ -32,6 +32,7 @@ RESULTS = (
     "maps.csv",
     "disaggregation.csv",
     "openquake",
+    "models",
     "report.html",
     "pictures",
     "record.json",

@@ -1,0 +1,41 @@
+"""Ground-motion models beside a run's own curves: the dashed lines of Cui et al. 2013, figure 4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from craton.hazard.curves import HazardCurve
+from craton.hazard.plan import Plan
+from craton.hazard.post_processing import imt
+
+__all__ = ["Beside", "models_beside"]
+
+Beside = dict[str, list[HazardCurve]]
+"""Of each model the curves of all sites and measures."""
+
+
+def models_beside(plan: Plan) -> Beside:
+    """Of the configuration's models (none: nothing), for the forecast, sites and levels of the run. UserError without OpenQuake's
+    hazardlib, and for a model that it does not have."""
+    if not plan.config.hazard.models:
+        return {}
+    from craton.hazard.ground_motion_models import SiteConditions, model_curves
+
+    conditions = [
+        SiteConditions(site.name, site.longitude_deg, site.latitude_deg, vs30_m_s=vs30)
+        for site, vs30 in zip(plan.sites, _vs30(plan), strict=True)
+    ]
+    measures = [imt(period) for period in plan.config.periods_s]
+    years, levels = plan.config.forecast.years, plan.levels_g()
+    names = plan.config.hazard.models
+    return model_curves(plan.forecast, plan.grid, conditions, measures, models=names, years=years, levels=levels)
+
+
+def _vs30(plan: Plan) -> list[float]:
+    """m/s: given, or that of the ground at the surface."""
+    from craton.waves.setup import medium_of
+
+    x, y, _ = np.array(plan.position_m).T
+    material = medium_of(plan.config.ground, plan.grid).at(plan.grid, x, y, np.full(len(x), 0.25 * plan.grid.spacing_m))
+    vs = np.sqrt(material.mu / material.rho)
+    return [site.vs30_m_s or float(found) for site, found in zip(plan.config.sites, vs, strict=True)]
