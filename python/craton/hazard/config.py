@@ -110,7 +110,7 @@ class RunConfig:
     ranks: int = setting(1, integer(1, 10**6), "of each wave run")
     threads: int = setting(0, integer(0, 1024), "of each rank; 0: 1 in a pipeline, all cores in a sequence")
     checkpoint_s: float = setting(300.0, number(0, 1e7, "s"), "s between checkpoints of a wave run; 0: none")
-    variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: an eighth of a site's")
+    variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's")
     memory_mb: float = setting(1024.0, number(1, 1e7, "MB"), "MB that a rupture's tensors may take")
 
 

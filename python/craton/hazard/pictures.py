@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from craton.errors import UserError
@@ -187,6 +188,11 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
         axes.plot([], [], color=colour, linewidth=6, label=f"{source}: {share.sum():.0f}%")
         base += share
     axes.set(xlabel="distance, km", ylabel="magnitude", zlabel="share, %")
+    axes.set_xlim(0, 1e-3 * float(found.distance_edges_m[-1]))
+    axes.set_ylim(
+        float(found.magnitude_edges[0]), max(float(found.magnitude_edges[-1]), float(found.magnitude_edges[0]) + 0.5)
+    )
+    axes.view_init(elev=28, azim=-55)
     axes.set_title(title)
     axes.legend(fontsize=8, loc="upper left")
     return figure
@@ -200,13 +206,16 @@ def rupture_figure(chosen: Chosen, name: str) -> Figure:
     shape = (chosen.rows, chosen.columns)
     grid = chosen.positions_m.reshape(*shape, 3)
     along, down = _unfolded(grid)
+    along, down = along + 0.5 * _step(along), down + 0.5 * _step(down)
     slip, onset = (np.asarray(part[key]).reshape(shape) for key in ("slip_m", "onset_s"))
     half = 0.5 * np.array([_step(along), _step(down)])
     extent = (along[0] - half[0], along[-1] + half[0], down[-1] + half[1], down[0] - half[1])
     drawn = axes.imshow(slip, extent=extent, aspect="equal", cmap="magma_r", vmin=0)
     if min(shape) > 1 and np.ptp(onset) > 0:
         lines = axes.contour(along, down, onset, 7, colors="white", linewidths=0.9)
-        axes.clabel(lines, fmt="%.1f s", fontsize=7)
+        labels = axes.clabel(lines, fmt="%.1f s", fontsize=7)
+        for label in labels:
+            label.set_path_effects([withStroke(linewidth=1.5, foreground=INK)])
     row, column = divmod(int(part["hypocentre"]), chosen.columns)
     axes.plot(along[column], down[row], marker="*", markersize=13, color="#49c7f5", markeredgecolor=INK)
     figure.colorbar(drawn, ax=axes, label="slip, m", shrink=0.8)

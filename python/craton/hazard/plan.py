@@ -25,7 +25,7 @@ __all__ = ["Plan"]
 Array = NDArray[np.float64]
 APART_M = 1e-3
 """Subfaults nearer to each other than that share a point."""
-PORTIONS = 8
+PORTIONS = 4
 """Of a site's post-processing, where the configuration does not say."""
 
 

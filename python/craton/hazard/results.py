@@ -200,9 +200,11 @@ def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside
         write_maps_csv(folder.path / "maps.csv", sites, maps),
         *write_openquake_curves(folder.path / "openquake", sites, curves),
     ]
-    (folder.path / "models").mkdir(exist_ok=True)
     for model, found in beside.items():
-        write_curves_csv(folder.path / "models" / f"{model}.csv", sites, [one for one in found if one.site in results.names])
+        (folder.path / "models").mkdir(exist_ok=True)
+        write_curves_csv(
+            folder.path / "models" / f"{model}.csv", sites, [one for one in found if one.site in results.names]
+        )
     write_openquake_map(folder.path / "openquake", sites, maps)
     folder.write_text(folder.path / "disaggregation.csv", _disaggregations(results))
     from craton.hazard.report import write_report
