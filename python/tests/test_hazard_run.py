@@ -446,3 +446,29 @@ def test_check_says_what_a_run_needs(tmp_path):
         and "s on 2 cores" in found["time"]
     )
     assert not (tmp_path / "small-run").exists()
+
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "hazard" / "basin.toml"
+
+
+def test_the_example_is_what_its_page_says():
+    plan = Plan.of(load_config(EXAMPLE))
+    assert len(plan.position_m) == 3 and len(set(plan.forecast.sources)) == 2
+    assert (len(plan.forecast.ruptures), sum(plan.counts)) == (46, 640)
+
+
+@pytest.mark.long
+def test_the_example_runs(tmp_path):
+    done = subprocess.run(
+        command("run", EXAMPLE, "--directory", "run"),
+        env=environment_without_mpi(),
+        cwd=tmp_path,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0
+    with h5py.File(tmp_path / "run" / "hazard.h5") as file:
+        probability = file["curves/SA(5.0)/probability"][()]
+    assert (
+        probability.shape == (3, 51) and np.all(np.diff(probability, axis=1) <= 0) and np.all(probability[:, 20] > 0.01)
+    )

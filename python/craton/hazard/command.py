@@ -12,6 +12,7 @@ import platform
 import shlex
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -40,6 +41,7 @@ SECONDS_PER_POINT = 4e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 2e-5
 """Of a variation, with its measures, about: both only weigh tasks against each other for the progress bar."""
+SECONDS_TO_END = 15.0
 START_S = 2.0
 """That a process takes to begin."""
 
@@ -111,6 +113,19 @@ def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], beside:
     return record
 
 
+def _wait_until_free(run: WavesFolder) -> None:
+    """Ranks of a run that was killed take a moment to end."""
+    until = time.monotonic() + SECONDS_TO_END
+    while (run.path / ".lock").exists():
+        try:
+            run.lock()
+            run.release()
+        except UserError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
 def _say(console: Any, text: str) -> None:
     if console is not None and text:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -141,6 +156,7 @@ def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
             left_behind.unlink()
     for site, at in zip(plan.config.sites, plan.position_m, strict=True):
         for direction in plan.config.green.directions:
+            _wait_until_free(WavesFolder(folder.waves(site.name, direction)))
             own = {"threads": threads_of(plan.config), "directory": str(folder.waves(site.name, direction))}
             made = waves_config(plan.config, at, direction, folder.points, folder.pulse, **own)
             Setup(made).sgt_points  # noqa: B018 a UserError now and not in a job
