@@ -31,6 +31,7 @@ void bind_tomography(nanobind::module_& m);
 void bind_multigrid(nanobind::module_& m);
 void bind_waves(nanobind::module_& m);
 void bind_scf(nanobind::module_& m);
+void bind_hazard(nanobind::module_& m);
 void bind_distributed_fock(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 void bind_bench(nanobind::module_& m);

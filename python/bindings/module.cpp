@@ -86,6 +86,7 @@ NB_MODULE(_craton, m) {
     bind_multigrid(m);
     bind_waves(m);
     bind_scf(m);
+    bind_hazard(m);
     bind_distributed_fock(m);
     bind_assembly(m);
     bind_bench(m);

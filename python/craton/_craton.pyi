@@ -1336,3 +1336,42 @@ class DistributedFock:
     def timeline(self) -> NDArray[np.float64]:
         """A row for each task that this rank did in the last build, thread by thread: number, thread, begin and end in seconds since the
         common start, predicted cost."""
+
+class RuptureSpectra:
+    """What slip of a rupture's subfaults gives at a site, by frequency: many variations from spectra that are prepared once
+    (include/craton/apps/hazard/rupture_spectra.hpp). Not changed once made; any thread."""
+
+    def __init__(self, spectra: NDArray[np.complex64], slip_rates: NDArray[np.complex64]) -> None:
+        """spectra (subfault, component, frequency), of unit slip at once; slip_rates (rise time, frequency), about their centres. UserError
+        for shapes that do not fit, fewer than 2 rise times, and components other than 1 to 3."""
+    def sum(
+        self, slip: NDArray[np.float64], delay: NDArray[np.float64], rise: NDArray[np.float64]
+    ) -> NDArray[np.complex64]:
+        """(variation, component, frequency) from (variation, subfault): slip in m; the delay of the slip rate's centre in periods of the
+        lowest frequency; the place of the rise time in the table. Releases the GIL. UserError for what does not fit or is not
+        finite, and a place beyond the table."""
+    @property
+    def bytes(self) -> int:
+        """Of memory that it holds."""
+    @property
+    def operations(self) -> float:
+        """On real numbers, for one variation."""
+
+def response_spectra(
+    acceleration: NDArray[np.float64],
+    dt_s: float,
+    periods_s: NDArray[np.float64],
+    damping: float = 0.05,
+    rotated: bool = True,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """PSA (record, component, period), RotD50 and RotD100 (record, period) of accelerations (record, component, time). Without
+    `rotated` the last two have no records. Releases the GIL. UserError for a damping not in (0, 1), a period below 0, and numbers that are not
+    finite."""
+
+def accelerations(velocity: NDArray[np.float32], dt_s: float) -> NDArray[np.float64]:
+    """Of (record, component, time): differences of sixth order."""
+
+def significant_durations(
+    acceleration: NDArray[np.float64], dt_s: float, from_part: float, to_part: float
+) -> NDArray[np.float64]:
+    """(record, component), s, of (record, component, time): between two parts of the Arias integral."""

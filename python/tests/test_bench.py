@@ -212,7 +212,9 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
     assert len(errors) == 1 and words in errors[0]
 
 
-@pytest.mark.parametrize("name", ["assembly", "counters", "gram", "memory", "multigrid", "overlap", "scaling", "scf"])
+@pytest.mark.parametrize(
+    "name", ["assembly", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"]
+)
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
     assert (done.returncode, done.stderr) == (0, "")
@@ -358,3 +360,23 @@ def test_alkanes_have_tetrahedral_angles() -> None:
         arms = at[bonded] - at[atom]
         arms /= np.linalg.norm(arms, axis=1)[:, None]
         assert arms @ arms.T == pytest.approx(np.full((4, 4), -1 / 3) + np.eye(4) * 4 / 3)
+
+
+def test_hazard_makes_and_measures_seismograms(tmp_path: Path) -> None:
+    settings = ("variations=80", "ruptures=4", "rows=2", "columns=3", "duration=20", "directions=xy")
+    chosen = [word for setting in settings for word in ("--set", setting)]
+    found = records_of(tmp_path, "hazard", "--ranks", 2, "--repeats", 1, *chosen)
+    records = {name.partition(": ")[2]: record for name, record in found.items()}
+    assert records["sum over subfaults"]["ratio"] > 0
+    for name in ("seismograms", "with measures"):
+        assert records[name]["value"] > 0
+        assert records[f"{name}: s per variation, all / a tenth"]["limit_value"] > 0
+        assert records[f"{name}: memory, all beyond a tenth"]["limit_name"] == "bound of all"
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"), [("directions=xx", "some of x, y and z"), ("variations=20", "at least 10 of each")]
+)
+def test_hazard_refuses_what_makes_no_sense(setting: str, words: str) -> None:
+    done = bench("hazard", "--set", setting)
+    assert done.returncode == 2 and words in done.stderr

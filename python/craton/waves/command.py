@@ -16,7 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 import craton
 from craton import _craton
@@ -24,6 +26,7 @@ from craton.errors import UserError
 from craton.progress import ProgressBar, rate_text
 from craton.run_folder import on_root, replaced, reserved
 from craton.waves.config import Config, load_config
+from craton.waves.grid import Box
 from craton.waves.run_folder import SOURCES_TOLD, RunRecord, WavesFolder
 from craton.waves.setup import Setup, process_grid
 from craton.waves.simulation import Simulation, agreed
@@ -42,6 +45,8 @@ AGGREGATE_BYTES = 64e6
 MOST_SAMPLES = 500
 IN_PLACE_VALUES = 2**24
 """float32, of each thread: beyond any cache."""
+POINTS_AT_ONCE = 2**16
+"""Of which the ground's moduli are asked for together."""
 PIXELS = 400
 """Of a movie's longer side, at most."""
 
@@ -221,11 +226,17 @@ class _Job:
                 self._file("seismograms"), when, at, self._facts(), self._at_once(len(at) * 3, when), s.step
             )
         if points is not None:
+            from mpi4py import MPI
+
             when = s.schedule(config.sgt.every, "[sgt]")
             at_once = config.sgt.aggregate or self._at_once(len(points) * 6, when)
             stripe = {"striping_unit": str(int(config.sgt.stripe_mb * 2**20))} if config.sgt.stripe_mb else {}
             at = np.ascontiguousarray(points, np.float64)
-            s.run.write_strains(self._file("sgt"), when, at, self._facts(), min(at_once, when.samples), s.step, stripe)
+            facts = self._facts() | force_facts(config, s.setup)
+            s.run.write_strains(self._file("sgt"), when, at, facts, min(at_once, when.samples), s.step, stripe)
+            moduli = agreed(s.world, lambda: moduli_at(at, s.setup, s.own))
+            self.comm.Allreduce(MPI.IN_PLACE, moduli)
+            on_root(self.comm, lambda: add_moduli(partial_of(self.folder.sgt), moduli))
         nx, ny, nz = config.cells
         if config.snapshots.every:
             what = config.snapshots
@@ -368,6 +379,53 @@ def in_place_gb_s(threads: int) -> float:
             list(team.map(lambda array: np.negative(array, out=array), arrays))
             best = max(best, 2e-9 * sum(array.nbytes for array in arrays) / (time.perf_counter() - begun))
     return best
+
+
+def force_facts(config: Config, setup: Setup) -> dict[str, Any]:
+    """What strain Green's tensors were made with, for those who use them: the force, its place and its pulse; nothing for a run
+    with any other source."""
+    one = setup.points[0] if len(setup.points) == len(config.sources) == 1 else None
+    pulse = one.time_function.pulse_s if one is not None and one.kind == "force" else None
+    if one is None or pulse is None:
+        return {}
+    integral, centre = pulse
+    return {
+        "force_N": list(one.tensor),
+        "force_position_m": list(one.position_m),
+        "force_pulse": config.sources[0].time_function,
+        "force_pulse_integral_s": integral,
+        "force_pulse_centre_s": one.start_s + centre,
+    }
+
+
+def partial_of(path: Path) -> Path:
+    """Where a file is written until it is whole."""
+    return path.with_name(f"{path.name}.partial")
+
+
+def moduli_at(at: NDArray[np.float64], setup: Setup, own: Box) -> NDArray[np.float64]:
+    """(2, points): lambda and mu, Pa, at points in a rank's own cells; 0 at others. Not collective."""
+    moduli = np.zeros((2, len(at)))
+    last = np.array(setup.grid.cells) - 1
+    cell = np.clip((at / setup.grid.spacing_m).astype(np.int64), 0, last)
+    inside = np.flatnonzero(np.all((cell >= own.first) & (cell < own.last), axis=1))
+    for first in range(0, len(inside), POINTS_AT_ONCE):
+        some = inside[first : first + POINTS_AT_ONCE]
+        material = setup.medium.at(setup.grid, *at[some].T)
+        moduli[:, some] = material.lam, material.mu
+    return moduli
+
+
+def add_moduli(path: Path, moduli: NDArray[np.float64]) -> None:
+    """Datasets lambda_Pa and mu_Pa beside strain Green's tensors. Not collective."""
+    try:
+        with h5py.File(path, "r+") as file:
+            if "mu_Pa" not in file:  # else of a run that goes on
+                file["lambda_Pa"], file["mu_Pa"] = moduli
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"
+        ) from None
 
 
 def stations_table(simulation: Simulation) -> str:

@@ -49,6 +49,9 @@ Array = NDArray[np.float64]
 
 LEVEL = 0.05
 """The highest frequency of a source is that above which its spectrum stays below this part of its largest value."""
+PULSE_SAMPLES = 20000
+PULSE_END = 1e-3
+"""Of its largest value, below which a history counts as 0."""
 SPECTRUM_SAMPLES = 4096
 SPECTRUM_PADDING = 16
 
@@ -76,6 +79,19 @@ class SourceTime:
 
     def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         return self.history(middles_s)
+
+    @cached_property
+    def pulse_s(self) -> tuple[float, float] | None:
+        """Of the history as a pulse its integral and its centre (the first moment over the integral). None where it is no pulse:
+        one that does not come back to 0, or whose integral is 0."""
+        step = self.end_s / PULSE_SAMPLES
+        middles = (np.arange(PULSE_SAMPLES) + 0.5) * step
+        history = self.history_in_steps(middles, step)
+        integral = float(history.sum()) * step
+        lasting = abs(float(self.history(1.5 * self.end_s))) > PULSE_END
+        if lasting or abs(integral) < PULSE_END * float(np.abs(history).sum()) * step:
+            return None
+        return integral, float((history * middles).sum()) * step / integral
 
     @cached_property
     def highest_frequency_hz(self) -> float:

@@ -1,0 +1,394 @@
+"""Strain Green's tensors of a site: files of two or three wave runs, in each of which a force along one axis acts at the site.
+
+A run of craton.waves with one [[source]] of mode force_x, force_y or force_z (Cui et al. 2013, eq. 1) and [sgt] points writes the
+tensor strains of displacement e_ij(r, t), with what it was made with in the attributes of the file:
+
+    force_N                     [Fx, Fy, Fz]; the force is this times g(t)
+    force_position_m            the site
+    force_pulse                 name of the time function g, whose largest value is 1
+    force_pulse_integral_s      the integral of g: force times it is the impulse, in N s
+    force_pulse_centre_s        the centre of g: when the impulse acts
+
+and, for each point, lambda_Pa and mu_Pa of the ground. For displacement's response G to an impulse of 1 N s, H_ijn = (d_j G_in +
+d_i G_jn) / 2, and e = F I (H * g / I), where g / I is a pulse of unit integral. So what follows from these files is motion that
+the pulse has gone through: a low pass, without a delay once the centre is taken off. Choose a pulse (gaussian is best) shorter
+than the periods of interest; the grid must carry it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
+
+from craton.errors import UserError
+
+__all__ = ["COMPONENTS", "GreenTensors", "Placing", "write_tensors"]
+
+Array = NDArray[np.float64]
+COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
+FACTS = (
+    "dt_s",
+    "first_time_s",
+    "h_m",
+    "force_N",
+    "force_position_m",
+    "force_pulse_integral_s",
+    "force_pulse_centre_s",
+)
+READ_BYTES = 2**26
+"""Read from a file at a time, at most (but a point at least)."""
+NEIGHBOURS = 4
+ALIKE = 1e-9
+"""Of times and lengths in files of one site, relative."""
+AT_A_POINT = 1e-3
+"""A place nearer to a point than so many cells is that point."""
+
+
+@dataclass(frozen=True)
+class Placing:
+    """Where places are among the points: up to four neighbours each, weights that add up to 1 (0: not used)."""
+
+    point: NDArray[np.int64]
+    """(n, neighbours)"""
+    weight: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _File:
+    path: Path
+    axis: int
+    force_N: float
+    site_m: Array
+    dt_s: float
+    first_time_s: float
+    samples: int
+    h_m: float
+    azimuth_deg: float
+    pulse: str
+    impulse_s: float
+    centre_s: float
+    position_m: Array
+
+
+@dataclass(frozen=True, eq=False)
+class GreenTensors:
+    """What the files of a site say, and their tensors when they are asked for. Not collective: any rank opens them by itself."""
+
+    paths: tuple[Path, ...]
+    """in the order of the directions"""
+    directions: tuple[str, ...]
+    """of the forces, and so of the ground motion: some of x, y, z, in this order"""
+    site_m: tuple[float, float, float]
+    position_m: Array
+    """(points, 3)"""
+    lambda_Pa: Array
+    mu_Pa: Array
+    dt_s: float
+    first_time_s: float
+    """of the first sample, from the beginning of the run"""
+    samples: int
+    h_m: float
+    azimuth_deg: float
+    """of the x axis, clockwise from north"""
+    pulse: str
+    centre_s: float
+    """of the pulse: time 0 of what it stands for"""
+    impulse_Ns: tuple[float, ...]
+    """of each direction"""
+
+    @staticmethod
+    def open(paths: Sequence[str | os.PathLike[str]], site: Sequence[float] | None = None) -> GreenTensors:
+        """One to three files, in any order; site: where it should be, x, y, z in m. UserError for a file that is not there, not
+        whole or not of a force, and for files of different sites, time steps, points or pulses."""
+        if not 1 <= len(paths) <= 3:
+            raise UserError(f"{len(paths)} SGT files; allowed: 1 to 3, one for each direction of the force")
+        files = sorted((_read(Path(path)) for path in paths), key=lambda file: file.axis)
+        first = files[0]
+        for other in files[1:]:
+            _check_alike(first, other)
+        if site is not None:
+            _check_site(first, np.asarray(site, float))
+        lam, mu = _moduli(first.path, len(first.position_m))
+        x, y, z = (float(p) for p in first.site_m)
+        return GreenTensors(
+            tuple(file.path for file in files),
+            tuple("xyz"[file.axis] for file in files),
+            (x, y, z),
+            first.position_m,
+            lam,
+            mu,
+            first.dt_s,
+            first.first_time_s,
+            first.samples,
+            first.h_m,
+            first.azimuth_deg,
+            first.pulse,
+            first.centre_s,
+            tuple(file.force_N * file.impulse_s for file in files),
+        )
+
+    @property
+    def bytes_per_point(self) -> int:
+        """In memory: all directions, six components, all samples, float32."""
+        return len(self.directions) * len(COMPONENTS) * self.samples * 4
+
+    @property
+    def duration_s(self) -> float:
+        """For how long after the impulse the tensors are known."""
+        return self.first_time_s + (self.samples - 1) * self.dt_s - self.centre_s
+
+    @cached_property
+    def reach_m(self) -> float:
+        """How far from the nearest point a place may be: sqrt(3) times the largest distance between a point and its nearest, a
+        cell at least."""
+        if len(self.position_m) < 2:
+            return self.h_m
+        nearest, _ = self._tree.query(self.position_m, k=2)
+        return max(self.h_m, float(np.sqrt(3) * nearest[:, 1].max()))
+
+    def place(
+        self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
+    ) -> Placing:
+        """Neighbours of places, weighted by inverse distance, or the nearest alone (interpolation = "nearest"). where: begins
+        the message of the UserError for the first place that is farther than reach_m from every point."""
+        if interpolation not in ("inverse_distance", "nearest"):
+            raise UserError(f"interpolation = '{interpolation}'; allowed: inverse_distance, nearest")
+        reach = self.reach_m if reach_m is None else reach_m
+        count = min(NEIGHBOURS if interpolation == "inverse_distance" else 1, len(self.position_m))
+        distance, point = self._tree.query(position_m, k=range(1, count + 1))
+        if (distance[:, 0] > reach).any():
+            self._refuse(position_m, distance[:, 0], reach, where)
+        near = distance[:, 0] <= AT_A_POINT * self.h_m
+        weight = np.where(distance <= reach, 1 / np.maximum(distance, 1e-12), 0.0)
+        weight[near, 0], weight[near, 1:] = 1.0, 0.0
+        return Placing(point.astype(np.int64), weight / weight.sum(axis=1, keepdims=True))
+
+    def _refuse(self, position_m: Array, distance: Array, reach: float, where: str) -> None:
+        at = int(np.argmax(distance > reach))
+        x, y, z = position_m[at]
+        low, high = self.position_m.min(axis=0), self.position_m.max(axis=0)
+        ranges = ", ".join(f"{axis} in [{a:.6g}, {b:.6g}]" for axis, a, b in zip("xyz", low, high, strict=True))
+        raise UserError(
+            f"{where}: subfault {at} at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m is {distance[at]:.6g} m from the nearest of "
+            f"{len(self.position_m)} points of {self.paths[0]}; allowed: within {reach:.6g} m ({ranges} m)"
+        )
+
+    def extract(self, points: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(points, directions, 6, samples), of points by their numbers, in the order given, each as often as it is. Neighbours
+        in the file are read together; besides the result at most READ_BYTES are in memory."""
+        wanted, back = np.unique(np.asarray(points, np.int64), return_inverse=True)
+        if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < len(self.position_m):
+            raise UserError(
+                f"point {wanted[0] if wanted[0] < 0 else wanted[-1]}; allowed: 0 to {len(self.position_m) - 1}"
+            )
+        out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
+        for at, path in enumerate(self.paths):
+            with _opened(path) as file:
+                tensors = _dataset(file, "sgt")
+                for first, last in _runs(wanted, tensors):
+                    low = int(wanted[first])
+                    rows = _values(path, tensors, low, int(wanted[last - 1]) + 1)
+                    out[first:last, at] = rows[wanted[first:last] - low]
+        return out if np.array_equal(back, np.arange(len(wanted))) else out[back]
+
+    @cached_property
+    def _tree(self) -> Any:
+        return cKDTree(self.position_m)
+
+
+def write_tensors(
+    path: str | os.PathLike[str],
+    tensors: NDArray[np.float32],
+    position_m: Array,
+    *,
+    direction: str,
+    site_m: Sequence[float],
+    dt_s: float,
+    first_time_s: float,
+    h_m: float,
+    lambda_Pa: ArrayLike,
+    mu_Pa: ArrayLike,
+    force_N: float = 1.0,
+    pulse: str = "impulse",
+    pulse_integral_s: float = 1.0,
+    pulse_centre_s: float = 0.0,
+    azimuth_deg: float = 0.0,
+) -> Path:
+    """A file that open() reads, of tensors (points, 6, samples) that another program has computed: tensor strains after a force
+    along direction x, y or z. Not collective."""
+    path = Path(path)
+    count = len(position_m)
+    with h5py.File(path, "w") as file:
+        chunk = max(1, min(count, 2**20 // (4 * len(COMPONENTS) * tensors.shape[2])))
+        made = file.create_dataset(
+            "sgt", data=np.asarray(tensors, np.float32), chunks=(chunk, len(COMPONENTS), tensors.shape[2])
+        )
+        made.attrs.update(
+            {
+                "dt_s": dt_s,
+                "first_time_s": first_time_s,
+                "h_m": h_m,
+                "unit": "1",
+                "azimuth_deg": azimuth_deg,
+                "force_N": [force_N * (axis == direction) for axis in "xyz"],
+                "force_position_m": [float(p) for p in site_m],
+                "force_pulse": pulse,
+                "force_pulse_integral_s": pulse_integral_s,
+                "force_pulse_centre_s": pulse_centre_s,
+            }
+        )
+        file["coordinates"] = np.asarray(position_m, np.float64)
+        file["samples_written"] = np.int64(tensors.shape[2])
+        for name, values in (("lambda_Pa", lambda_Pa), ("mu_Pa", mu_Pa)):
+            file[name] = np.broadcast_to(np.asarray(values, np.float64), (count,))
+    return path
+
+
+def _runs(wanted: NDArray[np.int64], tensors: Any) -> Iterator[tuple[int, int]]:
+    """Ranges of the list whose points are read in one go: gaps within a chunk of the file cost nothing."""
+    per_chunk = tensors.chunks[0] if tensors.chunks else 1
+    most = max(1, READ_BYTES // (4 * tensors.shape[1] * tensors.shape[2]))
+    first = 0
+    for at in range(1, len(wanted) + 1):
+        if at == len(wanted) or wanted[at] - wanted[at - 1] > per_chunk or wanted[at] - wanted[first] >= most:
+            yield first, at
+            first = at
+
+
+def _read(path: Path) -> _File:
+    with _opened(path) as file:
+        tensors = _dataset(file, "sgt")
+        if tensors.ndim != 3 or tensors.shape[1] != len(COMPONENTS):
+            raise UserError(f"{path}: sgt of shape {tensors.shape}; allowed: [point][xx yy zz xy xz yz][time]")
+        facts = dict(tensors.attrs)
+        for name in FACTS:
+            if name not in facts:
+                raise UserError(
+                    f"{path}: no attribute {name} of sgt; allowed: what craton waves run writes of one force whose time function "
+                    "comes back to 0 (gaussian, triangle, cosine, liu, brune, file)"
+                )
+        written = int(np.ravel(_dataset(file, "samples_written")[()])[0])
+        if written != tensors.shape[2]:
+            raise UserError(
+                f"{path}: {written} of {tensors.shape[2]} samples; allowed: the file of a run that has ended"
+            )
+        position = np.asarray(_dataset(file, "coordinates"), np.float64)
+        force = np.ravel(np.asarray(facts["force_N"], float))
+        along = np.flatnonzero(force)
+        if len(force) != 3 or len(along) != 1:
+            raise UserError(f"{path}: force_N = {force.tolist()}; allowed: a force along one of the axes")
+        impulse = float(facts["force_pulse_integral_s"])
+        if not impulse > 0:
+            raise UserError(
+                f"{path}: force_pulse_integral_s = {impulse:g}; allowed: above 0 s, a pulse that stands for an impulse"
+            )
+        return _File(
+            path,
+            int(along[0]),
+            float(force[along[0]]),
+            np.ravel(np.asarray(facts["force_position_m"], float)),
+            float(facts["dt_s"]),
+            float(facts["first_time_s"]),
+            int(tensors.shape[2]),
+            float(facts["h_m"]),
+            float(facts.get("azimuth_deg", 0.0)),
+            np.asarray(facts.get("force_pulse", ""), np.str_).item(),  # of C++ a string of bytes
+            impulse,
+            float(facts["force_pulse_centre_s"]),
+            position,
+        )
+
+
+def _check_alike(one: _File, other: _File) -> None:
+    def wrong(what: str) -> UserError:
+        return UserError(
+            f"{other.path}: SGT file of another site or time step than {one.path}: {what}; allowed: files of one site, one list of "
+            "points, one time step and one pulse, a direction of the force each"
+        )
+
+    if one.axis == other.axis:
+        raise wrong(f"both of a force along {'xyz'[one.axis]}")
+    if not np.allclose(one.site_m, other.site_m, rtol=0, atol=AT_A_POINT * one.h_m):
+        raise wrong(f"site at {_triple(other.site_m)}, not {_triple(one.site_m)} m")
+    for name, unit in (
+        ("dt_s", " s"),
+        ("h_m", " m"),
+        ("samples", ""),
+        ("first_time_s", " s"),
+        ("azimuth_deg", " degrees"),
+        ("impulse_s", " s"),
+        ("centre_s", " s"),
+    ):
+        a, b = getattr(one, name), getattr(other, name)
+        if abs(a - b) > ALIKE * max(abs(a), abs(b)):
+            raise wrong(f"{name} = {b:.9g}, not {a:.9g}{unit}")
+    if one.position_m.shape != other.position_m.shape:
+        raise wrong(f"{len(other.position_m)} points, not {len(one.position_m)}")
+    apart = np.abs(one.position_m - other.position_m).max(axis=1)
+    if apart.max() > AT_A_POINT * one.h_m:
+        at = int(np.argmax(apart))
+        raise wrong(f"point {at} at {_triple(other.position_m[at])}, not {_triple(one.position_m[at])} m")
+
+
+def _check_site(file: _File, site: Array) -> None:
+    if site.shape != (3,) or not np.allclose(site, file.site_m, rtol=0, atol=0.5 * file.h_m):
+        raise UserError(
+            f"{file.path}: SGT file of another site or time step: its force acts at {_triple(file.site_m)} m; allowed: at "
+            f"{_triple(site)} m, the site, within half a cell"
+        )
+
+
+def _moduli(path: Path, count: int) -> tuple[Array, Array]:
+    with _opened(path) as file:
+        lam, mu = (np.asarray(_dataset(file, name), np.float64) for name in ("lambda_Pa", "mu_Pa"))
+    if lam.shape != (count,) or mu.shape != (count,):
+        raise UserError(f"{path}: {mu.shape} moduli for {count} points; allowed: one of each for each")
+    return lam, mu
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[h5py.File]:
+    if not path.is_file():
+        raise UserError(
+            f"{path}: no such file; allowed: strain Green's tensors that craton waves run has written to their end"
+        )
+    try:
+        file = h5py.File(path, "r")
+    except OSError as problem:
+        raise UserError(f"{path}: not a complete HDF5 file: {' '.join(str(problem).split())}") from None
+    with file:
+        yield file
+
+
+def _dataset(file: h5py.File, name: str) -> Any:
+    if name not in file:
+        raise UserError(
+            f"{file.filename}: no dataset {name}; allowed: strain Green's tensors that craton waves run wrote"
+        )
+    return file[name]
+
+
+def _values(path: Path, tensors: Any, first: int, last: int) -> NDArray[np.float32]:
+    try:
+        values = np.asarray(tensors[first:last], np.float32)
+    except OSError as problem:
+        raise UserError(
+            f"{path}: cannot be read to its end: {' '.join(str(problem).split())}; allowed: a whole file"
+        ) from None
+    if not np.isfinite(values).all():
+        raise UserError(f"{path}: points {first} to {last - 1} hold NaN; allowed: finite strains")
+    return values
+
+
+def _triple(place: Array) -> str:
+    return "({:.6g}, {:.6g}, {:.6g})".format(*place)
