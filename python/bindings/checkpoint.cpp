@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "python_checkpoint.hpp"
 
 #include <craton/array/reproducible_matrix.hpp>
 #include <craton/array/symmetric_matrix.hpp>
@@ -24,33 +25,6 @@ using craton::runtime::world;
 namespace craton::bindings {
 
 namespace {
-
-/// A checkpoint that Python may close before it is collected, unless a subset is open.
-class python_checkpoint {
-  public:
-    explicit python_checkpoint(std::shared_ptr<checkpoint> held) : held_(std::move(held)) {}
-    python_checkpoint(const python_checkpoint&) = delete;
-    python_checkpoint& operator=(const python_checkpoint&) = delete;
-    ~python_checkpoint() {
-        const nb::gil_scoped_release release;
-        held_.reset();
-    }
-
-    /// Owned together with whoever uses it, so that no other thread closes it meanwhile.
-    [[nodiscard]] std::shared_ptr<checkpoint> get() const {
-        if (!held_) throw user_error("checkpoint: it has been closed; allowed: until close() or the end of its `with` block");
-        return held_;
-    }
-    void close() {
-        if (held_.use_count() > 1)
-            throw user_error("checkpoint: close() while a subset is open or another thread uses it; allowed: after");
-        const nb::gil_scoped_release release;
-        held_.reset();
-    }
-
-  private:
-    std::shared_ptr<checkpoint> held_;
-};
 
 /// The updates of one subset, for a `with` block.
 class python_subset {

@@ -18,28 +18,40 @@ namespace craton::bindings {
 
 namespace {
 
-template <class T> void bind_cholesky(nb::module_& m) {
+/// One kind of solution: of all columns of a ConvergentMatrix, in place, or of a vector.
+template <class T>
+void bind_solution(nb::class_<linalg::cholesky<T>>& c, const char* name,
+                   std::vector<double> (linalg::cholesky<T>::*of_vector)(std::span<const double>) const,
+                   void (linalg::cholesky<T>::*of_columns)(convergent_matrix<T>&) const, const std::string& what) {
     using factor = linalg::cholesky<T>;
-    nb::class_<factor>(m, (std::string("Cholesky") + dtype_suffix<T>()).c_str(),
-                       "U^T U of a symmetric positive-definite matrix, in place (upper triangle).")
-        .def(nb::init<convergent_matrix<T>&>(), nb::arg("matrix"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(),
-             "Collective. UserError when the matrix is not positive definite.")
-        .def(nb::init<symmetric_matrix<T>&>(), nb::arg("matrix"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(),
-             "Collective. UserError when the matrix is not positive definite.")
+    c.def(
+         name, [of_columns](const factor& f, convergent_matrix<T>& rhs) { without_gil([&] { (f.*of_columns)(rhs); }); },
+         nb::arg("rhs"), ("Collective: " + what + " for all columns of a ConvergentMatrix, in place.").c_str())
         .def(
-            "solve", [](const factor& f, convergent_matrix<T>& rhs) { without_gil([&] { f.solve(rhs); }); }, nb::arg("rhs"),
-            "Collective: solves for all columns of a ConvergentMatrix, in place.")
-        .def(
-            "solve",
-            [](const factor& f, const nb::object& rhs) {
+            name,
+            [of_vector](const factor& f, const nb::object& rhs) {
                 const auto numpy = nb::module_::import_("numpy"); // a float32 or integer vector is converted: it is small
                 const vector_input<double> values(numpy.attr("asarray")(rhs, "float64"), "solve: rhs");
-                return to_numpy(without_gil([&] { return f.solve(values.span()); }));
+                return to_numpy(without_gil([&] { return (f.*of_vector)(values.span()); }));
             },
-            nb::arg("rhs"), "Collective: the whole right-hand side on every rank gives the whole solution on every rank.")
-        .def(
-            "log_determinant", [](const factor& f) { return without_gil([&] { return f.log_determinant(); }); },
-            "Collective: the natural logarithm of the matrix's determinant.")
+            nb::arg("rhs"),
+            ("Collective: " + what + "; the whole vector on every rank gives the whole result on every rank.").c_str());
+}
+
+template <class T> void bind_cholesky(nb::module_& m) {
+    using factor = linalg::cholesky<T>;
+    nb::class_<factor> c(m, (std::string("Cholesky") + dtype_suffix<T>()).c_str(),
+                         "U^T U of a symmetric positive-definite matrix, in place (upper triangle).");
+    c.def(nb::init<convergent_matrix<T>&>(), nb::arg("matrix"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(),
+          "Collective. UserError when the matrix is not positive definite.")
+        .def(nb::init<symmetric_matrix<T>&>(), nb::arg("matrix"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(),
+             "Collective. UserError when the matrix is not positive definite.");
+    bind_solution(c, "solve", &factor::solve, &factor::solve, "solves A X = rhs");
+    bind_solution(c, "solve_transposed_factor", &factor::solve_transposed_factor, &factor::solve_transposed_factor, "U^-T rhs");
+    bind_solution(c, "solve_factor", &factor::solve_factor, &factor::solve_factor, "U^-1 rhs");
+    c.def(
+         "log_determinant", [](const factor& f) { return without_gil([&] { return f.log_determinant(); }); },
+         "Collective: the natural logarithm of the matrix's determinant.")
         .def(
             "inverse_diagonal", [](factor& f) { return to_numpy(without_gil([&] { return f.inverse_diagonal(); })); },
             "Collective: the diagonal of the inverse on every rank; overwrites the factor.")

@@ -108,13 +108,13 @@ template <class T> void bind_real_matrix(nanobind::module_& m) {
     bind_gram<T>(c);
     c.def(
          "add_kronecker",
-         [](matrix& a, const nb::object& lateral, const nb::object& radial, double scale) {
+         [](matrix& a, const nb::object& lateral, const nb::object& radial, double scale, std::int64_t offset) {
              const block_input<double> outer(lateral, "add_kronecker: lateral"), inner(radial, "add_kronecker: radial");
              const nb::gil_scoped_release release;
-             linalg::add_kronecker(a, outer.view(), inner.view(), scale);
+             linalg::add_kronecker(a, outer.view(), inner.view(), scale, offset);
          },
-         nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0,
-         "Adds scale * kron(lateral, radial) to the upper triangle; local, call it on every rank.")
+         nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0, nb::arg("offset") = 0,
+         "Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block; local, call it on every rank.")
         .def(
             "copy_as_f64",
             [](const matrix& a) {

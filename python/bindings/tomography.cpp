@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "mode_arrays.hpp"
 
 #include <craton/apps/tomography/forward_problem.hpp>
 
@@ -9,6 +10,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <atomic>
 #include <exception>
@@ -28,6 +30,8 @@ namespace craton::tomography {
 
 namespace {
 
+using bindings::stored;
+using bindings::stored_scalar;
 using bindings::to_numpy;
 using f64_in = bindings::input_1d<double>;
 using f64_matrix_in = bindings::input_2d<double>;
@@ -41,15 +45,6 @@ std::span<const double> view(const f64_in& a) { return {a.data(), a.size()}; }
 
 template <class T> nb::ndarray<nb::numpy, T> copy_to_numpy(std::span<const T> values) {
     return to_numpy(std::vector<T>(values.begin(), values.end()));
-}
-
-template <class Function> nb::ndarray<nb::numpy, double> mapped(std::span<const double> values, Function function) {
-    std::vector<double> out;
-    out.reserve(values.size());
-    for (const double value : values) {
-        out.push_back(function(value));
-    }
-    return to_numpy(std::move(out));
 }
 
 void need_length(const char* what, std::size_t got, std::size_t allowed) {
@@ -84,25 +79,6 @@ nb::dict arrays_of(const mode_catalogue& modes) {
     return out;
 }
 
-/// One array of the dictionary, of any number of dimensions, as a vector.
-template <class T> std::vector<T> stored(const nb::dict& arrays, const char* key) {
-    if (!arrays.contains(key)) {
-        throw user_error(std::string("modes: stored arrays lack '") + key + "'");
-    }
-    nb::ndarray<const T, nb::c_contig, nb::device::cpu> values;
-    if (!nb::try_cast(arrays[key], values)) {
-        throw user_error(std::string("modes: stored '") + key + "' is no array of the right type; allowed: " +
-                         (std::is_integral_v<T> ? "64-bit integers" : "64-bit floating point"));
-    }
-    return {values.data(), values.data() + values.size()};
-}
-
-template <class T> T stored_scalar(const nb::dict& arrays, const char* key) {
-    const std::vector<T> values = stored<T>(arrays, key);
-    need_length((std::string("modes: stored '") + key + "'").c_str(), values.size(), 1);
-    return values.front();
-}
-
 std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const nb::dict& arrays) {
     mode_arrays a;
     a.n = stored<std::int64_t>(arrays, "n");
@@ -119,9 +95,12 @@ std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const n
 }
 
 void bind_earth(nb::module_& m) {
-    nb::class_<earth_model>(
-        m, "EarthModel",
-        "Spherically symmetric isotropic Earth: polynomial layers (PREM's form, x = r / 6371 km), reference period 1 s.")
+    nb::class_<earth_model>(m, "EarthModel",
+                            "Spherically symmetric Earth, isotropic or radially anisotropic: polynomial layers (PREM's form, x = r "
+                            "/ 6371 km), reference "
+                            "period 1 s.")
+        .def_static("prem", &earth_model::prem, "PREM as published: anisotropic between 24.4 and 220 km depth, with its ocean.")
+        .def_static("prem_isotropic_ocean", &earth_model::prem_isotropic_ocean, "Isotropic PREM with its ocean, 6368 to 6371 km.")
         .def_static("prem_isotropic", &earth_model::prem_isotropic,
                     "Isotropic PREM; the solid outer surface is the ocean floor, 6368 km.")
         .def_static("prem_iso_light", &earth_model::prem_iso_light,
@@ -130,6 +109,17 @@ void bind_earth(nb::module_& m) {
         .def_prop_ro("name", &earth_model::name)
         .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m)
         .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m)
+        .def_prop_ro("solid_surface_radius_m", &earth_model::solid_surface_radius_m,
+                     "The ocean floor, or the surface where there is no ocean.")
+        .def("gravity_m_s2", &earth_model::gravity_m_s2, "radius_m"_a)
+        .def(
+            "love_Pa",
+            [](const earth_model& earth, double radius_m, bool below) {
+                const love_parameters love = earth.evaluate(radius_m, below).love();
+                return std::make_tuple(love.A, love.C, love.F, love.L, love.N);
+            },
+            "radius_m"_a, "below"_a = false,
+            "Love's moduli (A, C, F, L, N) at 1 s; at a discontinuity the values above, or below. UserError outside the Earth.")
         .def(
             "evaluate",
             [](const earth_model& earth, double radius_m, bool below) {
@@ -137,15 +127,17 @@ void bind_earth(nb::module_& m) {
                 return std::make_tuple(at.density_kg_m3, at.vp_m_s, at.vs_m_s, at.q_mu);
             },
             "radius_m"_a, "below"_a = false,
-            "(density kg/m^3, vp m/s, vs m/s, Q_mu); at a discontinuity the value above, or below. UserError outside the Earth.")
+            "(density kg/m^3, vpv m/s, vsv m/s, Q_mu); at a discontinuity the value above, or below. UserError outside the Earth.")
         .def_prop_ro(
             "discontinuities_m", [](const earth_model& earth) { return to_numpy(earth.discontinuities_m()); }, new_array,
             "Radii of the boundaries between layers, increasing.");
 }
 
 void bind_modes(nb::module_& m) {
-    nb::class_<mode_catalogue>(
-        m, "ModeCatalogue", "Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions.")
+    nb::class_<mode_catalogue> catalogue(
+        m, "ModeCatalogue", "Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions.");
+    bindings::bind_mode_properties(catalogue, "Overtone number of each mode.", "At the surface radius.");
+    catalogue
         .def_static(
             "solve",
             [](const earth_model& earth, double shortest_period_s, bool dispersion, bool attenuation, int order,
@@ -157,26 +149,6 @@ void bind_modes(nb::module_& m) {
             "earth"_a, "shortest_period_s"_a, "dispersion"_a = true, "attenuation"_a = true, "order"_a = 3, "element_km"_a = 80.0,
             "All modes with periods above shortest_period_s (1 to 2000 s), by radial finite elements of the given polynomial order "
             "(2 to 8) and largest size (1 to 1000 km). UserError when an option is out of range.")
-        .def("__len__", &mode_catalogue::size)
-        .def_prop_ro(
-            "n", [](const mode_catalogue& c) { return to_numpy(c.arrays().n); }, new_array, "Overtone number of each mode.")
-        .def_prop_ro(
-            "l", [](const mode_catalogue& c) { return to_numpy(c.arrays().l); }, new_array, "Angular degree of each mode.")
-        .def_prop_ro(
-            "period_s",
-            [](const mode_catalogue& c) {
-                return mapped(c.arrays().omega_rad_s, [](double omega) { return 2 * std::numbers::pi / omega; });
-            },
-            new_array)
-        .def_prop_ro(
-            "q", [](const mode_catalogue& c) { return to_numpy(c.arrays().q); }, new_array,
-            "Quality factor of each mode (infinity without attenuation).")
-        .def_prop_ro(
-            "group_velocity_km_s",
-            [](const mode_catalogue& c) {
-                return mapped(c.arrays().group_velocity_m_s, [](double velocity) { return 1e-3 * velocity; });
-            },
-            new_array, "At the surface radius.")
         .def(
             "eigenfunction",
             [](const mode_catalogue& c, std::int64_t index, const f64_in& radius_m) {
@@ -192,6 +164,20 @@ void bind_modes(nb::module_& m) {
             "index"_a, "radius_m"_a,
             "(W, dW/dr) at the radii (m), normalised to int rho r^2 W^2 dr = 1 (SI); at a discontinuity dW/dr is the value above. "
             "UserError outside mantle and crust and for an index out of range.")
+        .def(
+            "scalars",
+            [](const mode_catalogue& c, double depth_m) {
+                return bindings::scalars_as_arrays(scalars_of(c, earth_radius_m - depth_m));
+            },
+            "source_depth_m"_a, "Excitation and receiver factors of every mode, as SpheroidalCatalogue.scalars has them.")
+        .def(
+            "pair_kernel",
+            [](const mode_catalogue& c, std::int64_t mode, std::int64_t other, const f64_in& radius_m) {
+                return bindings::kernels_as_array(view(radius_m), [&](double r) { return pair_kernel(c, mode, other, r); });
+            },
+            "mode"_a, "other"_a, "radius_m"_a,
+            "Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5); A, C and F are zero. UserError "
+            "outside mantle and crust.")
         .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue (the on-disk cache holds exactly this).")
         .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a,
                     "UserError when an array is missing, of another type or length, or contradicts the Earth model.");
@@ -229,17 +215,18 @@ void bind_basis(nb::module_& m) {
         "dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines.")
         .def(
             "__init__",
-            [](model_basis* self, int level, const f64_in& radial_knots_m) {
+            [](model_basis* self, int level, const f64_in& radial_knots_m, int parameters) {
                 const auto knots = view(radial_knots_m);
-                new (self) model_basis(level, std::vector<double>(knots.begin(), knots.end()));
+                new (self) model_basis(level, std::vector<double>(knots.begin(), knots.end()), parameters);
             },
-            "level"_a, "radial_knots_m"_a,
+            "level"_a, "radial_knots_m"_a, "parameters"_a = 1,
             "level L = 1..8: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron. radial_knots_m: at least 4, increasing, one "
             "B-spline per "
             "knot (clamped ends). UserError otherwise.")
         .def_prop_ro("n_lateral", &model_basis::n_lateral)
         .def_prop_ro("n_radial", &model_basis::n_radial)
-        .def_prop_ro("size", &model_basis::size)
+        .def_prop_ro("parameters", &model_basis::parameters, "1: dlnVs; 2: dlnVs, then dlnxi, xi = (Vsh / Vsv)^2.")
+        .def_prop_ro("size", &model_basis::size, "parameters * n_lateral * n_radial")
         .def_prop_ro(
             "latitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &latitude_rad)); }, new_array,
             "Geocentric latitude of each lateral knot.")
@@ -256,11 +243,12 @@ void bind_basis(nb::module_& m) {
         .def(
             "evaluate",
             [](const model_basis& b, const f64_in& model, const f64_in& latitude_deg, const f64_in& longitude_deg,
-               const f64_in& radius_m) {
-                return to_numpy(b.evaluate(view(model), view(latitude_deg), view(longitude_deg), view(radius_m)));
+               const f64_in& radius_m, std::int64_t parameter) {
+                return to_numpy(b.evaluate(view(model), view(latitude_deg), view(longitude_deg), view(radius_m), parameter));
             },
-            "model"_a, "latitude_deg"_a, "longitude_deg"_a, "radius_m"_a,
-            "dlnVs at points (1-d arrays of one length, geocentric latitudes). UserError when lengths differ.");
+            "model"_a, "latitude_deg"_a, "longitude_deg"_a, "radius_m"_a, "parameter"_a = 0,
+            "One parameter (0: dlnVs, 1: dlnxi) at points (1-d arrays of one length, geocentric latitudes). UserError when lengths "
+            "differ.");
 }
 
 // ------------------------------------------------------------------------------------------------- paths and forward
@@ -285,11 +273,49 @@ std::vector<event> events_from(const f64_in& latitude_deg, const f64_in& longitu
     return events;
 }
 
+orbit orbit_of(const std::string& name) {
+    if (name == "minor") return orbit::minor;
+    if (name == "major") return orbit::major;
+    if (name == "whole") return orbit::whole;
+    throw user_error("path: along is '" + name + "'; allowed: minor, major, whole");
+}
+
+component component_of(const std::string& name) {
+    if (name == "Z") return component::vertical;
+    if (name == "R") return component::radial;
+    if (name == "T") return component::transverse;
+    throw user_error("path: component is '" + name + "'; allowed: Z, R, T");
+}
+
+theory theory_of(const std::string& name) {
+    if (name == "pava") return theory::path_average;
+    if (name == "nact") return theory::nact;
+    if (name == "nact_in_plane") return theory::nact_in_plane;
+    if (name == "born") return theory::born;
+    if (name == "born_in_plane") return theory::born_in_plane;
+    throw user_error("forward problem: theory is '" + name + "'; allowed: pava, nact, nact_in_plane, born, born_in_plane");
+}
+
+const char* name_of(theory kind) {
+    switch (kind) {
+    case theory::nact:
+        return "nact";
+    case theory::nact_in_plane:
+        return "nact_in_plane";
+    case theory::born:
+        return "born";
+    case theory::born_in_plane:
+        return "born_in_plane";
+    default:
+        return "pava";
+    }
+}
+
 void make_path_set(path_set* self, const forward_problem& forward, const f64_in& event_latitude_deg,
                    const f64_in& event_longitude_deg, const f64_in& event_depth_m, const f64_matrix_in& moment_tensor_Nm,
                    const f64_in& half_duration_s, const f64_in& station_latitude_deg, const f64_in& station_longitude_deg,
                    const i64_in& event_index, const i64_in& station_index, const f64_in& t_first_s, double sample_interval_s,
-                   const i64_in& samples) {
+                   const i64_in& samples, const std::vector<std::string>& along, const std::vector<std::string>& measured) {
     const auto events = events_from(event_latitude_deg, event_longitude_deg, event_depth_m, moment_tensor_Nm, half_duration_s);
     need_length("station_longitude_deg", station_longitude_deg.size(), station_latitude_deg.size());
     std::vector<station> stations(station_latitude_deg.size());
@@ -300,9 +326,17 @@ void make_path_set(path_set* self, const forward_problem& forward, const f64_in&
     need_length("station", station_index.size(), count);
     need_length("t_first_s", t_first_s.size(), count);
     need_length("samples", samples.size(), count);
+    if (!along.empty()) need_length("along", along.size(), count);
+    if (!measured.empty()) need_length("component", measured.size(), count);
     std::vector<path_request> requests(count);
     for (std::size_t p = 0; p < count; ++p) {
-        requests[p] = {event_index.data()[p], station_index.data()[p], t_first_s.data()[p], sample_interval_s, samples.data()[p]};
+        requests[p] = {event_index.data()[p],
+                       station_index.data()[p],
+                       t_first_s.data()[p],
+                       sample_interval_s,
+                       samples.data()[p],
+                       along.empty() ? orbit::minor : orbit_of(along[p]),
+                       measured.empty() ? component::transverse : component_of(measured[p])};
     }
     const nb::gil_scoped_release release;
     new (self) path_set(forward, events, stations, requests);
@@ -399,16 +433,20 @@ void bind_forward(nb::module_& m) {
         "with exponentiated frequency shifts. Immutable: every method may be called from any thread.");
 
     nb::class_<path_set>(m, "PathSet", "All source-receiver paths of an inversion: geometry, excitation, time window. Immutable.")
-        .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
-             "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
-             "t_first_s"_a, "sample_interval_s"_a, "samples"_a,
-             "Per event: position, depth below 6371 km and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per "
-             "station: "
-             "position. Per path: event index, station index, first sample's time after the origin time, number of samples. One "
-             "sample "
-             "interval (s) for all. Geographic latitudes; converted to geocentric inside. UserError names the event, station or "
-             "path, the value and "
-             "the allowed range.")
+        .def(
+            "__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
+            "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
+            "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
+            "component"_a = std::vector<std::string>(),
+            "Per event: position, depth below 6371 km and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per "
+            "station: "
+            "position. Per path: event index, station index, first sample's time after the origin time, number of samples, and the "
+            "way the wave came (minor, major or whole: all round, for comparison; minor where left out) and component (Z up, R "
+            "away from "
+            "the source, T right of it; T where left out). One sample "
+            "interval (s) for all. Geographic latitudes; converted to geocentric inside. UserError names the event, station or "
+            "path, the value and "
+            "the allowed range.")
         .def("__len__", &path_set::size)
         .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal)
         .def_prop_ro(
@@ -432,14 +470,24 @@ void bind_forward(nb::module_& m) {
         .def(
             "__init__",
             [](forward_problem* self, std::shared_ptr<mode_catalogue> modes, std::shared_ptr<model_basis> basis,
-               const std::tuple<double, double, double, double>& periods) {
+               const std::tuple<double, double, double, double>& periods, const std::string& theory,
+               std::shared_ptr<spheroidal_catalogue> spheroidal) {
                 const auto [t1, t2, t3, t4] = periods;
-                new (self) forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4});
+                const nb::gil_scoped_release release;
+                new (self)
+                    forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory), std::move(spheroidal));
             },
-            "modes"_a, "basis"_a, "filter_periods_s"_a,
-            "filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3. UserError "
-            "when they do "
-            "not decrease, when T4 is below the catalogue's shortest period, or when the radial knots miss mantle and crust.")
+            "modes"_a, "basis"_a, "filter_periods_s"_a, "theory"_a = "pava", "spheroidal"_a.none() = nb::none(),
+            "filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3. theory: pava "
+            "(frequencies shift by the path's average), nact (that along branches of overtones, and coupling across them: "
+            "sensitivity in the great circle's plane and, to first order, beside it), nact_in_plane (without what is beside it), "
+            "born and "
+            "born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for "
+            "vertical "
+            "and radial motion. UserError "
+            "when periods do not decrease, when T4 is below the catalogue's shortest period, when the radial knots miss mantle and "
+            "crust, or for another theory.")
+        .def_prop_ro("theory", [](const forward_problem& f) { return name_of(f.kind()); })
         .def_prop_ro("basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); })
         .def_prop_ro("modes", [](const forward_problem& f) { return std::const_pointer_cast<mode_catalogue>(f.shared_modes()); })
         .def(
@@ -458,6 +506,22 @@ void bind_forward(nb::module_& m) {
             "direction of propagation, as ObsPy's transverse component). UserError when the model's length is not basis.size.")
         .def("panel", &panel_of, "path"_a, "model"_a,
              "(G_(i) as float32, k x n for the n touched parameters; their indices, ascending). UserError as in seismogram.")
+        .def(
+            "plane_kernel",
+            [](const forward_problem& f, const path& path, const f64_in& angles_rad, const f64_in& radii_m) {
+                const auto samples = static_cast<std::size_t>(path.samples());
+                std::vector<float> kernel(samples * angles_rad.size() * radii_m.size());
+                {
+                    const nb::gil_scoped_release release;
+                    f.plane_kernel(path, view(angles_rad), view(radii_m), kernel);
+                }
+                return to_numpy(std::move(kernel), {samples, angles_rad.size(), radii_m.size()});
+            },
+            "path"_a, "angle_rad"_a, "radius_m"_a,
+            "What dlnVs at points of the great circle's plane does to the reference Earth's seismogram: samples x angles (from the "
+            "source) x "
+            "radii, metres per metre of radius and radian. Takes seconds with theory nact. UserError for a radius outside mantle "
+            "and crust.")
         .def(
             "seismograms",
             [](const forward_problem& f, const path_set& paths, std::int64_t first, std::int64_t last, const f64_in& model,
@@ -484,6 +548,7 @@ namespace craton::bindings {
 void bind_tomography(nb::module_& m) {
     tomography::bind_earth(m);
     tomography::bind_modes(m);
+    bind_spheroidal_modes(m);
     tomography::bind_basis(m);
     tomography::bind_forward(m);
 }

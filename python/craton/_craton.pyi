@@ -395,9 +395,9 @@ class _RealConvergentMatrix(_ConvergentMatrix[R]):
         """What the cost model expects of an update of n columns and k samples: one line per way, and the choice."""
     gram_wire_bytes_per_s: float
     """Bytes per second between nodes that the cost model takes."""
-    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0) -> None:
-        """Local on every rank (call on all): element (a*nr+i, b*nr+j) += scale * lateral[a,b] * radial[i,j], upper triangle
-        only. commit() again before the next update or read."""
+    def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0, offset: int = 0) -> None:
+        """Local on every rank (call on all): element (offset+a*nr+i, offset+b*nr+j) += scale * lateral[a,b] * radial[i,j], upper
+        triangle only. commit() again before the next update or read. UserError where the product does not lie within the matrix."""
     def copy_as_f64(self) -> ConvergentMatrix_f64:
         """Collective: the same matrix, same layout, in double precision."""
 
@@ -639,6 +639,17 @@ class _Cholesky(Generic[R]):
     @overload
     def solve(self, rhs: ArrayLike) -> f64:
         """Collective: rhs is the same whole vector on every rank; the solution is returned on every rank."""
+    @overload
+    def solve_transposed_factor(self, rhs: _ConvergentMatrix[R]) -> None: ...
+    @overload
+    def solve_transposed_factor(self, rhs: ArrayLike) -> f64:
+        """Collective: U^-T rhs, half of a solution: its squared norm is rhs . A^-1 rhs. Otherwise as solve."""
+    @overload
+    def solve_factor(self, rhs: _ConvergentMatrix[R]) -> None: ...
+    @overload
+    def solve_factor(self, rhs: ArrayLike) -> f64:
+        """Collective: U^-1 rhs, the other half: of independent standard normal numbers a draw of covariance A^-1. Otherwise as
+        solve."""
     def log_determinant(self) -> float:
         """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
     def inverse_diagonal(self) -> f64:
@@ -758,8 +769,15 @@ def hints_from_environment() -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------------- tomography
 
 class EarthModel:
-    """Spherically symmetric isotropic Earth: polynomial layers (PREM's form, x = r / 6371 km), reference period 1 s."""
+    """Spherically symmetric Earth, isotropic or radially anisotropic: polynomial layers (PREM's form, x = r / 6371 km),
+    reference period 1 s."""
 
+    @staticmethod
+    def prem() -> EarthModel:
+        """PREM as published: anisotropic between 24.4 and 220 km depth, with its ocean."""
+    @staticmethod
+    def prem_isotropic_ocean() -> EarthModel:
+        """Isotropic PREM with its ocean, 6368 to 6371 km."""
     @staticmethod
     def prem_isotropic() -> EarthModel:
         """Isotropic PREM; the solid outer surface is the ocean floor, 6368 km."""
@@ -774,8 +792,14 @@ class EarthModel:
     def cmb_radius_m(self) -> float: ...
     @property
     def surface_radius_m(self) -> float: ...
+    @property
+    def solid_surface_radius_m(self) -> float:
+        """The ocean floor, or the surface where there is no ocean."""
+    def gravity_m_s2(self, radius_m: float) -> float: ...
     def evaluate(self, radius_m: float, below: bool = False) -> tuple[float, float, float, float]:
-        """(density kg/m^3, vp m/s, vs m/s, Q_mu); at a discontinuity the value above, or below."""
+        """(density kg/m^3, vpv m/s, vsv m/s, Q_mu); at a discontinuity the value above, or below."""
+    def love_Pa(self, radius_m: float, below: bool = False) -> tuple[float, float, float, float, float]:
+        """Love's moduli (A, C, F, L, N) at 1 s; at a discontinuity the values above, or below."""
     @property
     def discontinuities_m(self) -> f64: ...
 
@@ -808,17 +832,96 @@ class ModeCatalogue:
         """At the surface radius."""
     def eigenfunction(self, index: int, radius_m: f64) -> tuple[f64, f64]:
         """(W, dW/dr), normalised to int rho r^2 W^2 dr = 1."""
+    def scalars(self, source_depth_m: float) -> dict[str, f64]:
+        """Excitation and receiver factors of every mode, as SpheroidalCatalogue.scalars has them."""
+    def pair_kernel(self, mode: int, other: int, radius_m: f64) -> f64:
+        """Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5)."""
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything needed to rebuild the catalogue (the on-disk cache holds exactly this)."""
     @staticmethod
     def from_arrays(earth: EarthModel, arrays: dict[str, NDArray[Any]]) -> ModeCatalogue: ...
 
+class SpheroidalCatalogue:
+    """Spheroidal and radial modes of the whole, self-gravitating Earth: eigenfrequencies, Q, group velocities,
+    eigenfunctions."""
+
+    @staticmethod
+    def solve(
+        earth: EarthModel,
+        shortest_period_s: float,
+        dispersion: bool = True,
+        attenuation: bool = True,
+        order: int = 6,
+        elements_per_wavelength: float = 1.5,
+        gravity: str = "full",
+    ) -> SpheroidalCatalogue:
+        """gravity: full, cowling (initial gravity alone) or none."""
+    def __len__(self) -> int: ...
+    @property
+    def n(self) -> i64:
+        """Overtone number of each mode; l = 1 starts with 2 (0S1 is a translation, 1S1 the Slichter mode)."""
+    @property
+    def l(self) -> i64:
+        """Angular degree of each mode."""
+    @property
+    def period_s(self) -> f64: ...
+    @property
+    def q(self) -> f64:
+        """Quality factor of each mode (infinity without attenuation)."""
+    @property
+    def group_velocity_km_s(self) -> f64:
+        """At the solid surface; 0 for radial modes."""
+    def eigenfunction(self, index: int, radius_m: f64, below: bool = False) -> f64:
+        """(U, dU/dr, V, dV/dr, P, dP/dr), shape (len(radius_m), 6), normalised to int rho r^2 (U^2 + V^2) dr = 1 (SI); at
+        a discontinuity the values above, or below."""
+    def scalars(self, source_depth_m: float, seismometer: bool = False) -> dict[str, f64]:
+        """Excitation and receiver factors of every mode: strain_rr = U', strain_h = (U - k V / 2) / r,
+        strain_1 = (V' - V / r + k U / r) / k, strain_2 = V / (k r) at the source; vertical = U, horizontal = V / k at the
+        receiver. Toroidal: strain_1 = (W' - W / r) / k, strain_2 = W / (k r), horizontal = W / k."""
+    def pair_kernel(self, mode: int, other: int, radius_m: f64, below: bool = False) -> f64:
+        """Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5): for mode = other, w^2 changes
+        by their integral over the radius."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything needed to rebuild the catalogue (the on-disk cache holds exactly this)."""
+    @staticmethod
+    def from_arrays(earth: EarthModel, arrays: dict[str, NDArray[Any]]) -> SpheroidalCatalogue: ...
+
+class ModeSynthetics:
+    """Three-component seismograms of a spherically symmetric Earth by summation of toroidal and spheroidal modes.
+    Immutable: every method may be called from any thread."""
+
+    def __init__(
+        self,
+        spheroidal: SpheroidalCatalogue,
+        toroidal: ModeCatalogue,
+        filter_periods_s: tuple[float, float, float, float] | None = None,
+        seismometer: bool = False,
+    ) -> None: ...
+    def seismograms(
+        self,
+        latitude_deg: float,
+        longitude_deg: float,
+        depth_m: float,
+        moment_tensor_Nm: f64,
+        station_latitude_deg: f64,
+        station_longitude_deg: f64,
+        t_first_s: float,
+        sample_interval_s: float,
+        samples: int,
+        half_duration_s: float = 0.0,
+    ) -> f64:
+        """(stations, 3, samples) in metres: up, away from the source, right of the direction of propagation (Z, R, T of
+        ObsPy). Geographic latitudes; moment tensor rr, tt, pp, rt, rp, tp; depth below 6371 km."""
+
 class ModelBasis:
     """dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines."""
 
-    def __init__(self, level: int, radial_knots_m: f64) -> None:
+    def __init__(self, level: int, radial_knots_m: f64, parameters: int = 1) -> None:
         """level L: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron (L = 1..8). radial_knots_m: increasing, from
-        the core-mantle boundary to the Earth's outer solid surface, one B-spline per knot (clamped ends)."""
+        the core-mantle boundary to the Earth's outer solid surface, one B-spline per knot (clamped ends). parameters:
+        1 for dlnVs, 2 for dlnVs and then dlnxi, xi = (Vsh / Vsv)^2."""
+    @property
+    def parameters(self) -> int: ...
     @property
     def n_lateral(self) -> int: ...
     @property
@@ -838,17 +941,28 @@ class ModelBasis:
         """shape (len(radius_m), n_radial)"""
     def lateral_weights(self, latitude_deg: f64, longitude_deg: f64) -> tuple[i64, i64, f64]:
         """CSR (offsets, knot, value) of S_a at each point."""
-    def evaluate(self, model: f64, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
-        """dlnVs at points (1-d arrays of one length)."""
+    def evaluate(self, model: f64, latitude_deg: f64, longitude_deg: f64, radius_m: f64, parameter: int = 0) -> f64:
+        """One parameter (0: dlnVs, 1: dlnxi) at points (1-d arrays of one length)."""
 
 class ForwardProblem:
     """g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation with
     exponentiated frequency shifts. Immutable: every method may be called from any thread."""
 
     def __init__(
-        self, modes: ModeCatalogue, basis: ModelBasis, filter_periods_s: tuple[float, float, float, float]
+        self,
+        modes: ModeCatalogue,
+        basis: ModelBasis,
+        filter_periods_s: tuple[float, float, float, float],
+        theory: str = "pava",
+        spheroidal: SpheroidalCatalogue | None = None,
     ) -> None:
-        """filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3."""
+        """filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3.
+        theory: pava (frequencies shift by the path's average), nact (that along branches of overtones, and coupling across
+        them: sensitivity in the great circle's plane and, to first order, beside it), nact_in_plane (without what is
+        beside it), born and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical
+        and radial motion."""
+    @property
+    def theory(self) -> str: ...
     @property
     def basis(self) -> ModelBasis: ...
     @property
@@ -858,6 +972,9 @@ class ForwardProblem:
         clockwise of the propagation direction as seen from above the receiver), path.k samples."""
     def panel(self, path: Path, model: f64) -> tuple[f32, i64]:
         """(G_(i), k x n, n touched parameters; their indices, ascending)."""
+    def plane_kernel(self, path: Path, angle_rad: f64, radius_m: f64) -> f32:
+        """What dlnVs at points of the great circle's plane does to the reference Earth's seismogram: samples x angles (from
+        the source) x radii, metres per metre of radius and radian."""
     def seismograms(self, paths: PathSet, first: int, last: int, model: f64, threads: int = 1) -> f64:
         """Samples of paths first..last-1, one after the other. GIL released."""
 
@@ -879,9 +996,13 @@ class PathSet:
         t_first_s: f64,
         sample_interval_s: float,
         samples: i64,
+        along: Sequence[str] = (),
+        component: Sequence[str] = (),
     ) -> None:
         """Per event: position and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per station: position.
-        Per path: event index, station index, first sample's time after the origin time, number of samples.
+        Per path: event index, station index, first sample's time after the origin time, number of samples, and the way
+        that the wave came: minor (where left out), major, or whole (all round, for comparison), and component: Z (up),
+        R (away from the source), T (to its right; where left out).
         Geographic latitudes; converted to geocentric inside."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> Path: ...
@@ -921,14 +1042,27 @@ def assemble(
     threads: int = 1,
     subset: int = 16,
     progress: Callable[[int, int], None] | None = None,
+    correlation: f64 | None = None,
+    checkpoint: Checkpoint | None = None,
+    pause_after_s: float = 0.0,
+    compress: float = 0.0,
 ) -> dict[str, float]:
     """Collective: adds G^T C_d^-1 G to hessian (f32 or f64 matrix) and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
     observed: all samples, concatenated in path order, the same on every rank. sigma: noise standard deviation per path,
-    metres. progress(done, total) is called on rank 0 a few times per second. UserError names the path of a NaN.
+    metres. correlation: of neighbouring samples' noise, per path, in [0, 1): C_d[t, u] = sigma^2 correlation^|t - u| within a
+    path; None: 0 for all. progress(done, total) is called on rank 0 a few times per second. UserError names the path of a NaN.
     Returns sums over all ranks: chi_data (half the weighted squared residual), data_norm (half the weighted squared data),
     samples; this rank's seconds: panel_s (g and G), product_s (G^T G, G^T r), update_s, commit_s, poll_s, wall_s; and
-    paths, how many this rank did.
+    paths, how many this rank did; and left, the paths that a pause has left to do, the same on every rank.
+
+    checkpoint: one of hessian and gradient, resumed, whose subsets are the paths' numbers; paths counted in it are left out.
+    pause_after_s: after so many seconds no more paths are handed out, and it returns when those that were are done: the moment
+    for checkpoint.save(). 0: no pause. Sums are of the paths done in this call.
+
+    All windows of one event, station and arc are one update of the Hessian: updates says how many this rank made. compress, in
+    [0, 1): where it pays, what each panel G of a coupled theory has below `compress` times its Frobenius norm may be left out of
+    G^T G (its trace falls by compress^2 at most); 0: nothing. rows: of panels, that this rank multiplied, of row_samples.
     """
 
 def evaluate_misfit(
@@ -940,6 +1074,8 @@ def evaluate_misfit(
     model: f64,
     threads: int = 1,
     subset: int = 16,
+    progress: Callable[[int, int], None] | None = None,
+    correlation: f64 | None = None,
 ) -> dict[str, float]:
     """Collective: chi_data, data_norm, samples at a model, without the Jacobian."""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from craton.tomography.config import Config, PriorConfig
+    from craton.tomography.waveforms.config import WaveformConfig
 
 Result = TypeVar("Result")
 
@@ -36,6 +37,13 @@ tomography = typer.Typer(
     "Start with: [bold]craton tomography run examples/global/demo.toml --ranks 2[/bold]",
 )
 app.add_typer(tomography, name="tomography")
+INVERSIONS, PRIORS, PICTURES, OBSERVED, THEORY = (
+    "Inversions",
+    "Other priors, and how sure a model is",
+    "Pictures and files of a run",
+    "Observed seismograms",
+    "Theory",
+)
 multigrid = typer.Typer(
     help="Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
     "Start with: [bold]craton multigrid run 5 4 --ranks 2[/bold]",
@@ -84,6 +92,25 @@ RanksPerNode = Annotated[
         help="Treat every K consecutive ranks as a machine of their own, to try out on one what happens between many.",
     ),
 ]
+
+# Of the tomography's commands that start from a Hessian.
+HessianFile = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or its hessian.h5.")]
+Priors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Another prior: a TOML file with a \\[prior] table, or settings such as strength=0.05,correlation_km=800 or "
+        "kind=matern; those not named stay as they were. Given several times: one prior each.",
+    ),
+]
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    """Numbers between commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option} {text}; allowed: numbers with commas between them") from None
 
 
 def _one_of(*names: str) -> Callable[[str], str]:
@@ -161,7 +188,15 @@ def _hazard(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@tomography.command()
+DataFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG", help="A TOML file; `craton tomography data-template` prints one with every key explained."
+    ),
+]
+
+
+@tomography.command(rich_help_panel=INVERSIONS)
 def run(
     config: ConfigFile,
     ranks: Ranks = None,
@@ -193,6 +228,8 @@ def run(
     In a batch job:    [bold]srun craton tomography run demo.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
 
     The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html.
+
+    Whatever ends it, [bold]craton tomography resume demo-run[/bold] goes on from there; `status` instead says where it is.
     """
 
     from craton.tomography.config import check_ranks, load_config
@@ -221,17 +258,86 @@ def run(
     )
 
 
-@tomography.command()
-def solve(
-    hessian: Annotated[Path, typer.Argument(metavar="HESSIAN", help="hessian.h5 of a run.")],
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SPEC",
-            help="The other prior: a TOML file with a \\[prior] table, or settings such as "
-            "strength=0.05,correlation_km=800 or kind=matern; those not named stay as they were. May be given several times.",
+@tomography.command("resume", rich_help_panel=INVERSIONS)
+def tomography_resume(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run that has not finished.")],
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[CONFIG]",
+            help="The run's TOML file, changed where a run may change; without it the run goes on as it was begun.",
         ),
     ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="T", parser=_count, help="Worker threads of each rank, if others than before.")
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html, the page with maps and figures.")
+    ] = True,
+) -> None:
+    """Go on with a run that was killed or has failed, on any number of ranks.
+
+    Where it was:    [bold]craton tomography status demo-run[/bold]
+
+    On 4 processes:    [bold]craton tomography resume demo-run --ranks 4[/bold]
+
+    What phases before have found is not computed again, and of the assembly not what its last checkpoint holds. CONFIG may
+    differ from what the run was begun with in max_iterations, tolerance, step_halvings, keep_hessians, \\[assembly] and
+    \\[report]. A run that has finished says so, and nothing is done.
+    """
+    from craton.tomography.config import check_ranks, load_config
+
+    def load() -> Config | None:
+        from craton.tomography.inversion import config_to_resume
+        from craton.tomography.run_folder import RunFolder
+
+        found = config_to_resume(RunFolder(directory), None if config is None else load_config(config))
+        return found if found is None or threads is None else found.replaced("assembly", threads=threads)
+
+    def say_finished() -> None:
+        from craton.tomography.run_folder import RunFolder
+
+        typer.echo(f"{directory}: this run has finished: {RunFolder(directory).read_record().stopped_because}")
+
+    if _must_launch(ranks):
+        planned = load()
+        if planned is None:
+            return say_finished()
+        check_ranks(planned, ranks or 1)
+        _launch(ranks, ranks_per_node, directory, planned.assembly.threads)
+    comm = _communicator()
+    settings = _agreed(comm, load)
+    if settings is None:
+        return say_finished() if comm.rank == 0 else None
+    check_ranks(settings, comm.size)
+    from craton.tomography import inversion
+
+    inversion.resume(
+        directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=_console(comm), report=report
+    )
+
+
+@tomography.command("status", rich_help_panel=INVERSIONS)
+def tomography_status(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as JSON.")] = False,
+) -> None:
+    """Say where a run is: iteration, phase, paths done, time spent and left, what is on disk. It may be under way.
+
+    [bold]craton tomography status demo-run[/bold]
+    """
+    from craton.tomography.status import find_status
+
+    found = find_status(directory)
+    typer.echo(json.dumps(found.to_dict(), indent=1) if as_json else found.to_text())
+
+
+@tomography.command(rich_help_panel=PRIORS)
+def solve(
+    hessian: HessianFile,
+    prior: Priors = None,
     output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
     precision: Annotated[
         str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
@@ -244,23 +350,141 @@ def solve(
     """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
 
     Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --output weaker[/bold]
+
+    Several to compare:    [bold]craton tomography solve demo-run --prior strength=0.015 --prior kind=matern --output two[/bold]
     """
     if precision not in ("float32", "float64"):
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
-    if not hessian.is_file():
-        what = "is a directory" if hessian.is_dir() else "no such file"
-        raise UserError(f"{hessian}: {what}; allowed: hessian.h5 of a run")
+    hessian = _hessian_of(hessian)
     if _must_launch(ranks):
-        _prior(prior or [], hessian)
+        _priors(prior or [], hessian)
         _launch(ranks, None, output)
     comm = _communicator()
-    settings = _agreed(comm, lambda: _prior(prior or [], hessian))
+    settings = _agreed(comm, lambda: _priors(prior or [], hessian))
     from craton.tomography import solve as solver
 
-    solver.solve(hessian, settings, output, comm, precision, overwrite=overwrite)
+    solver.solve_all(hessian, settings, output, comm, precision, overwrite=overwrite)
 
 
-@tomography.command()
+@tomography.command(rich_help_panel=PRIORS)
+def strength(
+    hessian: HessianFile,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC", help="Another prior than the run's, as of `solve`; its strength is what is varied."
+        ),
+    ] = None,
+    strengths: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST",
+            help="0.01,0.02,0.05 or FROM:TO:COUNT, such as 0.003:0.3:9 at equal ratios. Left out: nine from a tenth to ten times.",
+        ),
+    ] = "",
+    folds: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            min=0,
+            max=1000,
+            help="Cross-validate by K groups of earthquakes: reads data.h5 and assembles the Hessian once more. 0: not.",
+        ),
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the choice of groups.")] = 1,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path("strength-run"),
+    ranks: Ranks = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the folder.")] = False,
+) -> None:
+    """Compare strengths of the prior: evidence, cross-validation, L-curve; a table, a picture and a recommendation.
+
+    Nine strengths:    [bold]craton tomography strength demo-run[/bold]
+
+    With five folds:    [bold]craton tomography strength demo-run --strengths 0.005:0.1:7 --folds 5 --ranks 4[/bold]
+    """
+    from craton.tomography import strength as chooser
+
+    if folds == 1:
+        raise UserError("--folds 1; allowed: 0, or 2 and more")
+    hessian = _hessian_of(hessian)
+
+    def settings() -> tuple[PriorConfig, list[float]]:
+        (config,) = _priors([prior] if prior else [], hessian)
+        return config, chooser.read_strengths(strengths, config)
+
+    if _must_launch(ranks):
+        settings()
+        _launch(ranks, None, output)
+    comm = _communicator()
+    config, wanted = _agreed(comm, settings)
+    chooser.choose_strength(hessian, config, wanted, output, comm, folds, seed, overwrite=overwrite)
+
+
+@tomography.command(rich_help_panel=PRIORS)
+def posterior(
+    hessian: HessianFile,
+    prior: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as of `solve`.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LAT,LON,DEPTH",
+            help="A place, degrees (geographic) and km: covariance of everything with it, its row of the resolution, a point "
+            "spread. Given several times: each.",
+        ),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(metavar="N", min=0, max=10**6, help="Models to draw from the posterior, into samples.h5.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the samples.")] = 1,
+    trade_off: Annotated[
+        bool, typer.Option("--trade-off", help="Correlations between all parameters and depths below each place.")
+    ] = False,
+    shuttle: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A model (model.h5, or FILE/DATASET) whose part that the data do not see is added to the most probable one.",
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the results; else `posterior` inside the run's, where `report` finds it."
+        ),
+    ] = None,
+    ranks: Ranks = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace earlier results in the folder.")] = False,
+) -> None:
+    """What a run knows and what it does not: variances, resolution, covariances, samples, null space.
+
+    Variances:    [bold]craton tomography posterior demo-run --ranks 2[/bold]
+
+    More:    [bold]craton tomography posterior demo-run --at 19.4,-155.3,300 --trade-off --samples 100[/bold]
+
+    In the page:    [bold]craton tomography report demo-run[/bold]    draws it again, with resolution and standard
+    deviations.
+    """
+    from craton.tomography import posterior_run
+
+    hessian = _hessian_of(hessian)
+    folder = output or posterior_run.posterior_folder(hessian.parent).path
+
+    def settings() -> tuple[PriorConfig, posterior_run.Questions]:
+        (config,) = _priors([prior] if prior else [], hessian)
+        places = [posterior_run.read_place(text) for text in at or []]
+        return config, posterior_run.Questions(places, samples, seed, trade_off, shuttle)
+
+    if _must_launch(ranks):
+        settings()
+        _launch(ranks, None, folder)
+    comm = _communicator()
+    config, questions = _agreed(comm, settings)
+    posterior_run.posterior_of_run(hessian, config, folder, questions, comm, overwrite=overwrite)
+
+
+@tomography.command(rich_help_panel=INVERSIONS)
 def template() -> None:
     """Print a configuration file with every key, its default and what it means.
 
@@ -271,12 +495,457 @@ def template() -> None:
     typer.echo(config.template())
 
 
-@tomography.command()
+@tomography.command(rich_help_panel=INVERSIONS)
 def report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]) -> None:
     """Draw report.html again from what a run has left in its folder."""
     from craton.tomography.report import write_report
 
     typer.echo(str(write_report(directory)))
+
+
+TomographyRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run of craton tomography.")]
+OtherModel = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Another model.h5, as `craton tomography solve` writes it.")
+]
+OfIteration = Annotated[
+    int | None, typer.Option(metavar="I", help="The model of this iteration, 0 for the starting model; else the last.")
+]
+OfTarget = Annotated[bool, typer.Option("--target", help="The input model of a run on synthetic data.")]
+OfParameter = Annotated[str, typer.Option(metavar="NAME,NAME", help="Of the model's parameters, as dlnVs; else all.")]
+DrawnFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="A picture (.png, .pdf, .svg), or .csv; else a .png inside RUN."
+    ),
+]
+
+
+@tomography.command("slice", rich_help_panel=PICTURES)
+def tomography_slice(
+    directory: TomographyRun,
+    depth: Annotated[str, typer.Option(metavar="KM,KM", help="Depths.")] = "100,300,600",
+    model: OtherModel = None,
+    iteration: OfIteration = None,
+    target: OfTarget = False,
+    parameter: OfParameter = "",
+    centre: Annotated[float, typer.Option(metavar="LON", help="Central meridian of the maps, degrees east.")] = 0.0,
+    output: DrawnFile = None,
+) -> None:
+    """Draw maps of a model at depths.
+
+    [bold]craton tomography slice demo-run --depth 100,300 -o maps.pdf[/bold]
+    """
+    from craton.tomography import drawing, fields
+
+    file = _drawn(directory, output, "slice.png")
+    depths, chosen = drawing.parse_depths(depth), fields.read_fields(directory, model, iteration, target)
+    typer.echo(drawing.save(drawing.slices(chosen, depths, parameter, centre), file))
+
+
+@tomography.command("section", rich_help_panel=PICTURES)
+def tomography_section(
+    directory: TomographyRun,
+    start: Annotated[str | None, typer.Option("--from", metavar="LAT,LON", help="Where the section begins.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="LAT,LON", help="Where it ends.")] = None,
+    through: Annotated[str | None, typer.Option(metavar="LAT,LON", help="Its middle, instead of its ends.")] = None,
+    azimuth: Annotated[
+        float | None, typer.Option(metavar="A", help="At the middle: degrees clockwise from north.")
+    ] = None,
+    half_angle: Annotated[
+        float,
+        typer.Option(metavar="D", help="How far it reaches to both sides of the middle, degrees; 180 is all round."),
+    ] = 60.0,
+    model: OtherModel = None,
+    iteration: OfIteration = None,
+    target: OfTarget = False,
+    parameter: OfParameter = "",
+    output: DrawnFile = None,
+) -> None:
+    """Draw the mantle along a great circle.
+
+    [bold]craton tomography section demo-run --from 40,-125 --to 30,140[/bold]
+
+    [bold]craton tomography section demo-run --through 19.4,-155.3 --azimuth 60 -o hawaii.pdf[/bold]
+
+    Latitudes are negative south of the equator, longitudes west of Greenwich.
+    """
+    from craton.tomography import drawing, fields
+
+    file = _drawn(directory, output, "section.png")
+    if through is not None and azimuth is not None and start is None and end is None:
+        arc = drawing.arc_through(drawing.parse_place(through, "--through"), azimuth, half_angle)
+    elif start is not None and end is not None and through is None and azimuth is None:
+        arc = drawing.arc_between(drawing.parse_place(start, "--from"), drawing.parse_place(end, "--to"))
+    else:
+        raise UserError("where is the section? allowed: --from with --to, or --through with --azimuth")
+    typer.echo(
+        drawing.save(drawing.section(fields.read_fields(directory, model, iteration, target), arc, parameter), file)
+    )
+
+
+@tomography.command("profile", rich_help_panel=PICTURES)
+def tomography_profile(
+    directory: TomographyRun,
+    at: Annotated[list[str], typer.Option("--at", metavar="LAT,LON", help="A place; may be given several times.")],
+    model: OtherModel = None,
+    iteration: OfIteration = None,
+    target: OfTarget = False,
+    parameter: OfParameter = "",
+    output: DrawnFile = None,
+) -> None:
+    """Draw a model below places, against depth: relative changes, and speeds beside the reference Earth's.
+
+    [bold]craton tomography profile demo-run --at 19.4,-155.3 --at 64,-19 -o profiles.csv[/bold]
+    """
+    from craton.tomography import drawing, fields
+
+    file = _drawn(directory, output, "profile.png")
+    places = [drawing.parse_place(text, "--at") for text in at]
+    chosen = fields.read_fields(directory, model, iteration, target)
+    typer.echo(drawing.save(drawing.profile(chosen, places, parameter), file))
+
+
+@tomography.command("fit", rich_help_panel=PICTURES)
+def tomography_fit(
+    directory: TomographyRun,
+    path: Annotated[str, typer.Option(metavar="EVENT,STATION", help="Names as in the run's catalogues.")],
+    component: Annotated[
+        str | None,
+        typer.Option(metavar="Z|R|T", parser=_one_of("Z", "R", "T"), help="Of several windows; else the first."),
+    ] = None,
+    output: DrawnFile = None,
+) -> None:
+    """Draw the seismogram of one path: data, starting model, final model, and what is left.
+
+    [bold]craton tomography fit demo-run --path C201809061549A,II.RPN[/bold]
+    """
+    from craton.tomography import drawing
+    from craton.tomography.report import read_results
+    from craton.tomography.run_folder import RunFolder
+
+    file = _drawn(directory, output, "fit.png")
+    results = read_results(RunFolder(directory))
+    typer.echo(drawing.save(drawing.fit(results, drawing.find_path(results, path, component or "")), file))
+
+
+@tomography.command("export", rich_help_panel=PICTURES)
+def tomography_export(
+    directory: TomographyRun,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="NetCDF (.nc), VTK (.vts, .vtu) or .csv; else model.nc inside RUN."
+        ),
+    ] = None,
+    step: Annotated[float, typer.Option(metavar="DEG", help="Between grid points; a divisor of 180.")] = 2.0,
+    depth_step: Annotated[float, typer.Option(metavar="KM", help="Between depths.")] = 50.0,
+    model: OtherModel = None,
+    iteration: OfIteration = None,
+    target: OfTarget = False,
+    parameter: OfParameter = "",
+) -> None:
+    """Write a model for other programs, on a grid of longitude, latitude and depth.
+
+    NetCDF as the IRIS Earth Model Collaboration has it:    [bold]craton tomography export demo-run -o model.nc[/bold]
+
+    For ParaView:    [bold]craton tomography export demo-run --step 1 -o model.vtu[/bold]
+
+    dvs is in percent of the reference Earth, vs in km/s. Latitudes are geographic; depths are below 6371 km.
+    """
+    from craton.tomography import fields, model_export
+
+    file = directory / "model.nc" if output is None else output
+    _check_folders(output=file)
+    chosen = fields.read_fields(directory, model, iteration, target)
+    model_export.export(chosen, file, step, depth_step, parameter, " ".join(["craton", *map(str, sys.argv[1:])]))
+    typer.echo(file)
+
+
+@tomography.command("plan", rich_help_panel=INVERSIONS)
+def tomography_plan(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG|RUN", help="A configuration; or the folder of a run.")],
+    ranks: Annotated[
+        int | None,
+        typer.Option(metavar="N", parser=_count, help="Of the run that is planned, else 1; they are not started."),
+    ] = None,
+    ranks_per_node: Annotated[
+        int | None, typer.Option(metavar="K", parser=_count, help="Ranks of a node; else as many as it has cores for.")
+    ] = None,
+    machine: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rates of the machine, as --calibrate writes them.")
+    ] = None,
+    calibrate: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep the rates measured on this machine in a TOML file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Predict time, memory, messages and files of a run, phase by phase, before it is started; compute no inversion.
+
+    [bold]craton tomography plan examples/global/demo.toml --ranks 2[/bold]
+
+    For another machine, measure there and keep its rates:    [bold]craton tomography plan demo.toml --calibrate machine.toml[/bold]
+    and plan anywhere:    [bold]craton tomography plan demo.toml --ranks 1024 --machine machine.toml[/bold]
+
+    Of the folder of a run, what was predicted stands beside what it took.
+    """
+    from craton.progress import make_console
+    from craton.tomography import plan
+    from craton.tomography.config import load_config
+
+    if (launched_size() or 0) > 1:
+        raise UserError("craton tomography plan under mpirun; allowed: alone; --ranks says what is planned")
+    if machine is not None and calibrate is not None:
+        raise UserError("--machine with --calibrate; allowed: one of them")
+    _check_folders(calibrate=calibrate)
+    console = make_console()
+    if config.is_dir():
+        for option, value in (("--ranks", ranks), ("--ranks-per-node", ranks_per_node), ("--calibrate", calibrate)):
+            if value is not None:
+                raise UserError(
+                    f"{option} with {config}, the folder of a run: its record says; allowed: with a configuration"
+                )
+        planned, compared = plan.plan_of_run(config, machine)
+        table, content = plan.compared_table(planned, compared), [vars(row) for row in compared]
+        shown = {**planned.to_dict(), "compared": content}
+    else:
+        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate)
+        table, shown = plan.plan_table(planned), planned.to_dict()
+    if as_json:
+        typer.echo(json.dumps(shown, indent=2))
+        return
+    console.print(table)
+    console.print(f"what takes longest: {planned.limit}", highlight=False, soft_wrap=True)
+    for warning in planned.warnings:
+        console.print(f"note: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+@tomography.command("fetch", rich_help_panel=OBSERVED)
+def tomography_fetch(
+    config: DataFile,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of what is fetched; overrides \\[fetch] directory.")
+    ] = None,
+) -> None:
+    """Fetch earthquakes, responses and waveforms from an FDSN web service. What is on disk is not asked for again.
+
+    Then look for windows in them:    [bold]craton tomography windows CONFIG[/bold]
+    """
+    from craton.progress import make_console
+
+    _alone("craton tomography fetch")
+    settings = _data_config(config, "fetch", directory)
+    from craton.tomography.waveforms.fetch import fetch
+
+    typer.echo(str(fetch(settings, make_console())))
+
+
+@tomography.command("check", rich_help_panel=OBSERVED)
+def tomography_check(config: DataFile) -> None:
+    """List the earthquakes, channels and responses that a configuration finds, and what is wrong with them."""
+    from craton.progress import make_console
+
+    _alone("craton tomography check")
+    settings = _data_config(config, "output", None)
+    from craton.tomography.waveforms.inspection import inspect
+
+    typer.echo(inspect(settings, make_console()))
+
+
+@tomography.command("windows", rich_help_panel=OBSERVED)
+def tomography_windows(
+    config: DataFile,
+    directory: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[output] directory.")
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the results that the folder already holds.")
+    ] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures/--no-pictures", help="Draw a record section and the reasons.")
+    ] = True,
+) -> None:
+    """Pick windows of observed seismograms: raw counts in, data.h5 of an inversion out.
+
+    The results are in a folder: data.h5, earthquakes.csv, stations.csv, windows.json (every decision), pictures. An inversion
+    takes them with \\[data] kind = "file".
+    """
+    from craton.progress import make_console
+
+    _alone("craton tomography windows")
+    settings = _data_config(config, "output", directory)
+    from craton.tomography.waveforms.window_folder import make_windows, summary
+
+    prepared = make_windows(settings, make_console(), overwrite=overwrite, pictures=pictures)
+    typer.echo(summary(prepared))
+    typer.echo(settings.output.directory)
+
+
+@tomography.command("data-template", rich_help_panel=OBSERVED)
+def tomography_data_template() -> None:
+    """Print a configuration of observed seismograms with every key, its default and what it means.
+
+    To begin with:    [bold]craton tomography data-template > data.toml[/bold]
+    """
+    from craton.tomography.waveforms.config import waveform_template
+
+    typer.echo(waveform_template())
+
+
+def _data_config(path: Path, table: str, directory: Path | None) -> WaveformConfig:
+    from craton.tomography.waveforms.config import load_waveform_config
+
+    settings = load_waveform_config(path)
+    return settings.replaced(table, directory=str(directory)) if directory is not None else settings
+
+
+def _alone(command: str) -> None:
+    """Of commands that are one process's work."""
+    if (launched_size() or 1) > 1:
+        raise UserError(f"{command}: started on {launched_size()} ranks; allowed: one")
+
+
+def _drawn(directory: Path, output: Path | None, name: str) -> Path:
+    """Where a picture of a run goes: checked before anything is drawn."""
+    _check_folders(output=output)
+    return directory / name if output is None else output
+
+
+@tomography.command(rich_help_panel=THEORY)
+def modes(
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light."
+        ),
+    ] = "prem",
+    shortest_period: Annotated[
+        float, typer.Option(metavar="SECONDS", help="All modes with longer periods, 10 to 2000 s.")
+    ] = 300.0,
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="spheroidal|toroidal|both",
+            parser=_one_of("spheroidal", "toroidal", "both"),
+            help="Which modes. Radial ones are among the spheroidal.",
+        ),
+    ] = "both",
+    elastic: Annotated[
+        bool, typer.Option("--elastic", help="The model as it is at 1 s, without physical dispersion.")
+    ] = False,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them to a CSV file instead of printing them.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw a dispersion diagram: frequency against degree.")
+    ] = None,
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+        "~/.cache/craton"
+    ),
+) -> None:
+    """List the free oscillations of a spherically symmetric Earth: periods, Q, group and phase velocities.
+
+    Longer than five minutes:    [bold]craton tomography modes[/bold]
+
+    All that seismograms beyond 60 s need:    [bold]craton tomography modes --shortest-period 60 --csv modes.csv[/bold]
+    """
+    from craton._craton import EarthModel
+    from craton.progress import make_console
+    from craton.tomography import mode_table
+    from craton.tomography.modes import spheroidal_catalogue, toroidal_catalogue
+
+    console = make_console()
+    earth = EarthModel.by_name(model)
+
+    def note(text: str) -> None:
+        make_console(stderr=True).print(f"craton: {text}", markup=False)
+
+    rows: list[mode_table.ModeRow] = []
+    options = {"dispersion": not elastic}
+    if kind != "toroidal":
+        rows += mode_table.rows_of(spheroidal_catalogue(earth, shortest_period, cache, note, **options), earth)
+    if kind != "spheroidal":
+        rows += mode_table.rows_of(toroidal_catalogue(earth, shortest_period, cache, note, **options), earth)
+    title = f"{len(rows)} modes of {model} longer than {shortest_period:g} s" + (", elastic" if elastic else "")
+    if csv is not None:
+        mode_table.write_csv(rows, csv)
+    if picture is not None:
+        from craton.pictures import save_picture
+
+        save_picture(mode_table.diagram(rows, title), picture)
+    if csv is None:
+        console.print(mode_table.table(rows, title))
+    else:
+        console.print(f"{title}: {csv}", markup=False)
+
+
+@tomography.command(rich_help_panel=THEORY)
+def kernel(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture: .png, .pdf or .svg.")],
+    distance: Annotated[float, typer.Option(metavar="DEGREES", help="Between source and station, 1 to 179.")] = 80.0,
+    depth: Annotated[float, typer.Option(metavar="KM", help="Of the source.")] = 35.0,
+    component: Annotated[
+        str,
+        typer.Option(
+            metavar="Z|R|T", parser=_one_of("Z", "R", "T"), help="Up, away from the source, or to the right of that."
+        ),
+    ] = "T",
+    periods: Annotated[
+        str,
+        typer.Option(metavar="T1,T2,T3,T4", help="Of the filter, in seconds, decreasing: a cosine taper in frequency."),
+    ] = "400,250,75,60",
+    theory: Annotated[
+        str,
+        typer.Option(
+            metavar="pava|nact|both",
+            parser=_one_of("pava", "nact", "both"),
+            help="pava: path averages; nact: coupling across branches as well.",
+        ),
+    ] = "both",
+    times: Annotated[
+        str, typer.Option(metavar="T1,T2,...", help="Seconds after the origin time; the largest motions when left out.")
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Reference Earth: prem_isotropic, prem (anisotropic), prem_isotropic_ocean or prem_iso_light.",
+        ),
+    ] = "prem_isotropic",
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+        "~/.cache/craton"
+    ),
+) -> None:
+    """Draw what a seismogram sees between source and station: its sensitivity to shear speed in the great circle's plane.
+
+    Transverse motion at 80 degrees, both theories:    [bold]craton tomography kernel -o kernel.png[/bold]
+
+    Vertical motion, at two times:    [bold]craton tomography kernel -o z.png --component Z --times 1400,2300[/bold]
+    """
+    from craton._craton import EarthModel
+    from craton.pictures import save_picture
+    from craton.progress import make_console
+    from craton.tomography.modes import spheroidal_catalogue, toroidal_catalogue
+    from craton.tomography.plane_kernels import draw, plane_kernel
+
+    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise UserError(f"--output {output}: ends in '{output.suffix}'; allowed: .png, .pdf, .svg")
+    _check_folders(output=output)
+    corners = _numbers(periods, "--periods")
+    if len(corners) != 4 or not all(a > b > 0 for a, b in zip(corners, corners[1:], strict=False)):
+        raise UserError(f"--periods {periods}; allowed: four decreasing periods in seconds, such as 400,250,75,60")
+    chosen = _numbers(times, "--times") if times else []
+    earth = EarthModel.by_name(model)
+
+    def note(text: str) -> None:
+        make_console(stderr=True).print(f"craton: {text}", markup=False)
+
+    toroidal = toroidal_catalogue(earth, corners[3], cache, note)
+    spheroidal = None if component == "T" else spheroidal_catalogue(earth, corners[3], cache, note)
+    kinds = ("pava", "nact") if theory == "both" else (theory,)
+    band = (corners[0], corners[1], corners[2], corners[3])
+    kernels = [plane_kernel(earth, toroidal, spheroidal, kind, component, distance, depth, band) for kind in kinds]
+    save_picture(draw(kernels, chosen), output)
+    make_console().print(str(output), highlight=False, markup=False)
 
 
 @multigrid.command("run")
@@ -811,6 +1480,7 @@ def hazard_run(
     needs is told beforehand by [bold]craton hazard check[/bold]. The folder has report.html, hazard.h5, curves.csv, maps.csv,
     disaggregation.csv and openquake/.
     """
+    _talks_to_nobody()
     from craton.hazard import command
     from craton.progress import make_console
 
@@ -831,6 +1501,7 @@ def hazard_check(
 
     [bold]craton hazard check examples/hazard/basin.toml[/bold]
     """
+    _talks_to_nobody()
     from craton.hazard import command
 
     found = command.examined(command.loaded(config))
@@ -868,6 +1539,7 @@ def hazard_curve(
 
     [bold]craton hazard curve basin-run --site basin --output curve.png[/bold]
     """
+    _talks_to_nobody()
     from craton.hazard import queries
 
     _check_folders(output=output)
@@ -887,6 +1559,7 @@ def hazard_map(
 
     [bold]craton hazard map basin-run --probability 0.02 --output map.png[/bold]
     """
+    _talks_to_nobody()
     from craton.hazard import queries
 
     _check_folders(output=output)
@@ -908,6 +1581,7 @@ def hazard_disagg(
 
     [bold]craton hazard disagg basin-run --site basin --level 0.1[/bold]
     """
+    _talks_to_nobody()
     from craton.hazard import queries
 
     _check_folders(output=output)
@@ -917,6 +1591,7 @@ def hazard_disagg(
 @hazard.command("report")
 def hazard_report(directory: HazardRun) -> None:
     """Write tables, pictures and report.html of a run again, from what its finished sites have left."""
+    _talks_to_nobody()
     from craton.hazard.beside_models import models_beside
     from craton.hazard.results import write_results
     from craton.hazard.run_folder import HazardFolder
@@ -932,20 +1607,29 @@ def hazard_in_situ(
     every: Annotated[int, typer.Option(metavar="S", parser=_count, help="Steps between looks at the surface.")] = 5,
     output: HazardOutput = None,
 ) -> None:
-    """Run the waves of a configuration of craton waves without modules, with each and with both, and say what modules cost.
+    """Run the waves of a configuration of craton waves without modules, with each, with both, and with files instead, and say what
+    each costs.
 
     [bold]craton hazard in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
 
     The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while
-    the solver goes on.
+    the solver goes on. The same map is then made from files of the surface's velocity, and compared.
     """
     from craton.hazard import in_situ_command
 
+    in_situ_command.check_output(output)
     _check_folders(output=output)
     if _must_launch(ranks):
         _launch(ranks, None, None)
     comm = _communicator()
     in_situ_command.run(_agreed(comm, lambda: in_situ_command.loaded(config)), comm, every, output, _console(comm))
+
+
+def _talks_to_nobody() -> None:
+    """Of a command that is one process: modules that it imports do not start MPI, whose traces its own jobs would inherit."""
+    import mpi4py
+
+    mpi4py.rc.initialize = False
 
 
 def _hazard_results(directory: Path) -> Any:
@@ -1301,8 +1985,17 @@ def _agreed(comm: MPI.Comm, read: Callable[[], Result]) -> Result:
     return agreed
 
 
-def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:
-    """The prior that the Hessian's run used, changed by each --prior in turn."""
+def _hessian_of(given: Path) -> Path:
+    """hessian.h5 by itself, or in the folder of a run."""
+    found = given / "hessian.h5" if given.is_dir() else given
+    if not found.is_file():
+        what = "is a directory without hessian.h5" if given.is_dir() else "no such file"
+        raise UserError(f"{given}: {what}; allowed: the folder of a run, or its hessian.h5")
+    return found
+
+
+def _priors(specs: Sequence[str], hessian: Path) -> list[PriorConfig]:
+    """The prior that the Hessian's run used, changed by each --prior: as many as there are, or the run's own."""
     from craton.run_folder import read_hdf5
     from craton.tomography.config import load_prior, prior_from_dict
 
@@ -1312,9 +2005,7 @@ def _prior(specs: Sequence[str], hessian: Path) -> PriorConfig:
     except (KeyError, TypeError, ValueError):
         raise UserError(f"{hessian}: holds no prior of a run; allowed: hessian.h5 of a run") from None
     settings = prior_from_dict(used, str(hessian))
-    for spec in specs:
-        settings = load_prior(spec, settings)
-    return settings
+    return [load_prior(spec, settings) for spec in specs] or [settings]
 
 
 if __name__ == "__main__":

@@ -14,13 +14,15 @@ import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import h5py
 import numpy as np
-from mpi4py import MPI
 
 from craton.errors import UserError
+
+if TYPE_CHECKING:  # a third of a second, which processes that talk to nobody need not wait
+    from mpi4py import MPI
 
 Result = TypeVar("Result")
 

@@ -22,6 +22,7 @@ CONFIG = """
 size_m = [{size}]
 spacing_m = {spacing}
 origin_lon_lat = [10.0, 0.0]
+azimuth_deg = {azimuth}
 points_per_wavelength = {shortest}
 
 [time]
@@ -67,6 +68,7 @@ class Basin:
     sigma: float = 0.5
     every: int = 4
     shortest: float = 4.0
+    azimuth: float = 0.0
     paths: dict[str, Path] = field(default_factory=dict)
 
     def write_rock(self) -> None:
@@ -88,6 +90,7 @@ class Basin:
             "sigma": self.sigma,
             "every": self.every,
             "shortest": self.shortest,
+            "azimuth": self.azimuth,
         } | more
         config = self.folder / f"{name}.toml"
         config.write_text((CONFIG + source).format(**values))
@@ -110,6 +113,7 @@ class Basin:
                 duration=self.duration,
                 folder=self.folder,
                 shortest=0,
+                azimuth=self.azimuth,
             )
         )
         grid = Setup(loaded(config)).grid
@@ -146,8 +150,8 @@ def subfaults(rupture, variation, slip_rate, grid):
         )
 
 
-def small_rupture() -> Rupture:
-    """4 by 6 subfaults, curved along strike, with a rake that changes."""
+def small_rupture(azimuth: float = 0.0) -> Rupture:
+    """4 by 6 subfaults, curved along strike, with a rake that changes; azimuth: of the x axis."""
     rows, columns = 4, 6
     row, column = (grid.ravel() for grid in np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"))
     strike = 20.0 + 4 * column
@@ -162,7 +166,8 @@ def small_rupture() -> Rupture:
         ]
     )
     full = np.ones(len(at))
-    return Rupture("bent", 3, 6.1, 0.002, Surface(at, strike, 55 * full, 60 + 10 * row, 5.6e5 * full, rows, columns))
+    surface = Surface(at, strike + azimuth, 55 * full, 60 + 10 * row, 5.6e5 * full, rows, columns, azimuth)
+    return Rupture("bent", 3, 6.1, 0.002, surface)
 
 
 def small_variation(rupture: Rupture, seed: int = 5) -> Variation:

@@ -285,6 +285,21 @@ def test_gram_adds_the_product_within_its_tolerance(tmp_path: Path) -> None:
         assert with_name(records, delivery, "sgemm + update")["value"] > 0
 
 
+def test_stacked_windows_are_fewer_updates_and_send_less(tmp_path: Path) -> None:
+    sizes = ("level=3", "radial=20", "paths=4", "windows=2", "samples=40")
+    records = records_of(tmp_path, "stacks", "--repeats", 1, *(f"--set={text}" for text in sizes))
+    names = ("a window an update", "stacked", "stacked, compressed")
+    for delivery in ("direct", "messages"):
+        there = {name: record for name, record in records.items() if name.startswith(delivery)}
+        ways = [ending_with(there, f"parameters: {name}") for name in names]
+        assert [way["note"].split()[0] for way in ways] == ["8", "4", "4"]  # updates
+        assert all(way["value"] > 0 and way["limit_name"] == "a window an update" for way in ways)
+        rows = [int(re.findall(r"(\d+) rows", way["note"])[0]) for way in ways]
+        assert rows[0] == rows[1] == 4 * 2 * 40 > 1.5 * rows[2]
+    sent = [ending_with(records, f": sent, {name}")["value"] for name in names]
+    assert sent[0] > sent[1] > sent[2] > 0
+
+
 def test_counters_count_what_was_added(tmp_path):
     records = records_of(tmp_path, "counters", "--ranks", 2, "--repeats", 2, "--set", "increments=2000")
     for delivery in ("direct", "messages"):

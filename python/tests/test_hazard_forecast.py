@@ -185,15 +185,21 @@ def test_an_openquake_model_is_expanded(tmp_path):
 
 
 def test_positions_turn_with_the_grid(tmp_path):
-    """The same ground, and strikes from the x axis, wherever that points."""
+    """The same ground, and strikes from north, wherever the x axis points."""
     path = tmp_path / "model.xml"
     path.write_text(nrml(CHARACTERISTIC_SOURCE))
     straight_up, turned = (read_nrml(path, place).ruptures[0].surface for place in (PLACE, TURNED))
     for place, surface in ((PLACE, straight_up), (TURNED, turned)):
         lon, lat = place.lon_lat(surface.positions[:, 0], surface.positions[:, 1])
         assert np.allclose(lon, -118.4, atol=1e-5) and lat.min() > 33.9 and lat.max() < 34.2
-    difference = (straight_up.strike - turned.strike) % 360
-    assert np.allclose(difference, 30.0, atol=1e-6)
+    assert (straight_up.azimuth_deg, turned.azimuth_deg) == (0, 30)
+    assert np.allclose(turned.strike, straight_up.strike, atol=1e-6)
+    assert np.allclose(turned.strike_from_x, straight_up.strike - 30, atol=1e-6)
+    # nodes lie where they lay, carried on beyond the edges along the strike
+    for surface in (straight_up, turned, part(turned, slice(0, 1), slice(0, 1))):
+        again = surface_of_nodes(nodes_of(surface), surface.rake, surface.azimuth_deg)
+        assert np.allclose(again.positions, surface.positions, atol=1e-6)
+        assert np.allclose(again.strike, surface.strike, atol=1e-6)
 
 
 TABLE = """# the ruptures of two faults
@@ -247,7 +253,8 @@ def test_a_rupture_of_opensha_is_read(tmp_path):
     one = read_opensha_rupture(path, TURNED, source="0", number=1, years=50)
     assert (one.name, one.magnitude, one.surface.rows, one.surface.columns) == ("rupture 1 of '0'", 6.05, 2, 3)
     assert one.annual_rate == pytest.approx(-math.log(0.98) / 50)
-    assert np.allclose(one.surface.strike, 330.0, atol=0.01) and np.allclose(one.surface.area, 1e6)
+    assert np.allclose((one.surface.strike + 180) % 360, 180.0, atol=0.01) and np.allclose(one.surface.area, 1e6)
+    assert one.surface.azimuth_deg == 30
     assert one.surface.positions[3, 2] == 1500
 
 

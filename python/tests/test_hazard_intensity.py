@@ -52,6 +52,23 @@ def test_a_step_overshoots_as_analysis_says():
     assert one(np.ones(40000), 0.001) == pytest.approx(1.854468, abs=2e-6)
 
 
+def test_what_is_missed_between_samples():
+    """The same straight lines with sixteen times as many samples: what the coarse ones miss is within what intensity.py says."""
+    random, dt, fine = np.random.default_rng(4), 0.2, 16
+    worst = 0.0
+    for _ in range(40):
+        coarse = shaken(random, dt)[0]
+        at = np.arange((len(coarse) - 1) * fine + 1) / fine
+        lines = np.interp(at, np.arange(len(coarse)), coarse)
+        psa, all_of_it = one(coarse, dt), one(lines, dt / fine)
+        bound = (1 - np.cos(np.pi * dt / PERIODS_S)) * (1 + np.abs(coarse).max() / all_of_it)
+        missed = 1 - psa / all_of_it
+        assert np.all(missed >= -1e-12) and np.all(missed <= 1.05 * bound)
+        worst = max(worst, float(missed[0]))
+    print(f"10 samples in 2 s: up to {100 * worst:.2g} % missed")
+    assert worst > 0.01
+
+
 def test_of_a_ricker_wavelet():
     """Sampled every 0.05 s, and straight between."""
     t = np.arange(-20, 40, 0.05)

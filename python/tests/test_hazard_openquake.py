@@ -219,3 +219,14 @@ def test_models_that_cannot_be(monkeypatch):
     ):
         curves()
     ground_motion_models._hazardlib.cache_clear()
+
+
+def test_a_rake_of_minus_180_is_one_of_180():
+    """hazardlib knows the one and not the other; files and faults may say either."""
+    found = []
+    for rake in (180.0, -180.0):
+        surface = straight(rake_deg=rake).surface(4000.0)
+        forecast = Forecast(tuple(whole_surface_ruptures("s", surface, characteristic(7.0, 1e17))))
+        (curve,) = model_curves(forecast, PLACE, SITES[:1], ["SA(3.0)"], models=MODELS[:1])[MODELS[0]]
+        found.append(curve.probability)
+    assert np.array_equal(*found) and found[0].max() > 0

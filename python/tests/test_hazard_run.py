@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
 from functools import partial
 from pathlib import Path
 
@@ -17,103 +13,17 @@ import h5py
 import numpy as np
 import pytest
 from craton.errors import UserError
-from craton.hazard.command import loaded
+from craton.hazard import queries
+from craton.hazard.command import loaded, run
 from craton.hazard.config import load_config, template
 from craton.hazard.export import read_openquake_curves
 from craton.hazard.plan import Plan
+from craton.hazard.results import read_results
 from craton.hazard.run_folder import HazardFolder
+from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
 from helpers import environment_without_mpi
 
-CONFIG = """
-[grid]
-size_km = [30.0, 26.0, 14.0]
-spacing_m = 1000.0
-origin_lon_lat = [10.0, 45.0]
-points_per_wavelength = 3.0
-
-[time]
-duration_s = 20.0
-
-[boundary]
-absorbing = "sponge"
-width_cells = 4
-
-[green]
-sigma_s = 1.0
-every = 2
-
-[forecast]
-years = 50.0
-subfault_m = 2000.0
-
-[variations]
-slips = 2
-strike_spacing_km = 5.0
-
-[measures]
-periods_s = [3.0, 5.0]
-
-[hazard]
-levels_g = [1e-5, 1e-4, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 1.0]
-probabilities = [0.1]
-
-[run]
-variations_per_task = 4
-cores = 2
-
-[[site]]
-name = "A"
-position_m = [9000.0, 9000.0]
-
-[[site]]
-name = "B"
-position_m = [20000.0, 12000.0]
-
-[[fault]]
-name = "north"
-trace_m = [[8000.0, 16000.0], [20000.0, 18000.0]]
-upper_depth_km = 1.0
-lower_depth_km = 7.0
-rake_deg = 180.0
-slip_rate_mm_yr = 5.0
-
-[[fault]]
-name = "south"
-trace_m = [[8000.0, 12000.0], [16000.0, 13000.0]]
-upper_depth_km = 1.0
-lower_depth_km = 5.0
-dip_deg = 60.0
-rake_deg = 90.0
-annual_rate = 0.01
-"""
 LEFT = ("hazard.h5", "curves.csv", "maps.csv", "disaggregation.csv", "report.html", "record.json", "pictures/map.png")
-
-
-def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
-    text = CONFIG
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / "small.toml"
-    path.write_text(text)
-    return path
-
-
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "craton.cli", "hazard", *map(str, arguments)]
-
-
-def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """A time-out is a failure: bad input must not hang."""
-    return subprocess.run(
-        command(*arguments),
-        env=environment_without_mpi(),
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-        cwd=cwd,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -124,29 +34,6 @@ def finished(tmp_path_factory):
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert "variations/s" in done.stdout and "points/s" in done.stdout
     return folder / "whole"
-
-
-def contents(folder: Path) -> dict[str, object]:
-    """Of everything that is computed, as arrays: HDF5 files themselves hold times."""
-    found = {}
-    for path in sorted(folder.glob("sites/*/*.h5")):
-        with h5py.File(path) as file:
-
-            def collect(name, item, of=path):
-                if isinstance(item, h5py.Dataset):
-                    values = item.asstr()[()].tolist() if item.dtype.kind == "O" else item[()].tobytes()
-                    found[f"{of.relative_to(folder)}:{name}"] = values
-
-            file.visititems(collect)
-    return found
-
-
-def same_results(one: Path, other: Path) -> None:
-    a, b = contents(one), contents(other)
-    assert a.keys() == b.keys() and len(a) > 50
-    assert [name for name in a if a[name] != b[name]] == []
-    for name in ("curves.csv", "maps.csv", "disaggregation.csv"):
-        assert (one / name).read_text() == (other / name).read_text()
 
 
 def test_a_run_leaves_everything_a_person_asks_for(finished):
@@ -192,6 +79,7 @@ def test_the_record_says_what_each_core_did(finished):
     assert first < max(task["ended_s"] for task in record.tasks if task["kind"] == "waves")
 
 
+@pytest.mark.long
 def test_phase_after_phase_gives_the_same(finished, tmp_path):
     done = craton("run", write_config(tmp_path), "--directory", "run", "--schedule", "sequential", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -207,11 +95,12 @@ def test_phase_after_phase_gives_the_same(finished, tmp_path):
 
 PHASES = {
     "waves": lambda run: bool(list(run.glob("sites/A/*/sgt.h5.partial"))),
-    "measures": lambda run: (run / "sites/A/measures-0000.log").is_file(),
+    "measures": lambda run: (run / "sites/A/measures-0000-0000.log").is_file(),
     "curves": lambda run: (run / "sites/A/curves.log").is_file(),
 }
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
     """In waves, in post-processing and in what follows, one after the other, with kill -9."""
     config, run = write_config(tmp_path), tmp_path / "run"
@@ -246,42 +135,6 @@ def kept(run: Path) -> dict[str, tuple[int, str]]:
     }
 
 
-def kill_when(arguments: list[str], cwd: Path, reached) -> None:
-    """Starts a run, and ends it by kill -9 once it has come so far; then nothing of it runs any more."""
-    run = subprocess.Popen(
-        arguments, env=environment_without_mpi(), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        until = time.monotonic() + 600
-        while not reached():
-            assert run.poll() is None, run.communicate()[0]
-            assert time.monotonic() < until
-            time.sleep(0.005)
-        jobs = children(run.pid)
-    finally:
-        os.kill(run.pid, signal.SIGKILL)
-        run.wait()
-    until = time.monotonic() + 20
-    while any(alive(job) for job in jobs):
-        assert time.monotonic() < until, "a job has outlived its run"
-        time.sleep(0.02)
-
-
-def children(process: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{process}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 # --------------------------------------------------------------------------------------------------------------- bad input
 
 
@@ -313,7 +166,6 @@ def refused(folder: Path, *changes: tuple[str, str]) -> str:
         (("[8000.0, 16000.0], [20000.0", "[8000.0, 16000.0], [28000.0"), ("'north'", "outside the volume", "subfault")),
         (("lower_depth_km = 5.0", "lower_depth_km = 13.0"), ("'south'", "outside the volume", "z in [0, 10000] m")),
         (("origin_lon_lat = [10.0, 45.0]", ""), ("[grid] origin_lon_lat",)),
-        (("spacing_m = 1000.0", "spacing_m = 1000.0\nazimuth_deg = 30.0"), ("[grid] azimuth_deg = 30",)),
         (("years = 50.0", "years = 0.0"), ("[forecast] years = 0.0",)),
         (("periods_s = [3.0, 5.0]", "periods_s = [5.0, 3.0]"), ("[measures] periods_s", "each above the one before")),
         (("[[fault]]", "[[faults]]"), ("unknown table [faults]",)),
@@ -356,15 +208,7 @@ def test_a_truncated_srf_file(finished, tmp_path):
     assert contents(run) == before and (run / "report.html").is_file()
 
 
-def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    """One line, exit code 2."""
-    lines = done.stderr.splitlines()
-    assert done.returncode == 2 and len(lines) == 1, (done.returncode, done.stderr)
-    assert lines[0].startswith("craton: error: ")
-    for word in words:
-        assert word in lines[0], lines[0]
-
-
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["another site", "another time step"])
 def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     """The site that they are of fails, in a line; the other one's results are made and kept."""
@@ -413,20 +257,55 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
     )
     assert done.returncode == 0 and "SA(5.0) at B, 50 years" in done.stdout
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 9
-    done = craton("map", finished, "--probability", "0.2", "--output", tmp_path / "map.png", cwd=tmp_path)
-    assert done.returncode == 0 and (tmp_path / "map.png").stat().st_size > 1000
-    done = craton("disagg", finished, "--site", "A", "--level", "0.0003", "--output", tmp_path / "d.csv", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    results = read_results(HazardFolder(finished))
+    queries.hazard_map(results, None, 0.2, tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 1000
+    queries.disaggregation(results, "A", None, None, 0.0003, tmp_path / "d.csv")
     rows = [line.split(",") for line in (tmp_path / "d.csv").read_text().splitlines()[1:]]
     assert sum(float(row[-1]) for row in rows) == pytest.approx(100.0)
-    for arguments, words in (
-        (("curve", finished, "--site", "C"), ("site C", "A, B")),
-        (("curve", finished, "--measure", "PGA"), ("measure PGA", "SA(3.0)")),
-        (("map", finished, "--probability", "1.5"), ("--probability 1.5",)),
-        (("disagg", finished, "--level", "50"), ("no rupture exceeds 50",)),
-        (("curve", tmp_path), ("config.toml", "craton hazard run")),
+    for ask, words in (
+        (lambda: queries.curve(results, "C", None, None), "site C; allowed: A, B"),
+        (lambda: queries.curve(results, None, "PGA", None), "measure PGA; allowed: SA(3.0)"),
+        (lambda: queries.hazard_map(results, None, 1.5, None), "--probability 1.5"),
+        (lambda: queries.disaggregation(results, None, None, None, 50.0, None), "no rupture exceeds 50"),
     ):
-        assert_refused(craton(*arguments, cwd=tmp_path), *words)
+        with pytest.raises(UserError) as caught:
+            ask()
+        assert words in str(caught.value)
+    assert_refused(craton("curve", tmp_path, cwd=tmp_path), "config.toml", "craton hazard run")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("cores = 2", "cores = 2\nranks = 3"), ("A: waves x: needs 3 cores; allowed: 2",)),
+        (("cores = 2", "cores = 900\nranks = 900"), ("900 ranks for 30 x 26 x 14 cells",)),
+        (
+            ("cores = 2", "cores = 2\nranks = 2\ndecomposition = [3, 1, 1]"),
+            ("decomposition = [3, 1, 1]; allowed: 2 bricks",),
+        ),
+        (("every = 2", "every = 2000"), ("[green] every = 2000", "allowed: at most that")),
+        (("duration_s = 20.0", "duration_s = 20.0\ndt_s = 0.5"), ("[time] dt_s = 0.5: unstable",)),
+        (("sigma_s = 1.0", "sigma_s = 0.05"), ("Hz", "allowed")),
+        (
+            ("duration_s = 20.0", "duration_s = 8.0"),
+            (
+                "[time] duration_s = 8: seismograms end 2 s after",
+                "rupture 0 of 'north'",
+                "to site A",
+                "allowed: longer",
+            ),
+        ),
+    ],
+)
+def test_what_cannot_run_costs_no_results(finished, tmp_path, change, words):
+    """--overwrite does not touch an earlier run's results where the new one could never begin."""
+    shutil.copytree(finished, tmp_path / "run")
+    config = loaded(write_config(tmp_path, change), directory=tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        run(config, overwrite=True)
+    assert all(word in str(caught.value) for word in words), caught.value
+    assert contents(tmp_path / "run") == contents(finished) and (tmp_path / "run" / "report.html").is_file()
 
 
 def test_the_template_is_a_configuration(tmp_path):

@@ -11,7 +11,20 @@ from craton.hazard.scheduler import Task, run_tasks, utilisation
 JOB = "import sys, time; time.sleep(float(sys.argv[2])); open(sys.argv[1], 'w').close()"
 
 
-def job(folder, name, *, seconds=0.05, cores=1, after=(), phase=0, script=JOB, leading=False, site="A", kind="work"):
+def job(
+    folder,
+    name,
+    *,
+    seconds=0.05,
+    cores=1,
+    after=(),
+    phase=0,
+    script=JOB,
+    leading=False,
+    site="A",
+    kind="work",
+    cost=1.0,
+):
     return Task(
         name=name,
         kind=kind,
@@ -23,6 +36,7 @@ def job(folder, name, *, seconds=0.05, cores=1, after=(), phase=0, script=JOB, l
         log=folder / f"{name}.log",
         after=after,
         leading=leading,
+        cost=cost,
     )
 
 
@@ -89,10 +103,10 @@ def test_a_sequence_is_phase_after_phase(tmp_path):
 
 
 def test_one_leading_job_is_kept_going_and_others_fill_the_cores(tmp_path):
-    """As waves do, with the post-processing of the site before."""
+    """As waves do, with the post-processing of the site before, while there are waves for long."""
     tasks = []
-    for site in "AB":
-        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.6))
+    for site in "ABCDEFGH":
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.4))
         tasks += [job(tmp_path, f"{site}-{n}", after=(f"{site}-waves",), site=site, seconds=0.15) for n in range(3)]
     found = run_tasks(tasks, cores=2, jobs=5)
     order = sorted(found.records, key=lambda one: one.begun_s)
@@ -104,6 +118,19 @@ def test_one_leading_job_is_kept_going_and_others_fill_the_cores(tmp_path):
     (tmp_path / "x" / "A-waves").touch()
     order = sorted(run_tasks(again, cores=2, jobs=5).records, key=lambda one: one.begun_s)
     assert [one.name for one in order[:2]] == ["B-waves", "A-0"]
+
+
+def test_at_the_end_long_chains_go_first(tmp_path):
+    """Waves of the last rounds before post-processing, and portions before what their site makes of them."""
+    tasks = []
+    for site in "ABC":
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.2, cost=5.0))
+        portions = [f"{site}-{n}" for n in range(2)]
+        tasks += [job(tmp_path, name, after=(f"{site}-waves",), site=site, seconds=0.1) for name in portions]
+        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), site=site, seconds=0.1))
+    order = [one.name for one in sorted(run_tasks(tasks, cores=2, jobs=5).records, key=lambda one: one.begun_s)]
+    assert {name for name in order[:3]} == {"A-waves", "B-waves", "C-waves"}
+    assert {name for name in order[-3:]} == {"A-curves", "B-curves", "C-curves"}
 
 
 def test_a_job_that_needs_more_than_there_is(tmp_path):

@@ -330,6 +330,25 @@ def test_a_rupture_outside_the_points_is_refused_by_name(tmp_path):
     assert "rupture 7 of 'far away': subfault 4 at" in str(error.value) and "allowed: within" in str(error.value)
 
 
+def test_how_far_points_may_be_is_for_the_caller_to_say(tmp_path):
+    """By seismograms and by measure alike."""
+    paths, _, position = made_up(tmp_path, axes="xy")
+    green = GreenTensors.open(paths)
+    rupture = rupture_at(position[:2] + [0.0, 0.0, 30e3], 1, 2)
+    motion = variation_of(2, 0)
+    for ask in (
+        lambda **how: next(seismograms(green, rupture, [motion], **how)),
+        lambda **how: measure(green, [rupture], [motion], [2.0], **how).measures.psa,
+    ):
+        with pytest.raises(UserError, match="allowed: within"):
+            ask()
+        four, nearest = ask(reach_m=1e5), ask(reach_m=1e5, interpolation="nearest")
+        assert np.abs(four - nearest).max() > 1e-3 * np.abs(four).max() > 0
+        with pytest.raises(UserError, match="interpolation = 'cubic'"):
+            ask(interpolation="cubic")
+    assert green.rigidity_Pa(position[:3], "here") == pytest.approx(green.mu_Pa[:3])
+
+
 def test_what_does_not_fit_a_rupture_is_refused(tmp_path):
     paths, _, position = made_up(tmp_path, axes="x")
     green = GreenTensors.open(paths)

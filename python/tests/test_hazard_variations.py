@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from craton.errors import UserError
 from craton.hazard.faults import whole_surface_ruptures
 from craton.hazard.magnitude_frequency import characteristic
 from craton.hazard.slip import correlation_lengths_m, random_field
@@ -156,3 +157,19 @@ def test_rakes_are_drawn_about_the_ruptures():
     assert np.array_equal(drawn, perturbed_rake(3, rupture, 15.0, seed=1).surface.rake)
     assert np.ptp(perturbed_rake(3, rupture, 15.0, seed=1, together=True).surface.rake) == 0
     assert np.array_equal(perturbed_rake(3, rupture, 0.0, seed=1).surface.rake % 360, rupture.surface.rake % 360)
+
+
+def test_slip_has_the_moment_of_the_ground_that_it_is_in():
+    """With a rigidity of each subfault; the shape of slip does not depend on it."""
+    rupture = rupture_of(6.8, 2000.0)
+    plan = VariationPlan(slips=2, seed=3)
+    rigidity = np.linspace(1e10, 5e10, len(rupture.surface))
+    for own, plain in zip(variations(4, rupture, plan, rigidity), variations(4, rupture, plan), strict=True):
+        assert (rigidity * rupture.surface.area * own.slip).sum() == pytest.approx(10 ** (1.5 * 6.8 + 9.1))
+        ratio = own.slip[plain.slip > 0] / plain.slip[plain.slip > 0]
+        assert np.allclose(ratio, ratio[0]) and abs(ratio[0] - 1) > 1e-3
+        assert np.array_equal(own.onset, plain.onset) and own.hypocentre == plain.hypocentre
+    with pytest.raises(UserError, match=r"rigidities of shape \(3,\); allowed"):
+        variation(4, rupture, 0, plan, rigidity[:3])
+    with pytest.raises(UserError, match="no rigidity where it slips; allowed"):
+        variation(4, rupture, 0, plan, 0 * rigidity)

@@ -80,7 +80,7 @@ def test_step_solves_equation_2(small_config, folder, record):
         at = int(file.attrs["linearised_at_iteration"])
     hessian = upper + upper.T - np.diag(np.diag(upper))
     prior = gaussian_prior(inversion.make_basis(small_config, _earth(small_config)), small_config.prior)
-    precision = np.kron(prior.lateral_inverse, prior.radial_inverse)
+    precision = np.kron(prior.parts[0].lateral_inverse, prior.parts[0].radial_inverse)
     step = np.linalg.solve(hessian + precision, gradient - precision @ model)
     models = folder.read_model()["models"]
     if at + 1 < len(models):

@@ -57,8 +57,9 @@ def test_cholesky(world, dtype, packed):
     np.testing.assert_allclose(columns.local, np.linalg.solve(exact, rhs), **close(dtype))
     np.testing.assert_allclose(factor.log_determinant(), np.linalg.slogdet(exact)[1], rtol=1e-5)
     np.testing.assert_allclose(factor.inverse_diagonal(), np.diag(np.linalg.inv(exact)), **close(dtype))
-    with pytest.raises(craton.UserError, match="solve"):
-        factor.solve(rhs[:, 1])
+    for call in (factor.solve, factor.solve_factor, factor.solve_transposed_factor):
+        with pytest.raises(craton.UserError, match="solve"):
+            call(rhs[:, 1])
     np.testing.assert_allclose(
         linalg.solve(symmetric_of(world, a, packed), [1] * N), np.linalg.solve(exact, np.ones(N)), **close(dtype)
     )
@@ -71,6 +72,34 @@ def test_cholesky(world, dtype, packed):
     np.testing.assert_allclose(
         linalg.inverse_diagonal(symmetric_of(world, a, packed)), np.diag(np.linalg.inv(exact)), **close(dtype)
     )
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["full", "packed"])
+def test_halves_of_a_solution(world, dtype, packed):
+    """U^-T b and U^-1 b, of a vector and of columns; U is the upper triangular factor."""
+    a = definite(dtype)
+    upper = np.linalg.cholesky(a.astype(float)).T
+    rhs = np.random.default_rng(2).standard_normal((N, 3)).astype(dtype)
+    factor = craton.Cholesky(symmetric_of(world, a, packed))
+    for call, triangle in ((factor.solve_transposed_factor, upper.T), (factor.solve_factor, upper)):
+        wanted = np.linalg.solve(triangle, rhs.astype(float))
+        np.testing.assert_allclose(call(rhs[:, 1]), wanted[:, 1], **close(dtype))
+        columns = matrix_of(world, rhs)
+        assert call(columns) is None
+        np.testing.assert_allclose(columns.local, wanted, **close(dtype))
+
+
+def test_a_kronecker_product_in_a_diagonal_block(world, dtype):
+    outer, inner = np.arange(4.0).reshape(2, 2), np.arange(9.0).reshape(3, 3)
+    matrix = craton.ConvergentMatrix(world, 10, 10, dtype=dtype, block=4)
+    matrix.add_kronecker(outer, inner, 2.0, 3)
+    wanted = np.zeros((10, 10))
+    wanted[3:9, 3:9] = np.triu(2.0 * np.kron(outer, inner))
+    np.testing.assert_array_equal(matrix.local, wanted)
+    with pytest.raises(
+        craton.UserError, match=r"add_kronecker: factors 2 x 2 and 3 x 3 at 5 of a 10 x 10 matrix; allowed"
+    ):
+        matrix.add_kronecker(outer, inner, 1.0, 5)
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["full", "packed"])

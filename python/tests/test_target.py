@@ -52,7 +52,8 @@ def test_plume_falls_to_one_over_e_at_its_radius():
     config = dataclasses.replace(CONFIG, checkerboard_amplitude=0.0)
     radius_m = np.array([5000e3])
     angle = np.degrees(np.arcsin(config.plume_radius_km * 1e3 / radius_m[0]))
-    latitude = config.plume_latitude_deg + np.array([0.0, -angle])
+    geocentric = np.degrees(np.arctan((1 - 1 / 298.257223563) ** 2 * np.tan(np.radians(config.plume_latitude_deg))))
+    latitude = geocentric + np.array([0.0, -angle])
     longitude = np.full(2, config.plume_longitude_deg)
     axis, edge = sampled_target(config, latitude, longitude, radius_m, MANTLE_M)[:, 0]
     assert axis == pytest.approx(config.plume_amplitude)

@@ -89,4 +89,27 @@ template <class T> static void upper_of_gram(std::int64_t n, std::int64_t k, con
 void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c) { upper_of_gram(n, k, a, c); }
 void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c) { upper_of_gram(n, k, a, c); }
 
+// Row major is column major of the transposes: C^T += B^T A^T.
+template <class T>
+static void add_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
+                        T* c, std::int64_t ldc) {
+    const int rows = base::narrow<int>(m, "rows of a product");
+    const int cols = base::narrow<int>(n, "columns of a product");
+    const int inner = base::narrow<int>(k, "inner extent of a product");
+    const int row_a = base::narrow<int>(lda, "row of a product's factor");
+    const int row_b = base::narrow<int>(ldb, "row of a product's factor");
+    const int row_c = base::narrow<int>(ldc, "row of a product");
+    const T one = 1;
+    blas<T>::gemm("N", "N", &cols, &rows, &inner, &one, b, &row_b, a, &row_a, &one, c, &row_c);
+}
+
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
+                  std::int64_t ldb, float* c, std::int64_t ldc) {
+    add_product(m, n, k, a, lda, b, ldb, c, ldc);
+}
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
+                  std::int64_t ldb, double* c, std::int64_t ldc) {
+    add_product(m, n, k, a, lda, b, ldb, c, ldc);
+}
+
 } // namespace craton::linalg

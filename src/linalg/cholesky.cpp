@@ -71,15 +71,21 @@ template <class T> void cholesky<T>::require_factor(const char* call) const {
 
 namespace {
 
-template <class T> void substitute(const symmetric_parts<T>& a, const part<T>& b) {
+// B = U^-T B.
+template <class T> void substitute_forwards(const symmetric_parts<T>& a, const part<T>& b) {
     const auto b1 = first_rows_of(a, b);
     const auto b2 = second_rows_of(a, b);
-    // U^T y = b, then U x = y.
     if (a.divided()) {
         trsm('L', 'L', 'N', a.a11, b1);
         gemm('T', 'N', T{-1}, a.a12, b1, T{1}, b2);
     }
     trsm('L', 'U', 'T', a.a22, b2);
+}
+
+// B = U^-1 B.
+template <class T> void substitute_backwards(const symmetric_parts<T>& a, const part<T>& b) {
+    const auto b1 = first_rows_of(a, b);
+    const auto b2 = second_rows_of(a, b);
     trsm('L', 'U', 'N', a.a22, b2);
     if (a.divided()) {
         gemm('N', 'N', T{-1}, a.a12, b2, T{1}, b1);
@@ -89,18 +95,20 @@ template <class T> void substitute(const symmetric_parts<T>& a, const part<T>& b
 
 } // namespace
 
-template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs) const {
+template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs, halves wanted) const {
     require_factor("Cholesky solve");
     if (static_cast<std::int64_t>(rhs.size()) != order_) {
         throw user_error(fmt::format("Cholesky solve: the right-hand side has {} elements; allowed: {}", rhs.size(), order_));
     }
     storage_->ranks().barrier(); // polls, before ScaLAPACK, which does not
     replicated_column<T> column(context_, *storage_, rhs);
-    substitute(symmetric_parts<T>({order_, first_, first_row_}, whole(context_, *storage_)), column.whole());
+    const symmetric_parts<T> a({order_, first_, first_row_}, whole(context_, *storage_));
+    if (wanted != halves::second) substitute_forwards(a, column.whole());
+    if (wanted != halves::first) substitute_backwards(a, column.whole());
     return column.gather();
 }
 
-template <class T> void cholesky<T>::solve(array::convergent_matrix<T>& rhs) const {
+template <class T> void cholesky<T>::solve(array::convergent_matrix<T>& rhs, halves wanted) const {
     require_factor("Cholesky solve");
     const auto& layout = rhs.layout();
     if (layout.rows.extent != order_) {
@@ -108,9 +116,24 @@ template <class T> void cholesky<T>::solve(array::convergent_matrix<T>& rhs) con
     }
     require_same_grid(*storage_, rhs, "Cholesky solve");
     storage_->ranks().barrier(); // polls, before ScaLAPACK, which does not
-    substitute(symmetric_parts<T>({order_, first_, first_row_}, whole(context_, *storage_)), whole(context_, rhs));
+    const symmetric_parts<T> a({order_, first_, first_row_}, whole(context_, *storage_));
+    if (wanted != halves::second) substitute_forwards(a, whole(context_, rhs));
+    if (wanted != halves::first) substitute_backwards(a, whole(context_, rhs));
     storage_->ranks().barrier();
 }
+
+template <class T> std::vector<double> cholesky<T>::solve(std::span<const double> rhs) const { return solve(rhs, halves::both); }
+template <class T> void cholesky<T>::solve(array::convergent_matrix<T>& rhs) const { solve(rhs, halves::both); }
+
+template <class T> std::vector<double> cholesky<T>::solve_transposed_factor(std::span<const double> rhs) const {
+    return solve(rhs, halves::first);
+}
+template <class T> void cholesky<T>::solve_transposed_factor(array::convergent_matrix<T>& rhs) const { solve(rhs, halves::first); }
+
+template <class T> std::vector<double> cholesky<T>::solve_factor(std::span<const double> rhs) const {
+    return solve(rhs, halves::second);
+}
+template <class T> void cholesky<T>::solve_factor(array::convergent_matrix<T>& rhs) const { solve(rhs, halves::second); }
 
 template <class T> double cholesky<T>::log_determinant() const {
     require_factor("Cholesky log_determinant");

@@ -111,8 +111,8 @@ template <class T> std::int64_t compress_panel(std::int64_t n_columns, std::int6
     if constexpr (std::is_same_v<T, float>) {
         // Far above float's rounding a rough product finds the range as well. What was then left out is measured, not believed: Q is
         // orthonormal, so the trace of the difference is that of g's squares less those of g Q.
-        constexpr double rounding = 2e-7;
-        if (tolerance >= 4 * rounding) {
+        constexpr double rounding = least_tolerance_in_float / 4;
+        if (!made_in_double<T>(tolerance)) {
             const std::int64_t rank = project(n, k, tolerance / 2, gram_in_pieces(n, k, g), g, compressed);
             if (rank == 0) return 0;
             if (rank < samples) {

@@ -5,6 +5,14 @@
 
 namespace craton::linalg {
 
+/// From this tolerance on the product g^T g of a float panel is summed in float first, which takes a third of the time.
+inline constexpr double least_tolerance_in_float = 8e-7;
+
+/// Whether compress() makes the product of a panel of T in double although T is not.
+template <class T> constexpr bool made_in_double(double tolerance) {
+    return sizeof(T) < sizeof(double) && tolerance < least_tolerance_in_float;
+}
+
 // Panels are kept with the n columns of G contiguous: an n x k column-major array g with leading dimension n, g(b, t) = G[t, b].
 
 /// Replaces the n x k panel g by g Q, n x r, with orthonormal Q (k x r), such that trace(g g^T) - trace(g Q Q^T g^T), which is the trace norm of the

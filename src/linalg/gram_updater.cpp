@@ -73,20 +73,23 @@ double gram_cost_model::at_owner(double k, double rows, double cols, double byte
     return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + columns_sent * k * bytes / wire_bytes_per_s;
 }
 
-double gram_cost_model::compression(double n, double k, double rank) const {
+double gram_cost_model::compression(double n, double k, double rank, bool precise) const {
     // The factor of a small k x k product and its orthonormal basis do not run at the rate of large products.
     constexpr double small_problem_slowdown = 10;
-    return (n * k * k + 2 * n * k * rank + small_problem_slowdown * 4 * k * rank * rank) / multiply_flops_per_s;
+    constexpr double slower_in_double = 3;
+    return ((precise ? slower_in_double : 1) * n * k * k + 2 * n * k * rank + small_problem_slowdown * 4 * k * rank * rank) /
+           multiply_flops_per_s;
 }
 
 double gram_cost_model::compression_saves(double n, double k, double rank) const {
     return n * n * (k - rank) / multiply_flops_per_s;
 }
 
-// All panels of one update, weighted.
+// All panels of one update, weighted, and compressed where that pays.
 template <class T> struct gram_updater<T>::stacked_panel {
     std::int64_t n = 0, k = 0;
     std::vector<T> values; ///< n x k, the columns of G contiguous (gram_kernels.hpp)
+    std::vector<T> single; ///< one panel while it is compressed
     packed_panel<T> packed;
 };
 
@@ -130,21 +133,25 @@ template <class T> void check_panel(const weighted_panel<T>& p, std::size_t colu
     }
 }
 
-// Panels one under the other, each row times the root of its weight: n x k, the columns of G contiguous.
-template <class T> void stack(std::span<const weighted_panel<T>> panels, std::int64_t n, std::int64_t k, std::vector<T>& values) {
-    values.resize(at(n * k));
-    T* to = values.data();
-    for (const auto& p : panels) {
-        for (std::int64_t t = 0; t < p.panel.rows; ++t, to += n) {
-            const T factor = p.weights.empty() ? T{1} : std::sqrt(p.weights[at(t)]);
-            const T* const row = p.panel.data + t * p.panel.row_stride;
-            if (p.panel.col_stride == 1) {
-                for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b];
-            } else {
-                for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b * p.panel.col_stride];
-            }
+// The rows of a panel, each times the root of its weight, from `to` on: the columns of G contiguous. Returns where they end.
+template <class T> T* copy_weighted(const weighted_panel<T>& p, T* to) {
+    const std::int64_t n = p.panel.cols;
+    for (std::int64_t t = 0; t < p.panel.rows; ++t, to += n) {
+        const T factor = p.weights.empty() ? T{1} : std::sqrt(p.weights[at(t)]);
+        const T* const row = p.panel.data + t * p.panel.row_stride;
+        if (p.panel.col_stride == 1) {
+            for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b];
+        } else {
+            for (std::int64_t b = 0; b < n; ++b) to[b] = factor * row[b * p.panel.col_stride];
         }
     }
+    return to;
+}
+
+template <class T> std::vector<T> weighted(const weighted_panel<T>& p) {
+    std::vector<T> values(at(p.panel.rows * p.panel.cols));
+    copy_weighted(p, values.data());
+    return values;
 }
 
 void check_range(std::span<const std::int64_t> indices, std::int64_t extent) {
@@ -177,24 +184,47 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
     gram_report report;
     report.samples = report.rank = g.k;
     if (g.n == 0 || g.k == 0) return report;
-    stack(panels, g.n, g.k, g.values);
-    if (options.tolerance > 0 &&
-        (options.always_compress || compression_pays(static_cast<double>(g.n), static_cast<double>(g.k)))) {
-        report.rank = compress(g.n, g.k, options.tolerance, g.values);
-        const double found = static_cast<double>(report.rank) / static_cast<double>(g.k);
-        rank_per_sample_.store(0.75 * rank_per_sample_.load() + 0.25 * found);
-        g.k = report.rank;
-        if (g.k == 0) return report; // a panel of zeros
+    const base::timer clock;
+    stack(panels, options, g);
+    report.rank = g.k;
+    if (g.k > 0) { // else panels of zeros
+        g.packed.reshape(g.n, g.k);
+        g.packed.pack(g.values.data(), g.n, 0, g.n, 0);
     }
-    g.packed.reshape(g.n, g.k);
-    g.packed.pack(g.values.data(), g.n, 0, g.n, 0);
-    add_product(g, indices, options, report);
+    report.multiply_s = clock.seconds();
+    if (g.k > 0) add_product(g, indices, options, report);
     return report;
 }
 
-template <class T> bool gram_updater<T>::compression_pays(double n, double k) const {
+// One under the other. Each is compressed by itself: the small products of all together would take as many times longer as there are panels, and
+// windows of other times have little in common.
+template <class T>
+void gram_updater<T>::stack(std::span<const weighted_panel<T>> panels, const gram_options& options, stacked_panel& g) {
+    g.values.resize(at(g.n * g.k));
+    T* to = g.values.data();
+    g.k = 0;
+    for (const auto& p : panels) {
+        const std::int64_t k = p.panel.rows;
+        const bool worth_it =
+            options.always_compress || compression_pays(static_cast<double>(g.n), static_cast<double>(k), options.tolerance);
+        if (k == 0 || options.tolerance == 0 || !worth_it) {
+            to = copy_weighted(p, to);
+            g.k += k;
+            continue;
+        }
+        g.single.resize(at(g.n * k));
+        copy_weighted(p, g.single.data());
+        const std::int64_t rank = compress(g.n, k, options.tolerance, g.single);
+        const double found = static_cast<double>(rank) / static_cast<double>(k);
+        rank_per_sample_.store(0.75 * rank_per_sample_.load() + 0.25 * found);
+        to = std::copy_n(g.single.data(), g.n * rank, to);
+        g.k += rank;
+    }
+}
+
+template <class T> bool gram_updater<T>::compression_pays(double n, double k, double tolerance) const {
     const double rank = k * rank_per_sample_.load();
-    return model_.compression_saves(n, k, rank) > model_.compression(n, k, rank);
+    return model_.compression_saves(n, k, rank) > model_.compression(n, k, rank, made_in_double<T>(tolerance));
 }
 
 namespace {
@@ -226,7 +256,8 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
     for (int target = 0; target < world.size(); ++target) all_here = all_here && world.shares_memory_with(target);
     if (all_here || options.method == gram_method::at_origin) {
         report.targets_at_origin = world.size();
-        return multiply_here(g, indices, indices, {}, {});
+        report.multiply_s += multiply_here(g, indices, indices, {}, {});
+        return;
     }
     const auto rows = deal_out(indices, layout.rows);
     const auto cols = deal_out(indices, layout.cols);
@@ -244,7 +275,7 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
             ship(target, g, r.indices, c.indices, r.positions, c.positions);
             ++report.targets_at_owner;
         } else {
-            multiply_here(g, r.indices, c.indices, r.positions, c.positions);
+            report.multiply_s += multiply_here(g, r.indices, c.indices, r.positions, c.positions);
             ++report.targets_at_origin;
         }
     }
@@ -263,6 +294,7 @@ template <class T> class tile_products {
 
     void operator()(std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
                     const array::tile_ahead& ahead) {
+        const base::timer clock;
         columns_.resize(cols.size());
         std::ranges::transform(cols, columns_.begin(), [&](std::int32_t p) { return through(cols_through_, p); });
         const auto count = static_cast<std::int64_t>(rows.size());
@@ -272,7 +304,10 @@ template <class T> class tile_products {
             const std::int64_t first = gather(rows);
             multiply_tile<T>(*gathered_, first, count, right_, columns_, to, stride, ahead);
         }
+        seconds_ += clock.seconds();
     }
+    /// Of all tiles so far.
+    [[nodiscard]] double seconds() const { return seconds_; }
 
   private:
     static std::int32_t through(std::span<const std::int32_t> list, std::int32_t position) {
@@ -310,15 +345,18 @@ template <class T> class tile_products {
     std::unique_ptr<packed_panel<T>> gathered_;
     const std::int32_t* list_ = nullptr; // what is gathered: list_[0 ... count_)
     std::int64_t count_ = 0;
+    double seconds_ = 0;
 };
 
 } // namespace
 
 template <class T>
-void gram_updater<T>::multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                                    std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions) {
+double gram_updater<T>::multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows,
+                                      std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
+                                      std::span<const std::int32_t> col_positions) {
     tile_products<T> products(g.packed, row_positions, g.packed, col_positions, g.n);
     matrix_->update_tiles(std::ref(products), rows, cols, array::trapezoid::upper());
+    return products.seconds();
 }
 
 template <class T>
@@ -377,8 +415,8 @@ template <class T> void gram_updater<T>::multiply_shipped(const runtime::incomin
 }
 
 template <class T>
-void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial,
-                                       std::span<const std::int64_t> indices, std::span<const T> weights) {
+gram_report gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial,
+                                              std::span<const std::int64_t> indices, std::span<const T> weights) {
     const std::int64_t n_radial = radial.cols;
     if (indices.size() != lateral.size() * at(n_radial)) {
         throw user_error(
@@ -389,15 +427,18 @@ void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_
     check_range(indices, matrix_->layout().rows.extent);
     check_panel(weighted_panel<T>{radial, weights}, at(n_radial));
     // radial^T W radial, small: n_radial x n_radial.
-    const weighted_panel<T> only{radial, weights};
-    std::vector<T> values;
-    stack<T>(std::span(&only, 1), n_radial, radial.rows, values);
+    const base::timer clock;
+    const std::vector<T> values = weighted(weighted_panel<T>{radial, weights});
     packed_panel<T> packed(n_radial, radial.rows);
     packed.pack(values.data(), n_radial, 0, n_radial, 0);
     std::vector<std::int32_t> columns(at(n_radial));
     std::iota(columns.begin(), columns.end(), 0);
     std::vector<T> product(at(n_radial * n_radial));
     multiply_tile<T>(packed, 0, n_radial, packed, columns, product.data(), n_radial);
+    gram_report report;
+    report.samples = report.rank = radial.rows;
+    report.targets_at_origin = matrix_->ranks().size();
+    report.multiply_s = clock.seconds();
 
     const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
                           const array::tile_ahead&) {
@@ -416,6 +457,7 @@ void gram_updater<T>::update_kronecker(std::span<const T> lateral, base::matrix_
         }
     };
     matrix_->update_tiles(fill, indices, indices, array::trapezoid::upper());
+    return report;
 }
 
 template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int64_t k, const gram_options& options) const {
@@ -423,7 +465,8 @@ template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int
     const auto columns = static_cast<double>(n);
     const auto samples = static_cast<double>(k);
     const double rank = options.tolerance > 0 ? samples * rank_per_sample_.load() : samples;
-    const bool compressed = options.tolerance > 0 && (options.always_compress || compression_pays(columns, samples));
+    const bool compressed =
+        options.tolerance > 0 && (options.always_compress || compression_pays(columns, samples, options.tolerance));
     const double m = columns / static_cast<double>(layout.rows.processes);
     const double c = columns / static_cast<double>(layout.cols.processes);
     const double multiplied = compressed ? rank : samples;
@@ -438,7 +481,8 @@ template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int
                        "  compression to rank {:.0f} costs {:.2f} ms, saves {:.2f} ms: {}",
                        n, k, layout.ranks(), m, c, model_.multiply_flops_per_s / 1e9, model_.merge_elements_per_s / 1e6,
                        model_.wire_bytes_per_s / 1e9, ms * here, ms * there, there < here ? "at the owner" : "at the origin", rank,
-                       ms * model_.compression(columns, samples, rank), ms * model_.compression_saves(columns, samples, rank),
+                       ms * model_.compression(columns, samples, rank, made_in_double<T>(options.tolerance)),
+                       ms * model_.compression_saves(columns, samples, rank),
                        options.tolerance == 0 ? "not asked for (tolerance 0)"
                        : compressed           ? "done"
                                               : "not worth it");
@@ -456,8 +500,7 @@ void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const 
     const weighted_panel<T> only{panel, weights};
     check_panel(only, indices.size());
     if (panel.rows == 0 || indices.empty()) return;
-    std::vector<T> values;
-    stack<T>(std::span(&only, 1), panel.cols, panel.rows, values);
+    std::vector<T> values = weighted(only);
     // No element of a positive semi-definite matrix is larger than its largest diagonal element.
     std::vector<double> diagonal(indices.size(), 0.0);
     for (std::size_t e = 0; e < values.size(); ++e) {

@@ -8,24 +8,27 @@ namespace craton::linalg {
 
 template <class T>
 void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer,
-                   base::matrix_view<const double> inner, double scale) {
+                   base::matrix_view<const double> inner, double scale, std::int64_t offset) {
     const auto& layout = matrix.layout();
     const std::int64_t n = outer.rows * inner.rows;
-    if (outer.rows != outer.cols || inner.rows != inner.cols || n != layout.rows.extent || n != layout.cols.extent) {
+    const std::int64_t order = layout.rows.extent;
+    if (outer.rows != outer.cols || inner.rows != inner.cols || order != layout.cols.extent || offset < 0 || n > order - offset) {
         throw user_error(
-            fmt::format("add_kronecker: factors {} x {} and {} x {} for a {} x {} matrix; allowed: square factors whose sizes "
-                        "multiply to the matrix's",
-                        outer.rows, outer.cols, inner.rows, inner.cols, layout.rows.extent, layout.cols.extent));
+            fmt::format("add_kronecker: factors {} x {} and {} x {} at {} of a {} x {} matrix; allowed: square factors whose "
+                        "product lies within a square matrix",
+                        outer.rows, outer.cols, inner.rows, inner.cols, offset, order, layout.cols.extent));
     }
     const int me = matrix.ranks().rank();
     const std::int64_t lld = layout.leading_dimension(me);
     T* column = matrix.local().data();
     for (std::int64_t j = 0; j < layout.local_cols(me); ++j, column += lld) {
-        const std::int64_t j_global = layout.cols.global(layout.process_col(me), j);
+        const std::int64_t j_global = layout.cols.global(layout.process_col(me), j) - offset; // within the block
+        if (j_global < 0 || j_global >= n) continue;
         const std::int64_t b = j_global / inner.rows;
         const std::int64_t j_inner = j_global % inner.rows;
         for (std::int64_t i = 0; i < layout.local_rows(me); ++i) {
-            const std::int64_t i_global = layout.rows.global(layout.process_row(me), i);
+            const std::int64_t i_global = layout.rows.global(layout.process_row(me), i) - offset;
+            if (i_global < 0) continue;
             if (i_global > j_global) break; // local rows ascend in global index
             column[i] += static_cast<T>(scale * outer(i_global / inner.rows, b) * inner(i_global % inner.rows, j_inner));
         }
@@ -41,9 +44,9 @@ template <class To, class From> void copy_elements(const array::convergent_matri
 }
 
 template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>,
-                            double);
+                            double, std::int64_t);
 template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>,
-                            double);
+                            double, std::int64_t);
 template void copy_elements(const array::convergent_matrix<float>&, array::convergent_matrix<double>&);
 template void copy_elements(const array::convergent_matrix<double>&, array::convergent_matrix<double>&);
 

@@ -44,4 +44,10 @@ extern template double gemm_gflops_of_one_thread<double>(int);
 void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c);
 void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c);
 
+/// C += A B for row-major matrices (m x k, k x n, m x n) whose rows lie lda, ldb and ldc elements apart. 2 m n k flops. Any thread.
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
+                  std::int64_t ldb, float* c, std::int64_t ldc);
+void multiply_add(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda, const double* b,
+                  std::int64_t ldb, double* c, std::int64_t ldc);
+
 } // namespace craton::linalg

@@ -32,6 +32,14 @@ template <class T> class cholesky {
     /// its blocks may be others. Throws as solve(rhs), and when the grids differ.
     void solve(array::convergent_matrix<T>& rhs) const;
 
+    /// U^-T b: half of a solution, so that |U^-T b|^2 = b . A^-1 b. n^2 flops. As solve().
+    [[nodiscard]] std::vector<double> solve_transposed_factor(std::span<const double> rhs) const;
+    void solve_transposed_factor(array::convergent_matrix<T>& rhs) const;
+    /// U^-1 b: the other half. Of a vector of independent numbers of variance one it makes a draw of covariance U^-1 U^-T = A^-1.
+    /// n^2 flops. As solve().
+    [[nodiscard]] std::vector<double> solve_factor(std::span<const double> rhs) const;
+    void solve_factor(array::convergent_matrix<T>& rhs) const;
+
     /// The natural logarithm of A's determinant. Throws when the factor was overwritten.
     [[nodiscard]] double log_determinant() const;
 
@@ -45,9 +53,12 @@ template <class T> class cholesky {
 
   private:
     enum class content { factor, inverse_factor, inverse };
+    enum class halves { both, first, second }; ///< U^-1 U^-T, U^-T, U^-1
 
     cholesky(array::convergent_matrix<T>& storage, std::int64_t order, std::int64_t first, std::int64_t first_row);
     void factorise();
+    [[nodiscard]] std::vector<double> solve(std::span<const double> rhs, halves wanted) const;
+    void solve(array::convergent_matrix<T>& rhs, halves wanted) const;
     void invert_factor();
     void require_factor(const char* call) const;
 

@@ -20,7 +20,8 @@ enum class gram_method : std::uint8_t {
 };
 
 struct gram_options {
-    /// Above zero, the panel may first be compressed: the trace norm of what G^T W G loses is at most tolerance * trace(G^T W G).
+    /// Above zero, panels may first be compressed, each by itself: the trace norm of what G^T W G loses is at most
+    /// tolerance * trace(G^T W G).
     double tolerance = 0;
     gram_method method = gram_method::automatic;
     bool always_compress = false; ///< also where the cost model expects no gain
@@ -37,6 +38,7 @@ struct gram_report {
     std::int64_t samples = 0; ///< k, of all panels together
     std::int64_t rank = 0;    ///< rows that were multiplied: k, or fewer after compression
     std::int64_t targets_at_origin = 0, targets_at_owner = 0;
+    double multiply_s = 0; ///< seconds of this thread in compressing and multiplying; the rest of the call merged and sent
 };
 
 /// Seconds that the ways of one update are expected to take. The rate of multiplying is measured once, when first needed; the other two are
@@ -49,8 +51,9 @@ struct gram_cost_model {
     /// n columns for a target that has `rows` x `cols` of them, k samples; half of the elements where they form a triangle.
     [[nodiscard]] double at_origin(double k, double rows, double cols, double bytes, bool triangle) const;
     [[nodiscard]] double at_owner(double k, double rows, double cols, double bytes, bool triangle) const;
-    /// To compress k samples to `rank`, and what that saves in the products of an update of n columns.
-    [[nodiscard]] double compression(double n, double k, double rank) const;
+    /// To compress k samples to `rank`, and what that saves in the products of an update of n columns. precise: float panels whose small
+    /// product is made in double.
+    [[nodiscard]] double compression(double n, double k, double rank, bool precise = false) const;
     [[nodiscard]] double compression_saves(double n, double k, double rank) const;
 };
 
@@ -79,8 +82,8 @@ template <class T> class gram_updater {
     /// A panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] = lateral[a] * radial(t, i), so that
     /// G^T W G = (lateral lateral^T) (x) (radial^T W radial): one multiplication per element, whatever k is. `indices` has
     /// lateral.size() * radial.cols entries in that order. Throws as update().
-    void update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial, std::span<const std::int64_t> indices,
-                          std::span<const T> weights = {});
+    gram_report update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial,
+                                 std::span<const std::int64_t> indices, std::span<const T> weights = {});
 
     [[nodiscard]] gram_cost_model& model() noexcept { return model_; }
     /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be chosen.
@@ -88,11 +91,13 @@ template <class T> class gram_updater {
 
   private:
     struct stacked_panel;
-    [[nodiscard]] bool compression_pays(double n, double k) const;
+    [[nodiscard]] bool compression_pays(double n, double k, double tolerance) const;
+    void stack(std::span<const weighted_panel<T>> panels, const gram_options& options, stacked_panel& g);
     void add_product(const stacked_panel& g, std::span<const std::int64_t> indices, const gram_options& options,
                      gram_report& report);
-    void multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                       std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
+    /// Returns the seconds of multiplying.
+    double multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
+                         std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
     void ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
               std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
     void ship_piece(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,

@@ -8,13 +8,14 @@ next; in a sequence each phase of each site has all cores, one after the other.
 from __future__ import annotations
 
 import datetime
+import math
 import platform
 import shlex
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,19 @@ from craton.hazard.config import Config, load_config, waves_config
 from craton.hazard.plan import Plan
 from craton.hazard.pulses import flat_spectrum, flat_text
 from craton.hazard.run_folder import HazardFolder, HazardRecord
-from craton.hazard.scheduler import Outcome, Task, TaskRecord, run_tasks, utilisation
+from craton.hazard.scheduler import Outcome, Task, TaskRecord, check_cores, run_tasks, utilisation
 from craton.progress import ProgressBar, rate_text
 from craton.run_folder import replaced
+from craton.settings import table_to_toml
+from craton.waves.check import check_sources, memory_bytes
+from craton.waves.grid import Box
+from craton.waves.media import Range
 from craton.waves.run_folder import WavesFolder
 from craton.waves.setup import Setup, largest_step_s
 
 __all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
 
-POST_PROCESSING = (sys.executable, "-m", "craton.hazard.post_processing")
+POST_PROCESSING = "craton.hazard.post_processing"
 SECONDS_PER_POINT = 4e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 2e-5
@@ -72,7 +77,9 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
     what failed, once everything else is done and the results of finished sites are written."""
     folder = HazardFolder(config.run.directory)
     plan = Plan.of(config)
+    steps = waves_of(plan).steps
     tasks, beside = tasks_of(plan, folder), models_beside(plan)
+    check_cores(tasks, cores_of(config))
     folder.make()
     folder.lock()
     try:
@@ -81,15 +88,17 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
         else:
             folder.check_new(overwrite, {"the configuration": str(config.path)})
             folder.discard()
-        return _run_locked(plan, folder, tasks, beside, console)
+        return _run_locked(plan, folder, steps, tasks, beside, console)
     finally:
         folder.release()
 
 
-def _run_locked(plan: Plan, folder: HazardFolder, tasks: Sequence[Task], beside: Beside, console: Any) -> HazardRecord:
+def _run_locked(
+    plan: Plan, folder: HazardFolder, steps: int, tasks: Sequence[Task], beside: Beside, console: Any
+) -> HazardRecord:
+    """steps: of each wave run."""
     config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    _write_inputs(plan, folder)
-    steps = steps_of(plan)
+    write_inputs(plan, folder)
     cores = cores_of(config)
     present = sum(task.result.is_file() for task in tasks)
     _say(console, _introduction(plan, steps, cores, present, len(tasks)))
@@ -141,8 +150,11 @@ def _introduction(plan: Plan, steps: int, cores: int, present: int, tasks: int) 
     )
 
 
-def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
-    """What jobs read. Anew when a run is resumed: the same."""
+def write_inputs(plan: Plan, folder: HazardFolder) -> None:
+    """What jobs read. Anew when a run is resumed: the same, but for [run]. A checkpoint belongs to the bricks that it was written
+    from: where others are wanted now, waves that have not come to their end begin anew."""
+    wanted = _bricks_of(asdict(plan.config.run))
+    other_bricks = folder.run_settings.is_file() and _bricks_of(folder.read_run()) != wanted
     with replaced(folder.config) as aside:
         aside.write_text(plan.config.to_toml(run=False), encoding="utf-8")
     with replaced(folder.points) as aside, aside.open("wb") as stream:
@@ -156,21 +168,93 @@ def _write_inputs(plan: Plan, folder: HazardFolder) -> None:
             left_behind.unlink()
     for site, at in zip(plan.config.sites, plan.position_m, strict=True):
         for direction in plan.config.green.directions:
-            _wait_until_free(WavesFolder(folder.waves(site.name, direction)))
-            own = {"threads": threads_of(plan.config), "directory": str(folder.waves(site.name, direction))}
-            made = waves_config(plan.config, at, direction, folder.points, folder.pulse, **own)
-            Setup(made).sgt_points  # noqa: B018 a UserError now and not in a job
+            waves = WavesFolder(folder.waves(site.name, direction))
+            _wait_until_free(waves)
+            if other_bricks and not waves.record.is_file():
+                waves.discard()
+            made = waves_config(
+                plan.config,
+                at,
+                direction,
+                folder.points,
+                folder.pulse,
+                threads=threads_of(plan.config),
+                decomposition=list(plan.config.run.decomposition),
+                directory=str(folder.waves(site.name, direction)),
+            )
             folder.write_text(_waves_file(folder, site.name, direction), made.to_toml())
+    # last, because it stands for what checkpoints there are
+    folder.write_text(folder.run_settings, table_to_toml("run", plan.config.run))
+
+
+def _bricks_of(run: dict[str, Any]) -> tuple[int, list[int]]:
+    """Of a table [run]."""
+    return int(run["ranks"]), list(run["decomposition"])
 
 
 def _waves_file(folder: HazardFolder, site: str, direction: str) -> Path:
     return folder.site(site) / f"{direction}.toml"
 
 
-def steps_of(plan: Plan) -> int:
-    """Of each wave run."""
-    setup = Setup(plan.config.ground)
-    return setup.steps(setup.step_s(setup.medium.range(setup.grid)))
+@dataclass(frozen=True)
+class Waves:
+    """What all wave runs of a plan have in common."""
+
+    setup: Setup
+    found: Range
+    """velocities of the ground"""
+    highest_hz: float
+    """that the pulse reaches"""
+    dt_s: float
+    boxes: list[Box]
+    """of the ranks"""
+
+    @property
+    def steps(self) -> int:
+        return self.setup.steps(self.dt_s)
+
+    @property
+    def seismogram_s(self) -> float:
+        """From the beginning of a rupture: what of a wave run is left after the middle of its pulse."""
+        (force,) = self.setup.points
+        pulse = force.time_function.pulse_s
+        return self.setup.config.time.duration_s - (pulse[1] if pulse is not None else 0.0)
+
+
+def waves_of(plan: Plan) -> Waves:
+    """UserError for what every wave run would refuse: a pulse that the grid does not carry, a step that is unstable, bricks that
+    cannot be cut. Writes nothing that stays."""
+    config = plan.config
+    with tempfile.TemporaryDirectory(prefix="craton-hazard-") as own:
+        pulse = Path(own) / "pulse.txt"
+        pulse.write_text(flat_text(config.green.highest_hz or 1.0), encoding="utf-8")
+        bricks = list(config.run.decomposition)
+        made = waves_config(config, plan.position_m[0], config.green.directions[0], None, pulse, decomposition=bricks)
+        setup = Setup(made)
+        found = setup.medium.range(setup.grid)
+        highest_hz = check_sources(setup, found)
+    waves = Waves(setup, found, highest_hz, setup.step_s(found), setup.boxes(config.run.ranks))
+    if config.green.every > waves.steps:
+        raise config.wrong(
+            f"[green] every = {config.green.every}, but a wave run has {waves.steps} steps; allowed: at most that"
+        )
+    _check_duration(plan, waves)
+    return waves
+
+
+def _check_duration(plan: Plan, waves: Waves) -> None:
+    """UserError where seismograms end before S waves from all of a rupture can have come, even if all of it broke at once: in
+    ground of the largest vp, and of the largest vs that it can have with that (lambda = 0)."""
+    ends_s, fastest = waves.seismogram_s, waves.found.fastest_vp / math.sqrt(2)
+    for site, at in zip(plan.config.sites, plan.position_m, strict=True):
+        for rupture in plan.forecast.ruptures:
+            distance = float(np.linalg.norm(rupture.surface.positions - at, axis=1).max())
+            if distance / fastest > ends_s:
+                raise plan.config.wrong(
+                    f"[time] duration_s = {plan.config.ground.time.duration_s:g}: seismograms end {ends_s:.3g} s after a rupture "
+                    f"begins, and S waves from {1e-3 * distance:.3g} km away, as of {rupture.name}, take "
+                    f"{distance / fastest:.3g} s to site {site.name} at least; allowed: longer than that, and than ruptures take"
+                )
 
 
 # ------------------------------------------------------------------------------------------------------------------- tasks
@@ -190,7 +274,8 @@ def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
             phase=second[-1].phase + 1,
             cores=1,
             result=folder.finished(name),
-            command=lambda name=name: [*POST_PROCESSING, "site", str(folder.path), name],
+            module=POST_PROCESSING,
+            command=lambda name=name: ["site", str(folder.path), name],
             log=folder.site(name) / "curves.log",
             after=tuple(task.name for task in second),
             cost=START_S,
@@ -244,9 +329,10 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
                 site=name,
                 phase=PHASES * site + 3,
                 cores=1,
-                result=folder.measures(name, number),
-                command=lambda number=number: [*POST_PROCESSING, "measures", str(folder.path), name, str(number)],
-                log=folder.site(name) / f"measures-{number:04d}.log",
+                result=folder.measures(name, portion),
+                module=POST_PROCESSING,
+                command=lambda number=number: ["measures", str(folder.path), name, str(number)],
+                log=folder.measures(name, portion).with_suffix(".log"),
                 after=after,
                 cost=START_S + work * SECONDS_PER_SUBFAULT,
             )
@@ -347,24 +433,14 @@ def _many(count: int, what: str) -> str:
 
 def examined(config: Config) -> list[tuple[str, str]]:
     """`craton hazard check`: what a run does and needs. Computes nothing. UserError for what would keep it from working."""
-    from craton.waves.check import check_sources, memory_bytes
-    from craton.waves.grid import bricks
-
     plan = Plan.of(config)
     probe = HazardFolder(config.run.directory)
-    with tempfile.TemporaryDirectory(prefix="craton-hazard-") as own:
-        pulse = Path(own) / "pulse.txt"
-        pulse.write_text(flat_text(config.green.highest_hz or 1.0), encoding="utf-8")
-        made = waves_config(config, plan.position_m[0], config.green.directions[0], None, pulse)
-        setup = Setup(made)
-        found = setup.medium.range(setup.grid)
-        highest = check_sources(setup, found)
-    dt_s = setup.step_s(found)
-    steps, points = setup.steps(dt_s), len(plan.points_m)
+    waves = waves_of(plan)
+    check_cores(tasks_of(plan, probe), cores_of(config))
+    dt_s, steps, points = waves.dt_s, waves.steps, len(plan.points_m)
     samples = steps // config.green.every
     anelastic = config.ground.attenuation is not None
-    boxes = list(bricks(setup.grid.cells, setup.decomposition(config.run.ranks)))
-    memory = sum(memory_bytes(box, made, anelastic) for box in boxes)
+    memory = sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)
     largest = max(len(one.surface) for one in plan.forecast.ruptures)
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
@@ -383,15 +459,18 @@ def examined(config: Config) -> list[tuple[str, str]]:
         ),
         (
             "grid",
-            f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; vs from {found.slowest_vs:g} m/s",
+            f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; "
+            f"vs from {waves.found.slowest_vs:g} m/s",
         ),
         (
             "step",
-            f"{dt_s:.6g} s, stable below {largest_step_s(made, found):.6g} s; {steps:,} steps, "
+            f"{dt_s:.6g} s, stable below {largest_step_s(waves.setup.config, waves.found):.6g} s; {steps:,} steps, "
             f"{directions * len(plan.position_m)} wave runs",
         ),
-        ("pulse", f"reaches {highest:.3g} Hz; leaves {_left(config)}"),
+        ("pulse", f"reaches {waves.highest_hz:.3g} Hz; leaves {_left(config)}"),
         ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
+        ("seismograms", f"{waves.seismogram_s:.3g} s from the beginning of a rupture"),
+        ("peaks", _between_samples(config.green.every * dt_s, min(config.measures.periods_s))),
         (
             "memory",
             f"{memory / 2**20:.0f} MiB of a wave run; about {largest * tensors / 2 / 2**20:.0f} MiB of a rupture",
@@ -400,6 +479,12 @@ def examined(config: Config) -> list[tuple[str, str]]:
         ("tasks", f"{len(tasks_of(plan, probe))}, in {len(plan.portions)} portions of post-processing of each site"),
         ("time", f"about {work / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
     ]
+
+
+def _between_samples(dt_s: float, period_s: float) -> str:
+    """How much of a response's peak may be missed between two samples (intensity.py)."""
+    missed = 1 - math.cos(math.pi * min(dt_s / period_s, 0.5))
+    return f"{period_s / dt_s:.3g} samples in {period_s:g} s: up to {100 * missed:.2g}% of PSA missed between two"
 
 
 def _left(config: Config) -> str:

@@ -108,6 +108,9 @@ class RunConfig:
     jobs: int = setting(5, integer(1, 10**4), "at the same time, at most")
     schedule: str = setting("pipeline", choice(*SCHEDULES), "pipeline: across sites; sequential: phase after phase")
     ranks: int = setting(1, integer(1, 10**6), "of each wave run")
+    decomposition: tuple[int, ...] = setting(
+        (), waves.parts, "[px, py, pz] bricks of a wave run; [] takes what has the least area between them"
+    )
     threads: int = setting(0, integer(0, 1024), "of each rank; 0: 1 in a pipeline, all cores in a sequence")
     checkpoint_s: float = setting(300.0, number(0, 1e7, "s"), "s between checkpoints of a wave run; 0: none")
     variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's")
@@ -284,10 +287,6 @@ def _check(config: Config) -> None:
     if not grid.origin_lon_lat:
         raise config.wrong(
             "[grid] origin_lon_lat = []; allowed: [longitude, latitude], because curves are of places on the Earth"
-        )
-    if grid.azimuth_deg:
-        raise config.wrong(
-            f"[grid] azimuth_deg = {grid.azimuth_deg:g}; allowed: 0: strikes of faults are from the x axis"
         )
     if config.hazard.period_s and config.hazard.period_s not in config.measures.periods_s:
         periods = ", ".join(f"{p:g}" for p in config.measures.periods_s)

@@ -41,6 +41,8 @@ class SimpleFault:
     lower_depth_m: float
     dip_deg: float
     rake_deg: float
+    azimuth_deg: float = 0.0
+    """of the model's x axis, clockwise from north"""
 
     @property
     def length_m(self) -> float:
@@ -75,7 +77,7 @@ class SimpleFault:
         return out
 
     def surface(self, spacing_m: float) -> Surface:
-        return surface_of_nodes(self.nodes(spacing_m), self.rake_deg)
+        return surface_of_nodes(self.nodes(spacing_m), self.rake_deg, self.azimuth_deg)
 
     def moment_rate_Nm(self, slip_rate_mm_yr: float, rigidity_Pa: float = RIGIDITY_PA) -> float:
         """Per year: rigidity x length x width x slip rate."""
@@ -96,7 +98,8 @@ def simple_fault(
     trace_lon_lat: ArrayLike | None = None,
     place: Place | None = None,
 ) -> SimpleFault:
-    """The trace in metres of the model, or in degrees with the model's place on the Earth. UserError for what cannot be."""
+    """The trace in metres of the model, or in degrees with the model's place on the Earth. Without a place the x axis points north.
+    UserError for what cannot be."""
 
     def wrong(what: str, allowed: str) -> UserError:
         return UserError(f"fault '{name}': {what}; allowed: {allowed}")
@@ -123,7 +126,10 @@ def simple_fault(
     ahead = trace[-1] - trace[0]
     if np.any(np.diff(trace, axis=0) @ ahead <= 0):
         raise wrong("a trace that turns back on itself", "each leg within 90 degrees of the line from end to end")
-    return SimpleFault(name, trace, float(upper_depth_m), float(lower_depth_m), float(dip_deg), float(rake_deg))
+    azimuth = 0.0 if place is None else place.azimuth_deg
+    return SimpleFault(
+        name, trace, float(upper_depth_m), float(lower_depth_m), float(dip_deg), float(rake_deg), azimuth
+    )
 
 
 @dataclass(frozen=True)

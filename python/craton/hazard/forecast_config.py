@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.hazard.faults import Floating, SimpleFault, fault_ruptures, simple_fault, whole_surface_ruptures
+from craton.hazard.faults import (
+    RIGIDITY_PA,
+    Floating,
+    SimpleFault,
+    fault_ruptures,
+    simple_fault,
+    whole_surface_ruptures,
+)
 from craton.hazard.forecast import Forecast
 from craton.hazard.magnitude_area import RELATIONS, relation
 from craton.hazard.magnitude_frequency import (
@@ -48,6 +55,13 @@ def _trace(value: Any) -> tuple[tuple[float, float], ...]:
         return tuple((finite(a), finite(b)) for a, b in value)
     except ValueError:
         raise ValueError(allowed) from None
+
+
+def _rigidity(value: Any) -> float:
+    found = finite(value)
+    if found != 0 and not 1e6 <= found <= 1e13:
+        raise ValueError("a number in [1e+06, 1e+13] Pa, or 0")
+    return found
 
 
 @dataclass(frozen=True)
@@ -114,12 +128,12 @@ class VariationsConfig:
     hurst: float = setting(0.75, number(1e-3, 2), "exponent of von Karman's spectrum")
     speed: float = setting(0.8, number(1e-3, 2), "of rupture, as a part of vs")
     vs_m_s: float = setting(3500.0, number(1, 1e5, "m/s"), "m/s; of the rock round the faults")
-    rigidity_Pa: float = setting(3.0e10, number(1e6, 1e13, "Pa"), "Pa; that turns moment into slip")
+    rigidity_Pa: float = setting(0.0, _rigidity, "Pa; that turns moment into slip; 0: the ground's at each subfault")
     rise_times: str = setting("graves_pitarka_2010", choice(*RISE_TIMES), "mean rise time of a magnitude")
 
 
 def plan_of(config: VariationsConfig) -> VariationPlan:
-    """In the units of variations.py. A medium's own vs and rigidity: dataclasses.replace with depth profiles."""
+    """In the units of variations.py. Where the ground's rigidity is wanted (0), variations() has to be given it."""
     return VariationPlan(
         slips=config.slips,
         strike_spacing_m=config.strike_spacing_km * KM,
@@ -129,7 +143,7 @@ def plan_of(config: VariationsConfig) -> VariationPlan:
         hurst=config.hurst,
         speed=config.speed,
         vs_m_s=config.vs_m_s,
-        rigidity_Pa=config.rigidity_Pa,
+        rigidity_Pa=config.rigidity_Pa or RIGIDITY_PA,
         rise_times=config.rise_times,
     )
 

@@ -62,6 +62,10 @@ class Placing:
     """(n, neighbours)"""
     weight: Array
 
+    def mean(self, values: Array) -> Array:
+        """(n,), of values (points,) by the weights."""
+        return np.asarray((self.weight * values[self.point]).sum(axis=1))
+
 
 @dataclass(frozen=True, eq=False)
 class _File:
@@ -172,6 +176,12 @@ class GreenTensors:
         weight = np.where(distance <= reach, 1 / np.maximum(distance, 1e-12), 0.0)
         weight[near, 0], weight[near, 1:] = 1.0, 0.0
         return Placing(point.astype(np.int64), weight / weight.sum(axis=1, keepdims=True))
+
+    def rigidity_Pa(
+        self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
+    ) -> Array:
+        """(n,), of the ground at places, from the points that place() chooses: what a unit of slip there is multiplied with."""
+        return self.place(position_m, where, interpolation=interpolation, reach_m=reach_m).mean(self.mu_Pa)
 
     def _refuse(self, position_m: Array, distance: Array, reach: float, where: str) -> None:
         at = int(np.argmax(distance > reach))

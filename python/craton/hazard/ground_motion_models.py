@@ -270,7 +270,8 @@ def _source_class() -> Any:
 
 
 def _mean_rake(surface: Surface) -> float:
-    """Of the sum of unit vectors, over the area."""
-    rake = np.radians(surface.rake)
-    total = complex((surface.area * np.cos(rake)).sum(), (surface.area * np.sin(rake)).sum())
-    return math.degrees(math.atan2(total.imag, total.real))
+    """Of the sum of unit vectors, over the area; above -180, to 180 degrees, as hazardlib has it."""
+    angle = np.radians(surface.rake)
+    total = complex((surface.area * np.cos(angle)).sum(), (surface.area * np.sin(angle)).sum())
+    rake = math.degrees(math.atan2(total.imag, total.real))
+    return rake if rake > -180 else 180.0

@@ -216,7 +216,7 @@ def _plane(reader: Reader, plane: Element, rake: float) -> Surface:
     along = np.linspace(0, 1, max(1, round(length / reader.floating.spacing_m)) + 1)[None, :, None]
     upper = corners["topLeft"] + along * top
     lower = corners["bottomLeft"] + along * bottom
-    return surface_of_nodes(upper * (1 - down) + lower * down, rake)
+    return surface_of_nodes(upper * (1 - down) + lower * down, rake, reader.place.azimuth_deg)
 
 
 def _frequency(reader: Reader, source: Element) -> MagnitudeFrequency:

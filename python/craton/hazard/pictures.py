@@ -69,7 +69,8 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def map_figure(results: Results, measure: str, probability: float) -> Figure:
-    """Sites and faults, and between three sites or more the level by interpolation. y (east) to the right, x (north) up, km."""
+    """Sites and faults, and between three sites or more the level by interpolation. y (east) to the right, x (north) up, km; where
+    the grid is turned, its axes say so."""
     found = results.map(measure, probability)
     figure = new_figure(7.2, 5.4)
     axes = figure.subplots()
@@ -87,14 +88,27 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     _fault_traces(axes, results)
     at = 1e-3 * found.sites_m
     points = axes.scatter(at[:, 1], at[:, 0], c=values, s=90, edgecolor=INK, linewidth=1.2, zorder=4, **span)
-    for name, (north, east), value in zip(results.names, at, values, strict=True):
+    for name, (up, right), value in zip(results.names, at, values, strict=True):
         said = f"{name}\n{value:.3g} g" if np.isfinite(value) and value > 0 else f"{name}\n–"
-        axes.annotate(said, (east, north), (8, 6), textcoords="offset points", fontsize=8.5, fontweight="bold")
+        axes.annotate(said, (right, up), (8, 6), textcoords="offset points", fontsize=8.5, fontweight="bold")
     figure.colorbar(points, ax=axes, shrink=0.8, label=f"{measure}, g")
     axes.set(xlim=(1e-3 * low[1], 1e-3 * high[1]), ylim=(1e-3 * low[0], 1e-3 * high[0]), aspect="equal")
-    axes.set(xlabel="east, km", ylabel="north, km")
+    label_axes(axes, results.plan.grid.azimuth_deg)
     axes.set_title(f"{measure} exceeded with a probability of {probability:.3g} in {found.years:g} years")
     return figure
+
+
+def axis_names(azimuth_deg: float) -> dict[str, str]:
+    """Of the model's axes: x has that azimuth."""
+    if azimuth_deg % 360 == 0:
+        return {"x": "north", "y": "east", "z": "down"}
+    return {"x": f"x ({azimuth_deg % 360:g}°)", "y": f"y ({(azimuth_deg + 90) % 360:g}°)", "z": "down"}
+
+
+def label_axes(axes: Axes, azimuth_deg: float) -> None:
+    """Of a map with x up and y to the right."""
+    names = axis_names(azimuth_deg)
+    axes.set(xlabel=f"{names['y']}, km", ylabel=f"{names['x']}, km")
 
 
 def _media_outline(axes: Axes, results: Results) -> None:
@@ -238,11 +252,9 @@ def _step(values: Array) -> float:
     return float(values[1] - values[0]) if len(values) > 1 else 1.0
 
 
-NAMES = {"x": "north", "y": "east", "z": "down"}
-
-
-def seismogram_figure(chosen: Chosen, title: str = "") -> Figure:
-    """Of the chosen variations, a panel for each direction."""
+def seismogram_figure(chosen: Chosen, title: str = "", *, azimuth_deg: float = 0.0) -> Figure:
+    """Of the chosen variations, a panel for each direction. azimuth_deg: of the x axis."""
+    names = axis_names(azimuth_deg)
     figure = new_figure(9.0, 1.2 + 1.4 * len(chosen.directions))
     panels = np.ravel(figure.subplots(len(chosen.directions), 1, sharex=True, sharey=True))
     for n, (axes, direction) in enumerate(zip(panels, chosen.directions, strict=True)):
@@ -252,7 +264,7 @@ def seismogram_figure(chosen: Chosen, title: str = "") -> Figure:
             axes.plot(
                 time, velocity, color=colour, linewidth=1.0, label=f"{name} shaking: variation {int(part['number'])}"
             )
-        axes.set_ylabel(f"{NAMES[direction]}, cm/s")
+        axes.set_ylabel(f"{names[direction]}, cm/s")
         axes.margins(x=0.01)
     panels[0].set_title(title)
     panels[0].legend(fontsize=8, loc="upper right", ncols=2)

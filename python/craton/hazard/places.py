@@ -21,5 +21,9 @@ class Place(Protocol):
     def lon_lat(self, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Degrees: the inverse of x_y."""
 
+    @property
+    def azimuth_deg(self) -> float:
+        """Of the x axis, clockwise from the map's north."""
+
     def north_deg(self, x: ArrayLike, y: ArrayLike) -> Array:
         """The direction of true north at (x, y), in degrees from the x axis towards y."""

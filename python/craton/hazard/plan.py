@@ -16,7 +16,8 @@ from craton.hazard.config import Config, SiteConfig
 from craton.hazard.export import Site
 from craton.hazard.forecast import Forecast
 from craton.hazard.forecast_config import forecast_of, plan_of
-from craton.hazard.rupture import Variation
+from craton.hazard.green_tensors import GreenTensors
+from craton.hazard.rupture import Rupture, Variation
 from craton.waves.grid import Grid
 from craton.waves.setup import grid_of
 
@@ -95,16 +96,24 @@ class Plan:
             found[one.rupture] = (*found.get(one.rupture, ()), one)
         return found
 
-    def variations(self, rupture: int) -> Iterator[Variation]:
-        """Of the rupture with that index, one after the other."""
+    def variations(self, rupture: int, green: GreenTensors) -> Iterator[Variation]:
+        """Of the rupture with that index, one after the other. green: of any site, which knows the ground's rigidity."""
         if rupture in self.own_variations:
             return iter(self.own_variations[rupture])
-        return random.variations(rupture, self.forecast.ruptures[rupture], self.varied)
+        one = self.forecast.ruptures[rupture]
+        return random.variations(rupture, one, self.varied, self._rigidity_Pa(one, green))
 
-    def variation(self, rupture: int, number: int) -> Variation:
+    def variation(self, rupture: int, number: int, green: GreenTensors) -> Variation:
         if rupture in self.own_variations:
             return next(one for one in self.own_variations[rupture] if one.number == number)
-        return random.variation(rupture, self.forecast.ruptures[rupture], number, self.varied)
+        one = self.forecast.ruptures[rupture]
+        return random.variation(rupture, one, number, self.varied, self._rigidity_Pa(one, green))
+
+    def _rigidity_Pa(self, rupture: Rupture, green: GreenTensors) -> Array | None:
+        """Of the ground; None where the configuration has one."""
+        if self.config.variations.rigidity_Pa:
+            return None
+        return green.rigidity_Pa(rupture.surface.positions, rupture.name)
 
     @cached_property
     def counts(self) -> tuple[int, ...]:

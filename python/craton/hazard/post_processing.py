@@ -19,20 +19,21 @@ import mpi4py
 import numpy as np
 from numpy.typing import NDArray
 
-mpi4py.rc.initialize = False  # these processes talk to nobody
+if __name__ == "__main__":
+    mpi4py.rc.initialize = False  # these processes talk to nobody; who imports this module may have to
 
-from craton._launch import main_guard  # noqa: E402
-from craton.errors import UserError  # noqa: E402
-from craton.hazard.config import load_config  # noqa: E402
-from craton.hazard.curves import HazardCurve, combined, rupture_exceedances  # noqa: E402
-from craton.hazard.disaggregation import disaggregate, distances_to  # noqa: E402
-from craton.hazard.green_tensors import GreenTensors  # noqa: E402
-from craton.hazard.intensity import TABLES, Measures  # noqa: E402
-from craton.hazard.plan import Plan  # noqa: E402
-from craton.hazard.reciprocity import SiteMeasures, measure_rupture  # noqa: E402
-from craton.hazard.run_folder import HazardFolder  # noqa: E402
-from craton.hazard.seismograms import RuptureAtSite  # noqa: E402
-from craton.run_folder import replaced  # noqa: E402
+from craton._launch import main_guard
+from craton.errors import UserError
+from craton.hazard.config import load_config
+from craton.hazard.curves import HazardCurve, combined, rupture_exceedances
+from craton.hazard.disaggregation import disaggregate, distances_to
+from craton.hazard.green_tensors import GreenTensors
+from craton.hazard.intensity import TABLES, Measures
+from craton.hazard.plan import Plan
+from craton.hazard.reciprocity import SiteMeasures, measure_rupture
+from craton.hazard.run_folder import HazardFolder
+from craton.hazard.seismograms import RuptureAtSite
+from craton.run_folder import replaced
 
 __all__ = ["GRAVITY", "finish_site", "measure_portion", "read_measures", "tensors_of"]
 
@@ -60,7 +61,7 @@ def measure_portion(plan: Plan, folder: HazardFolder, site: int, portion: int) -
         measure_rupture(
             green,
             plan.forecast.ruptures[index],
-            plan.variations(index),
+            plan.variations(index, green),
             wanted.periods_s,
             index=index,
             damping=wanted.damping,
@@ -69,7 +70,7 @@ def measure_portion(plan: Plan, folder: HazardFolder, site: int, portion: int) -
         )
         for index in plan.portions[portion]
     ]
-    path = folder.measures(plan.config.sites[site].name, portion)
+    path = folder.measures(plan.config.sites[site].name, plan.portions[portion])
     with replaced(path) as aside, h5py.File(aside, "w") as file:
         _write_measures(file, _joined(parts))
     return path
@@ -78,7 +79,7 @@ def measure_portion(plan: Plan, folder: HazardFolder, site: int, portion: int) -
 def finish_site(plan: Plan, folder: HazardFolder, site: int) -> Path:
     """site.h5 from all portions."""
     name = plan.config.sites[site].name
-    found = _joined([read_measures(folder.measures(name, n)) for n in range(len(plan.portions))])
+    found = _joined([read_measures(folder.measures(name, portion)) for portion in plan.portions])
     _check_rows(plan, found, folder.site(name))
     path = folder.finished(name)
     with replaced(path) as aside, h5py.File(aside, "w") as file:
@@ -167,7 +168,7 @@ def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: Site
     )
     group["positions_m"] = surface.positions
     for name, row in chosen.items():
-        one = plan.variation(index, int(found.number[row]))
+        one = plan.variation(index, int(found.number[row]), green)
         part = group.create_group(name)
         part["slip_m"], part["onset_s"], part["velocity_m_s"] = one.slip, one.onset, here.velocities([one])[0]
         part.attrs.update({"number": one.number, "hypocentre": one.hypocentre, "shaking_g": shaking[row]})
@@ -226,7 +227,7 @@ def read_measures(path: Path, group: str = "/") -> SiteMeasures:
 def main(arguments: Sequence[str]) -> None:
     what, path, name, *portion = arguments
     folder = HazardFolder(path)
-    plan = Plan.of(load_config(folder.config))
+    plan = Plan.of(load_config(folder.config).replaced("run", **folder.read_run()))
     site = [one.name for one in plan.config.sites].index(name)
     if what == "measures":
         measure_portion(plan, folder, site, int(portion[0]))

@@ -51,6 +51,8 @@ def measure(
     *,
     damping: float = 0.05,
     slip_rate: str = "liu",
+    interpolation: str = "inverse_distance",
+    reach_m: float | None = None,
     batch: int = BATCH,
     memory_mb: float = 1024.0,
     world: _craton.World | None = None,
@@ -60,8 +62,9 @@ def measure(
 ) -> SiteMeasures:
     """Collective with world and comm (all ranks get all rows); else of this process alone. variations: a function of a rupture's
     index, called by the rank that does the rupture, so that no more than a batch is ever in memory; or all of them in any order.
-    costs: predicted, one per rupture (its subfaults times its variations); by default the subfaults. progress: called with the
-    rows just done. UserError on every rank for what one refuses."""
+    interpolation, reach_m: how subfaults find their points (GreenTensors.place). costs: predicted, one per rupture (its subfaults
+    times its variations); by default the subfaults. progress: called with the rows just done. UserError on every rank for what
+    one refuses."""
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
     predicted = (
         [float(len(rupture.surface)) for rupture in ruptures] if costs is None else [float(cost) for cost in costs]
@@ -77,6 +80,8 @@ def measure(
             index=task,
             damping=damping,
             slip_rate=slip_rate,
+            interpolation=interpolation,
+            reach_m=reach_m,
             batch=batch,
             memory_mb=memory_mb,
             progress=progress,
@@ -109,6 +114,8 @@ def measure_rupture(
     index: int = 0,
     damping: float = 0.05,
     slip_rate: str = "liu",
+    interpolation: str = "inverse_distance",
+    reach_m: float | None = None,
     batch: int = BATCH,
     memory_mb: float = 1024.0,
     progress: Callable[[int], object] = lambda rows: None,
@@ -122,7 +129,17 @@ def measure_rupture(
             yield one
 
     parts = []
-    for velocity in seismograms(green, rupture, counted(), slip_rate=slip_rate, batch=batch, memory_mb=memory_mb):
+    motions = seismograms(
+        green,
+        rupture,
+        counted(),
+        slip_rate=slip_rate,
+        interpolation=interpolation,
+        reach_m=reach_m,
+        batch=batch,
+        memory_mb=memory_mb,
+    )
+    for velocity in motions:
         parts.append(measure_records(velocity, green.dt_s, periods_s, components=green.directions, damping=damping))
         progress(len(velocity))
     measures = Measures.joined(parts or [_none(green, periods_s, damping)])

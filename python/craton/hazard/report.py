@@ -3,9 +3,7 @@ figure 1). One file, which needs nothing else."""
 
 from __future__ import annotations
 
-import base64
 import html
-import importlib.resources
 import io
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from craton.hazard.beside_models import Beside
 from craton.hazard.disaggregation import Disaggregation
 from craton.hazard.results import Results
 from craton.hazard.run_folder import HazardRecord
+from craton.report_pages import picture, style, table
 from craton.run_folder import replaced
 
 __all__ = ["write_report"]
@@ -33,7 +32,7 @@ def write_report(results: Results, record: HazardRecord, beside: Beside) -> Path
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(record.title)}: hazard by Craton</title><style>{_style()}{OWN_STYLE}</style></head>\n"
+        f"<title>{html.escape(record.title)}: hazard by Craton</title><style>{style()}{OWN_STYLE}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
     )
     with replaced(folder.report) as aside:
@@ -47,10 +46,6 @@ nav a, .walk a { margin-right: 1rem; color: var(--accent); }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 0 1rem; } h3 { margin: 1.4rem 0 .3rem; }
 section { scroll-margin-top: 3rem; } h3 { scroll-margin-top: 3rem; }
 """
-
-
-def _style() -> str:
-    return (importlib.resources.files("craton.tomography") / "data" / "report.css").read_text(encoding="utf-8")
 
 
 def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
@@ -99,7 +94,7 @@ def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
         "<h2>How to get this again</h2>",
         f"<pre>{html.escape(_portable(record.command))}</pre>",
         "<details><summary>Versions</summary>"
-        + _table(["what", "version"], [[a, b.splitlines()[0] if b else ""] for a, b in record.versions.items()])
+        + table(["what", "version"], [[a, b.splitlines()[0] if b else ""] for a, b in record.versions.items()])
         + "</details>",
     ]
 
@@ -217,7 +212,9 @@ def _site(results: Results, name: str, probability: float, beside: Beside) -> li
                 results,
                 f"seismogram-{name}",
                 pictures.seismogram_figure(
-                    chosen, f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}"
+                    chosen,
+                    f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}",
+                    azimuth_deg=results.plan.grid.azimuth_deg,
                 ),
                 "Velocity by reciprocity; "
                 + ", ".join(
@@ -261,7 +258,7 @@ def _rupture_table(results: Results, found: Disaggregation) -> str:
         for i in order
         if found.ruptures[i] > 0
     ]
-    return _table(["rupture", "magnitude", "per year", "variations", "share"], rows)
+    return table(["rupture", "magnitude", "per year", "variations", "share"], rows)
 
 
 def _tasks(record: HazardRecord) -> str:
@@ -277,20 +274,8 @@ def _tasks(record: HazardRecord) -> str:
     ]
     return (
         "<details><summary>Every job</summary>"
-        + _table(["job", "cores", "begun, s", "took, s", "of processors, s"], rows)
+        + table(["job", "cores", "begun, s", "took, s", "of processors, s"], rows)
         + "</details>"
-    )
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    def cells(tag: str, row: list[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    return (
-        '<div class="scroll"><table>'
-        + cells("th", header)
-        + "".join(cells("td", row) for row in rows)
-        + "</table></div>"
     )
 
 
@@ -298,11 +283,7 @@ def _picture(results: Results, name: str, figure: Figure, description: str, narr
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
     (results.folder.pictures / f"{name}.png").write_bytes(buffer.getvalue())
-    encoded, text = base64.b64encode(buffer.getvalue()).decode("ascii"), html.escape(description)
-    return (
-        f'<figure{" class=narrow" if narrow else ""}><img alt="{text}" src="data:image/png;base64,{encoded}">'
-        f"<figcaption>{text}</figcaption></figure>"
-    )
+    return picture(buffer.getvalue(), description, narrow=narrow)
 
 
 def _id(name: str) -> str:

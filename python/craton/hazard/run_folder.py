@@ -1,9 +1,10 @@
 """The folder that `craton hazard run` leaves behind.
 
-    config.toml             the configuration with every default written out, but for [run]
+    config.toml             the configuration with every default written out, but for [run], which is in
+    run.toml                    and may be another one when the run is resumed
     points.npy              where Green's tensors are wanted, (n, 3) m       pulse.txt    the forces' time function
     sites/<name>/x, y, z    folders of craton waves run: a force along that axis at the site; sgt.h5
-    sites/<name>/measures-<n>.h5    intensity measures of a portion of the ruptures, a row for each variation
+    sites/<name>/measures-<a>-<b>.h5    intensity measures of ruptures a to b, a row for each variation
     sites/<name>/site.h5    all of them together, curves, disaggregation, seismograms of the rupture that matters most
     sites/<name>/*.log      what each job said
     hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
 from craton.run_folder import Folder, replaced
+from craton.settings import read_toml
 
 __all__ = ["HazardFolder", "HazardRecord"]
 
@@ -80,6 +83,10 @@ class HazardFolder(Folder):
         return self.path / "config.toml"
 
     @property
+    def run_settings(self) -> Path:
+        return self.path / "run.toml"
+
+    @property
     def points(self) -> Path:
         return self.path / "points.npy"
 
@@ -105,8 +112,9 @@ class HazardFolder(Folder):
     def waves(self, site: str, direction: str) -> Path:
         return self.site(site) / direction
 
-    def measures(self, site: str, portion: int) -> Path:
-        return self.site(site) / f"measures-{portion:04d}.h5"
+    def measures(self, site: str, ruptures: Sequence[int]) -> Path:
+        """Of a portion: ruptures one after the other."""
+        return self.site(site) / f"measures-{ruptures[0]:04d}-{ruptures[-1]:04d}.h5"
 
     def finished(self, site: str) -> Path:
         return self.site(site) / "site.h5"
@@ -158,6 +166,10 @@ class HazardFolder(Folder):
     def write_text(self, path: Path, text: str) -> None:
         with replaced(path) as aside:
             aside.write_text(text, encoding="utf-8")
+
+    def read_run(self) -> dict[str, Any]:
+        """[run], as it was when the run was last started. UserError where it is not there, or not whole."""
+        return read_toml(self.run_settings, "craton hazard run")["run"]  # type: ignore[no-any-return]
 
     def read_record(self) -> HazardRecord:
         """UserError where there is none."""

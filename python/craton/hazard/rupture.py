@@ -1,7 +1,8 @@
 """What the hazard chain computes with: the surface of a rupture, the rupture with its rate, and the ways in which it may happen.
 
 Positions are along the model's axes as the sources of craton.waves are: x (north, turned by the grid's azimuth), y (east), z
-(down) in m. All arrays are of float64, their own copies, and cannot be written to.
+(down) in m. Strikes are clockwise from north whatever the azimuth: the map's north, which is true north at the map's origin and
+differs from it elsewhere by the convergence of meridians. All arrays are of float64, their own copies, and cannot be written to.
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ class Surface:
     """(n,), m^2"""
     rows: int
     columns: int
+    azimuth_deg: float = 0.0
+    """of the x axis of the positions, clockwise from north"""
 
     def __post_init__(self) -> None:
         for name in ("rows", "columns"):
             _whole(self, "surface", name, 1)
+        _number(self, "surface", "azimuth_deg", "degrees in [-360, 360]", lambda azimuth: abs(azimuth) <= 360)
         count = self.rows * self.columns
         _array(self, "surface", "positions", (count, 3))
         for name, allowed, good in (
@@ -53,6 +57,11 @@ class Surface:
 
     def __len__(self) -> int:
         return self.rows * self.columns
+
+    @property
+    def strike_from_x(self) -> Array:
+        """(n,), degrees from the x axis towards y."""
+        return self.strike - self.azimuth_deg
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,15 @@ from pathlib import Path
 
 from craton._launch import _die_with_parent, _terminated_as_interrupt
 from craton.errors import UserError
+from craton.hazard.job_server import JobServer, ServedJob
 
-__all__ = ["Outcome", "Task", "TaskRecord", "run_tasks", "utilisation"]
+__all__ = ["Outcome", "Task", "TaskRecord", "check_cores", "run_tasks", "utilisation"]
 
 LOOK_EVERY_S = 0.02
 SECONDS_TO_END = 5.0
 ERROR = "craton: error: "
+LAST_ROUNDS = 2
+"""A run comes to its end when the leading tasks not yet begun fill all cores so many times more."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class Task:
     command: Callable[[], Sequence[str]]
     """Asked when it begins: it may depend on what an earlier run has left."""
     log: Path
+    module: str = ""
+    """Python module whose main(words) does it, in a process forked from one that has imported it; command gives those words."""
     after: tuple[str, ...] = ()
     cost: float = 1.0
     """Predicted, in any unit."""
@@ -91,6 +96,15 @@ def utilisation(records: Sequence[TaskRecord], cores: int, seconds: float) -> tu
     )
 
 
+def check_cores(tasks: Sequence[Task], cores: int) -> None:
+    """UserError for a task that could never begin."""
+    for task in tasks:
+        if task.cores > cores:
+            raise UserError(
+                f"{task.name}: needs {task.cores} cores; allowed: {cores}, those of the run, or fewer ranks or threads"
+            )
+
+
 def run_tasks(
     tasks: Sequence[Task],
     *,
@@ -100,13 +114,11 @@ def run_tasks(
     progress: Callable[[Sequence[TaskRecord], Sequence[TaskRecord]], object] = lambda ended, running: None,
 ) -> Outcome:
     """Does those whose file is not there. Order: one leading task first, then others as they are given, then further leading ones;
-    sequential: phase after phase. progress: called with what has ended and what runs. UserError for a task that needs more than all
-    cores, before anything begins; KeyboardInterrupt, SIGTERM and SIGHUP end the jobs."""
-    for task in tasks:
-        if task.cores > cores:
-            raise UserError(
-                f"{task.name}: needs {task.cores} cores; allowed: {cores}, those of the run, or fewer ranks or threads"
-            )
+    towards the end those first on which most work waits, so that long tasks are not what is left over and short ones fill the
+    cores to the last (list scheduling by the longest chain, Graham 1969). sequential: phase after phase. progress: called with what
+    has ended and what runs. UserError for a task that needs more than all cores, before anything begins; KeyboardInterrupt, SIGTERM
+    and SIGHUP end the jobs."""
+    check_cores(tasks, cores)
     with _terminated_as_interrupt():
         run = _Run(tasks, cores, jobs, sequential)
         try:
@@ -125,9 +137,12 @@ class _Run:
         self.done = {task.name for task in tasks if task.result.is_file()}
         self.waiting = [task for task in tasks if task.name not in self.done]
         self.failed: set[str] = set()
-        self.free = set(range(cores))
+        self.cores, self.free = cores, set(range(cores))
+        self.chain = _chains(tasks)
         self.jobs, self.sequential = jobs, sequential
-        self.running: dict[int, tuple[Task, TaskRecord, subprocess.Popen[bytes]]] = {}
+        self.environment = dict(os.environ) | {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        self.servers: dict[str, JobServer] = {}
+        self.running: list[tuple[Task, TaskRecord, _Program | ServedJob]] = []
         self.outcome = Outcome()
 
     @property
@@ -136,7 +151,7 @@ class _Run:
 
     @property
     def running_records(self) -> list[TaskRecord]:
-        return [record for _, record, _ in self.running.values()]
+        return [record for _, record, _ in self.running]
 
     def step(self) -> bool:
         """Looks who has ended, begins what may; False when there is nothing left."""
@@ -156,7 +171,9 @@ class _Run:
         if self.sequential:
             at = min((task.phase for task in self._hopeful()), default=0)
             ready = [task for task in ready if task.phase == at]
-        elif any(task.leading for task, _, _ in self.running.values()):
+        elif sum(task.cores for task in self.waiting if task.leading) <= LAST_ROUNDS * self.cores:
+            ready.sort(key=lambda task: -self.chain[task.name])
+        elif any(task.leading for task, _, _ in self.running):
             ready.sort(key=lambda task: task.leading)
         else:
             ready.sort(key=lambda task: not task.leading)
@@ -171,7 +188,7 @@ class _Run:
                 lost.add(task.name)
             else:
                 waiting.append(task)
-        return [task for task, _, _ in self.running.values()] + waiting
+        return [task for task, _, _ in self.running] + waiting
 
     def _begin(self, task: Task) -> None:
         self.waiting.remove(task)
@@ -179,27 +196,22 @@ class _Run:
         self.free -= set(own)
         record = TaskRecord(task.name, task.kind, task.site, own, self.now)
         task.log.parent.mkdir(parents=True, exist_ok=True)
-        environment = dict(os.environ) | {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-        with task.log.open("wb") as log:
-            process = subprocess.Popen(
-                list(task.command()),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-                preexec_fn=_die_with_parent,
-            )
-        self.running[process.pid] = (task, record, process)
+        job: _Program | ServedJob
+        if task.module:
+            server = self.servers.setdefault(task.module, JobServer(task.module, self.environment))
+            job = server.begin(task.command(), task.log)
+        else:
+            job = _Program(task, self.environment)
+        self.running.append((task, record, job))
 
     def _reap(self) -> None:
-        for pid in list(self.running):
-            ended, status, usage = os.wait4(pid, os.WNOHANG)
-            if not ended:
+        for running in list(self.running):
+            task, record, job = running
+            if (ended := job.ended()) is None:
                 continue
-            task, record, process = self.running.pop(pid)
-            process.returncode = record.code = os.waitstatus_to_exitcode(status)
-            record.ended_s, record.cpu_s = self.now, usage.ru_utime + usage.ru_stime
+            self.running.remove(running)
+            record.code, record.cpu_s = ended
+            record.ended_s = self.now
             self.free |= set(record.cores)
             self.outcome.records.append(record)
             if record.code == 0 and task.result.is_file():
@@ -210,19 +222,52 @@ class _Run:
 
     def end(self) -> None:
         """Of what still runs: asked to, then made to."""
-        for pid in self.running:
-            with contextlib.suppress(OSError):
-                os.killpg(pid, signal.SIGTERM)
-        until = time.monotonic() + SECONDS_TO_END
-        for _, _, process in self.running.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, until - time.monotonic()))
-        for pid, (_, _, process) in self.running.items():
-            if process.poll() is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for _, _, job in self.running:
                 with contextlib.suppress(OSError):
-                    os.killpg(pid, signal.SIGKILL)
-                process.wait()
-        self.running.clear()
+                    os.killpg(job.pid, number)
+            until = time.monotonic() + SECONDS_TO_END
+            while self.running and time.monotonic() < until:
+                self.running = [one for one in self.running if one[2].ended() is None]
+                time.sleep(LOOK_EVERY_S)
+        for server in self.servers.values():
+            server.close()
+
+
+class _Program:
+    """A job that is a program of its own."""
+
+    def __init__(self, task: Task, environment: dict[str, str]) -> None:
+        with task.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                list(task.command()),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+        self.pid = self.process.pid
+
+    def ended(self) -> tuple[int, float] | None:
+        """Once: code and cpu seconds."""
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if not pid:
+            return None
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return self.process.returncode, usage.ru_utime + usage.ru_stime
+
+
+def _chains(tasks: Sequence[Task]) -> dict[str, float]:
+    """Predicted cost from the beginning of each task to the end of the longest chain of tasks that wait for it."""
+    found: dict[str, float] = {}
+    behind = dict.fromkeys((task.name for task in tasks), 0.0)
+    for task in reversed(tasks):  # in an order in which tasks come after what they need
+        found[task.name] = task.cost + behind[task.name]
+        for name in task.after:
+            behind[name] = max(behind.get(name, 0.0), found[task.name])
+    return found
 
 
 def _why(task: Task, code: int) -> str:

@@ -42,6 +42,7 @@ FADE = 32
 """Samples in which tensors that end before they are at rest go to 0, behind their end."""
 EXTRACT_BYTES = 2**27
 """Of Green's tensors in memory at a time."""
+SAME_AXES_DEG = 1e-6
 TWICE_SHEAR = np.array([1.0, 1, 1, 2, 2, 2])
 """M : H from six components of each."""
 
@@ -52,16 +53,21 @@ def seismograms(
     variations: Iterable[Variation],
     *,
     slip_rate: str = "liu",
+    interpolation: str = "inverse_distance",
+    reach_m: float | None = None,
     batch: int = BATCH,
     memory_mb: float = 1024.0,
 ) -> Iterator[NDArray[np.float32]]:
     """Velocities (variation, direction, time), m/s, of variations in their order, up to `batch` at a time; samples at 0, dt_s, 2
-    dt_s ... Not collective. Variations are taken one batch after the other, so there may be any number: memory is what
-    RuptureAtSite.bytes and bytes_per_variation times the batch say. UserError for a surface outside the points' reach,
-    variations that do not fit the surface, and memory."""
+    dt_s ... interpolation, reach_m: how subfaults find their points (GreenTensors.place). Not collective. Variations are taken one
+    batch after the other, so there may be any number: memory is what RuptureAtSite.bytes and bytes_per_variation times the batch
+    say. UserError for a surface outside the points' reach or along other axes, variations that do not fit the surface, and
+    memory."""
     if batch < 1:
         raise UserError(f"batch = {batch}; allowed: 1 or more")
-    site = RuptureAtSite(green, rupture, slip_rate=slip_rate, memory_mb=memory_mb)
+    site = RuptureAtSite(
+        green, rupture, slip_rate=slip_rate, interpolation=interpolation, reach_m=reach_m, memory_mb=memory_mb
+    )
     rest = iter(variations)
     while some := list(islice(rest, batch)):
         yield site.velocities(some)
@@ -81,15 +87,14 @@ class RuptureAtSite:
         memory_mb: float = 1024.0,
     ) -> None:
         """Not collective. Reads the tensors at the surface's subfaults, and no others. UserError for a surface outside their
-        reach, and for one that would take more than memory_mb."""
+        reach, for one whose x axis has another azimuth than theirs, and for one that would take more than memory_mb."""
         self.green, self.rupture, self.slip_rate, self.memory_mb = green, rupture, slip_rate, memory_mb
         self._period = 0
         self._table: SlipRates | None = None
+        self._check_axes()
         self._check_memory(green.samples)
         placing = green.place(rupture.surface.positions, rupture.name, interpolation=interpolation, reach_m=reach_m)
-        patterns = moments_of_unit_slip(
-            rupture.surface, (placing.weight * green.mu_Pa[placing.point]).sum(axis=1), green
-        )
+        patterns = moments_of_unit_slip(rupture.surface, placing.mean(green.mu_Pa))
         self._series = _contracted(green, placing.point, placing.weight, patterns)
 
     @property
@@ -175,6 +180,14 @@ class RuptureAtSite:
         self._table = slip_rates(self.slip_rate, shortest_s, longest_s, self._period * self.dt_s, self._values.shape[2])
         self._spectra = _craton.RuptureSpectra(self._values, self._table.values)
 
+    def _check_axes(self) -> None:
+        own, theirs = self.rupture.surface.azimuth_deg, self.green.azimuth_deg
+        if abs((own - theirs + 180) % 360 - 180) > SAME_AXES_DEG:
+            raise UserError(
+                f"{self.rupture.name}: its x axis has an azimuth of {own:g} degrees; allowed: {theirs:g}, as in "
+                f"{self.green.paths[0]}"
+            )
+
     def _check_memory(self, period: int) -> None:
         """Series, their spectra, and those once more in the form of the kernels."""
         needed = len(self.rupture.surface) * len(self.green.directions) * (4 * self.green.samples + 8 * period)
@@ -185,9 +198,9 @@ class RuptureAtSite:
             )
 
 
-def moments_of_unit_slip(surface: Surface, mu_Pa: Array, green: GreenTensors) -> Array:
+def moments_of_unit_slip(surface: Surface, mu_Pa: Array) -> Array:
     """(n, 6), N m per m of slip, along the model's axes: xx, yy, zz, xy, xz, yz."""
-    tensors = double_couple(surface.strike, surface.dip, surface.rake, -green.azimuth_deg)
+    tensors = double_couple(surface.strike, surface.dip, surface.rake, -surface.azimuth_deg)
     return (mu_Pa * surface.area)[:, None] * tensors
 
 

@@ -15,14 +15,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from craton.errors import UserError
 from craton.waves.source_time import Cosine, Liu, SourceTime, Triangle
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 __all__ = ["SHAPES", "SlipRates", "slip_rates", "time_function"]
 
@@ -93,6 +95,8 @@ def _shape(shape: str) -> tuple[float, Array, Array]:
 @lru_cache(maxsize=32)
 def _spectrum(shape: str, blocks: int) -> CubicSpline:
     """B(x) up to x = 64 blocks and a little more."""
+    from scipy.interpolate import CubicSpline  # slow to import, and not all jobs come here
+
     _, s, weight = _shape(shape)
     x = np.arange(0, 64 * blocks + 2 * STEP, STEP)
     values = np.concatenate([np.exp(-1j * part[:, None] * s) @ weight for part in np.array_split(x, len(x) // 256 + 1)])

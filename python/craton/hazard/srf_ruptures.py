@@ -97,7 +97,7 @@ def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Place) -
     lon, lat = (np.array([getattr(one, name) for one in subfaults]) for name in ("longitude_deg", "latitude_deg"))
     x, y = place.x_y(lon, lat)
     positions = np.column_stack([x, y, [one.depth_m for one in subfaults]])
-    strike = (np.array([one.strike_deg for one in subfaults]) + place.north_deg(x, y)) % 360
+    strike = (np.array([one.strike_deg for one in subfaults]) + place.north_deg(x, y) + place.azimuth_deg) % 360
     dip, area = (np.array([getattr(one, name) for one in subfaults]) for name in ("dip_deg", "area_m2"))
     blocks, numbers = [], []
     try:
@@ -107,7 +107,14 @@ def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Place) -
             begin = here.stop
             blocks.append(
                 Surface(
-                    positions[here], strike[here], dip[here], (rake[here] + 180) % 360 - 180, area[here], rows, columns
+                    positions[here],
+                    strike[here],
+                    dip[here],
+                    180 - (180 - rake[here]) % 360,
+                    area[here],
+                    rows,
+                    columns,
+                    place.azimuth_deg,
                 )
             )
             numbers.append(np.arange(here.start, here.stop).reshape(rows, columns))

@@ -1,8 +1,7 @@
 """Surfaces of faults cut into subfaults: from a grid of nodes, parts of them, their nodes again, and how far away they are.
 
 A surface of r x c subfaults has (r + 1) x (c + 1) nodes. Rows go down dip, columns along strike; the fault dips to the right of its
-strike (Aki and Richards 2002). Strike is measured from the model's x axis towards y, as positions are: where the grid is turned,
-its azimuth has to be added for strikes from true north.
+strike (Aki and Richards 2002).
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ FLAT = 1e-9
 """Horizontal part of a unit normal, below which a patch has no strike of its own."""
 
 
-def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike) -> Surface:
-    """nodes: (rows + 1, columns + 1, 3) m; rake_deg: one, or one of each subfault. Each subfault lies in the middle of its four
-    nodes, with the area of the two triangles' vector sum and the strike and dip of its normal. UserError for a patch without area
-    and for one that is turned over (dips to the left of its strike)."""
+def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike, azimuth_deg: float = 0.0) -> Surface:
+    """nodes: (rows + 1, columns + 1, 3) m; rake_deg: one, or one of each subfault; azimuth_deg: of the x axis, clockwise from
+    north. Each subfault lies in the middle of its four nodes, with the area of the two triangles' vector sum and the strike and dip
+    of its normal. UserError for a patch without area and for one that is turned over (dips to the left of its strike)."""
     n = np.asarray(nodes, float)
     if n.ndim != 3 or n.shape[2] != 3 or min(n.shape[:2]) < 2 or not np.isfinite(n).all():
         raise UserError(f"nodes of a fault of shape {n.shape}; allowed: (rows + 1, columns + 1, 3) finite numbers")
@@ -53,12 +52,13 @@ def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike) -> Surface:
     rows, columns = n.shape[0] - 1, n.shape[1] - 1
     return Surface(
         positions=((n[:-1, :-1] + n[:-1, 1:] + n[1:, :-1] + n[1:, 1:]) / 4).reshape(-1, 3),
-        strike=np.degrees(strike) % 360,
+        strike=(np.degrees(strike) + azimuth_deg) % 360,
         dip=np.degrees(np.arccos(np.clip(normal[:, 2], 0, 1))),
         rake=np.array(np.broadcast_to(np.asarray(rake_deg, float), (rows * columns,))),
         area=area,
         rows=rows,
         columns=columns,
+        azimuth_deg=azimuth_deg,
     )
 
 
@@ -81,6 +81,8 @@ def part(surface: Surface, rows: slice, columns: slice) -> Surface:
 def joined(surfaces: list[Surface]) -> Surface:
     """Surfaces of as many rows each, one after the other along strike."""
     rows = surfaces[0].rows
+    if len({one.azimuth_deg for one in surfaces}) > 1:
+        raise UserError("segments of a fault along different axes; allowed: one azimuth_deg of all")
     if any(one.rows != rows for one in surfaces):
         raise UserError(
             f"segments of {', '.join(str(one.rows) for one in surfaces)} rows; allowed: as many rows in each segment of a fault"
@@ -96,7 +98,10 @@ def joined(surfaces: list[Surface]) -> Surface:
 
     names = ("positions", "strike", "dip", "rake", "area")
     return Surface(
-        **{name: side_by_side(name) for name in names}, rows=rows, columns=sum(one.columns for one in surfaces)
+        **{name: side_by_side(name) for name in names},
+        rows=rows,
+        columns=sum(one.columns for one in surfaces),
+        azimuth_deg=surfaces[0].azimuth_deg,
     )
 
 
@@ -114,7 +119,7 @@ def nodes_of(surface: Surface) -> Array:
     """(rows + 1, columns + 1, 3): the middles of subfaults carried on beyond the edges in straight lines, then averaged in fours.
     Of a plane cut evenly these are its nodes exactly."""
     down, along = spacings(surface)
-    strike, dip = np.radians(surface.strike), np.radians(surface.dip)
+    strike, dip = np.radians(surface.strike_from_x), np.radians(surface.dip)
     shape = (surface.rows, surface.columns, 3)
     ahead = np.stack([np.cos(strike), np.sin(strike), np.zeros_like(strike)], axis=1).reshape(shape) * along
     below = np.stack([-np.cos(dip) * np.sin(strike), np.cos(dip) * np.cos(strike), np.sin(dip)], axis=1).reshape(shape)

@@ -182,12 +182,13 @@ def _gridded(points: Array, header: dict[str, float], place: Place) -> Surface:
     x, y = place.x_y(lon, lat)
     return Surface(
         positions=np.column_stack([x, y, depth * KM]),
-        strike=(strike + place.north_deg(x, y)) % 360,
+        strike=(strike + place.north_deg(x, y) + place.azimuth_deg) % 360,
         dip=dip,
         rake=rake,
         area=np.full(len(points), (header["GridSpacing"] * KM) ** 2),
         rows=int(header["NumRows"]),
         columns=int(header["NumCols"]),
+        azimuth_deg=place.azimuth_deg,
     )
 
 

@@ -7,9 +7,9 @@
 Number n has hypocentre n // slips and the random numbers of (seed, rupture's index, n) through Philox: which rank makes it, and in
 what order, does not matter.
 
-slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment; f
-         is a von Karman field (slip.py) less its mean over the fault and over its standard deviation there (Graves and Pitarka
-         2010)
+slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment, with
+         the ground's rigidity at each subfault (GreenTensors.rigidity_Pa) or the plan's; f is a von Karman field (slip.py) less
+         its mean over the fault and over its standard deviation there (Graves and Pitarka 2010)
 onset    along the straight line over the unfolded surface from the hypocentre, at `speed` times the shear velocity of the depths
          that it passes (or of a constant one): the line's time exactly, not the first arrival's, which in rock that grows faster
          with depth may take a detour
@@ -152,18 +152,24 @@ def count(rupture: Rupture, plan: VariationPlan) -> int:
     return len(hypocentres(rupture.surface, plan)) * plan.slips
 
 
-def variations(index: int, rupture: Rupture, plan: VariationPlan) -> Iterator[Variation]:
-    """All of a rupture's, one after the other. index: the rupture's in its forecast."""
-    return (variation(index, rupture, number, plan) for number in range(count(rupture, plan)))
+def variations(
+    index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None = None
+) -> Iterator[Variation]:
+    """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
+    the plan's."""
+    return (variation(index, rupture, number, plan, rigidity_Pa) for number in range(count(rupture, plan)))
 
 
-def variation(index: int, rupture: Rupture, number: int, plan: VariationPlan) -> Variation:
-    """One of them. UserError for a number that it has not."""
+def variation(
+    index: int, rupture: Rupture, number: int, plan: VariationPlan, rigidity_Pa: Array | None = None
+) -> Variation:
+    """One of them. UserError for a number that it has not, and for ground without rigidity wherever it slips."""
     starts = hypocentres(rupture.surface, plan)
     if not 0 <= number < len(starts) * plan.slips:
         raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {len(starts) * plan.slips - 1}")
     start = starts[number // plan.slips]
-    slip = _slip(rupture, _generator(plan.seed, SLIP_STREAM, index, number), plan)
+    rigidity = _rigidity(rupture, plan) if rigidity_Pa is None else rigidity_Pa
+    slip = _slip(rupture, _generator(plan.seed, SLIP_STREAM, index, number), plan, rigidity)
     return Variation(
         rupture=index,
         number=number,
@@ -206,16 +212,28 @@ def _distance_over(surface: Surface, start: int) -> Array:
     return np.hypot((down - down[row])[:, None], (along - along[column])[None, :]).ravel()
 
 
-def _slip(rupture: Rupture, generator: np.random.Generator, plan: VariationPlan) -> Array:
+def _rigidity(rupture: Rupture, plan: VariationPlan) -> Array:
+    """(n,) Pa, of the plan."""
+    mu = plan.rigidity_Pa
+    depth = rupture.surface.positions[:, 2]
+    return mu.at(depth) if isinstance(mu, DepthProfile) else np.full(len(depth), mu)
+
+
+def _slip(rupture: Rupture, generator: np.random.Generator, plan: VariationPlan, rigidity_Pa: Array) -> Array:
     surface = rupture.surface
     lengths = plan.lengths_m or correlation_lengths_m(rupture.magnitude)
     shape = np.ones(len(surface))
     if plan.variability > 0:
         field = random_field(generator, surface.rows, surface.columns, spacings(surface), lengths, plan.hurst).ravel()
         shape = np.maximum(1 + plan.variability * _standard(field), 0)
-    mu = plan.rigidity_Pa
-    rigidity = mu.at(surface.positions[:, 2]) if isinstance(mu, DepthProfile) else np.full(len(surface), mu)
-    return shape * (float(moment_Nm(rupture.magnitude)) / math.fsum(rigidity * surface.area * shape))
+    if np.shape(rigidity_Pa) != (len(surface),):
+        raise UserError(
+            f"{rupture.name}: rigidities of shape {np.shape(rigidity_Pa)}; allowed: ({len(surface)},), one for each subfault"
+        )
+    of_unit = math.fsum(rigidity_Pa * surface.area * shape)
+    if not of_unit > 0:
+        raise UserError(f"{rupture.name}: no rigidity where it slips; allowed: ground that is no fluid")
+    return shape * (float(moment_Nm(rupture.magnitude)) / of_unit)
 
 
 def _standard(field: Array) -> Array:

@@ -40,15 +40,18 @@ __all__ = [
     "Config",
     "DataConfig",
     "EarthConfig",
+    "TheoryConfig",
     "EventsConfig",
     "InversionConfig",
     "ModesConfig",
     "PathsConfig",
     "PriorConfig",
+    "ReportConfig",
     "RunConfig",
     "StationsConfig",
     "TargetConfig",
     "check_ranks",
+    "config_from_dict",
     "load_config",
     "load_prior",
     "prior_from_dict",
@@ -75,6 +78,19 @@ def _amplitude(high: float) -> Reader:
         if number and not SMALLEST <= abs(number) <= high:
             raise ValueError(allowed)
         return number
+
+    return read
+
+
+def _none_or(low: float, high: float, unit: str) -> Reader:
+    """0 switches it off."""
+    one = number(low, high, unit)
+
+    def read(value: Any) -> float:
+        try:
+            return 0.0 if finite(value) == 0.0 else float(one(value))
+        except ValueError:
+            raise ValueError(f"0, or a number in [{low:g}, {high:g}] {unit}") from None
 
     return read
 
@@ -109,21 +125,49 @@ def _knot_depths(value: Any) -> tuple[float, ...]:
     return depths
 
 
-def _strength(value: Any) -> float | tuple[tuple[float, float], ...]:
+Profile = float | tuple[tuple[float, float], ...]
+"""A number for all depths, or [depth_km, value] pairs."""
+
+
+def _profile(what: str, low: float, high: float, unit: str = "") -> Reader:
+    """One number, or a list of pairs of depth and number."""
     allowed = (
-        f"a number in [{SMALLEST:g}, 1], or a list of [depth_km, strength] pairs with increasing depths in "
-        f"[0, {CMB_DEPTH_KM:g}] km"
+        f"a number in [{low:g}, {high:g}] {unit}".rstrip() + f", or a list of [depth_km, {what}] pairs with increasing "
+        f"depths in [0, {CMB_DEPTH_KM:g}] km"
     )
-    one = number(SMALLEST, 1)
-    try:
-        if not isinstance(value, list | tuple):
-            return float(one(value))
-        pairs = tuple((number(0, CMB_DEPTH_KM)(depth), one(strength)) for depth, strength in value)
-    except (TypeError, ValueError):
-        raise ValueError(allowed) from None
-    if not pairs or any(upper[0] >= lower[0] for upper, lower in zip(pairs, pairs[1:], strict=False)):
-        raise ValueError(allowed)
-    return pairs
+    one = number(low, high)
+
+    def read(value: Any) -> Profile:
+        try:
+            if not isinstance(value, list | tuple):
+                return float(one(value))
+            pairs = tuple((number(0, CMB_DEPTH_KM)(depth), one(item)) for depth, item in value)
+        except (TypeError, ValueError):
+            raise ValueError(allowed) from None
+        if not pairs or any(upper[0] >= lower[0] for upper, lower in zip(pairs, pairs[1:], strict=False)):
+            raise ValueError(allowed)
+        return pairs
+
+    return read
+
+
+def at_depth(profile: Profile, depth_km: float) -> float:
+    """Linear between the pairs, constant beyond their ends."""
+    if isinstance(profile, float | int):
+        return float(profile)
+    if depth_km <= profile[0][0]:
+        return profile[0][1]
+    for (upper, at_upper), (lower, at_lower) in zip(profile, profile[1:], strict=False):
+        if depth_km <= lower:
+            return at_upper + (at_lower - at_upper) * (depth_km - upper) / (lower - upper)
+    return profile[-1][1]
+
+
+def multiplied(profile: Profile, factor: float) -> Profile:
+    """The same profile, stronger or weaker at all depths."""
+    if isinstance(profile, float | int):
+        return float(profile) * factor
+    return tuple((depth, factor * value) for depth, value in profile)
 
 
 @dataclass(frozen=True)
@@ -145,11 +189,24 @@ class EarthConfig:
 
     model: str = setting(
         "prem_isotropic",
-        choice("prem_isotropic", "prem_iso_light"),
-        "prem_isotropic, or prem_iso_light (no crust and ocean)",
+        choice("prem_isotropic", "prem_iso_light", "prem"),
+        "prem_isotropic, prem_iso_light (no crust and ocean), or prem (anisotropic)",
     )
     dispersion: bool = setting(True, boolean, "velocities at each mode's own frequency (physical dispersion)")
     attenuation: bool = setting(True, boolean, "seismograms decay with each mode's quality factor")
+
+
+@dataclass(frozen=True)
+class TheoryConfig:
+    """What structure does to seismograms."""
+
+    kind: str = setting(
+        "pava",
+        choice("pava", "nact", "nact_in_plane"),
+        "pava: each mode's frequency shifts by the average along the path; nact: overtones couple as well, which sees "
+        "structure in the great circle's plane and somewhat beside it, and takes a hundred times as long; nact_in_plane: "
+        "without what is beside it, in two thirds of that time",
+    )
 
 
 @dataclass(frozen=True)
@@ -175,6 +232,7 @@ class BasisConfig:
     radial_depths_km: tuple[float, ...] = setting(
         (), _knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
     )
+    xi: bool = setting(False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi: twice as many unknowns")
 
 
 @dataclass(frozen=True)
@@ -221,10 +279,18 @@ class DataConfig:
     filter_periods_s: tuple[float, float, float, float] = setting(
         (400.0, 250.0, 100.0, 80.0), _filter_periods, "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4"
     )
+    components: str = setting(
+        "T",
+        choice("T", "Z", "R", "ZR", "ZT", "RT", "ZRT"),
+        "Z (up), R (away from the source), T (transverse), a window for each; of the windows in a file, those",
+    )
     sample_interval_s: float = setting(10.0, number(0.1, 200, "s"), "seconds")
     fastest_km_s: float = setting(9.0, number(0.5, 50, "km/s"), "km/s; the window opens at distance / fastest - pad")
     slowest_km_s: float = setting(3.4, number(0.5, 50, "km/s"), "km/s; the window closes at distance / slowest + pad")
     pad_s: float = setting(100.0, number(0, 10000, "s"), "seconds")
+    correlation_s: float = setting(
+        0.0, number(0, 10000, "s"), "seconds over which the noise's correlation falls to 1/e; 0: independent samples"
+    )
 
 
 @dataclass(frozen=True)
@@ -240,7 +306,7 @@ class TargetConfig:
     checkerboard_depth_nodes: int = setting(
         2, integer(0, 20), "how often the pattern changes sign between surface and core"
     )
-    plume_latitude_deg: float = setting(19.4, number(-90, 90, "degrees"), "degrees north")
+    plume_latitude_deg: float = setting(19.4, number(-90, 90, "degrees"), "degrees north, geographic")
     plume_longitude_deg: float = setting(-155.3, number(-180, 360, "degrees"), "degrees east")
     plume_radius_km: float = setting(
         800.0, number(10, 5000, "km"), "km; distance from the axis at which the anomaly has fallen to 1/e"
@@ -256,14 +322,22 @@ class PriorConfig:
     kind: str = setting(
         "gaussian", choice("gaussian", "matern"), '"gaussian", or "matern": the same in all directions, rougher'
     )
-    correlation_km: float = setting(
+    correlation_km: Profile = setting(
         1000.0,
-        number(1, 20000, "km"),
-        "km; distance over which structure is alike: laterally (gaussian) or in every direction (matern)",
+        _profile("length", 1, 20000, "km"),
+        "km; distance over which structure is alike: laterally (gaussian; or [depth_km, length] pairs), or in every direction "
+        "(matern)",
     )
-    correlation_depth_km: float = setting(400.0, number(1, 3000, "km"), "km; the same in depth (gaussian only)")
-    strength: float | tuple[tuple[float, float], ...] = setting(
-        0.03, _strength, "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs"
+    correlation_depth_km: Profile = setting(
+        400.0, _profile("length", 1, 3000, "km"), "km; the same in depth (gaussian only; or [depth_km, length] pairs)"
+    )
+    strength: Profile = setting(
+        0.03,
+        _profile("strength", SMALLEST, 1),
+        "standard deviation of dlnVs (0.03 is 3%), or a list of [depth_km, strength] pairs",
+    )
+    xi_strength: Profile = setting(
+        0.02, _profile("strength", SMALLEST, 1), "the same of dlnxi, where [basis] xi is true (gaussian only)"
     )
     nugget: float = setting(
         1e-3, number(1e-12, 1), "uncorrelated part of the variance; keeps C_m invertible (gaussian only)"
@@ -276,15 +350,13 @@ class PriorConfig:
 
     def strength_at(self, depth_km: float) -> float:
         """Standard deviation of dlnVs at a depth: linear between the pairs, constant beyond their ends."""
-        if isinstance(self.strength, float):
-            return self.strength
-        pairs = self.strength
-        if depth_km <= pairs[0][0]:
-            return pairs[0][1]
-        for (upper, at_upper), (lower, at_lower) in zip(pairs, pairs[1:], strict=False):
-            if depth_km <= lower:
-                return at_upper + (at_lower - at_upper) * (depth_km - upper) / (lower - upper)
-        return pairs[-1][1]
+        return at_depth(self.strength, depth_km)
+
+    @property
+    def one_length_km(self) -> float:
+        """The correlation length of a prior that knows no other than one for all depths (matern)."""
+        assert isinstance(self.correlation_km, float | int)
+        return float(self.correlation_km)
 
     def to_toml(self) -> str:
         return table_to_toml("prior", self)
@@ -303,6 +375,19 @@ class InversionConfig:
     solve_precision: str = setting("float64", choice("float32", "float64"), "of the Cholesky factorisation")
     block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
     damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")
+    step_percent: float = setting(
+        0.0,
+        _none_or(0.001, 1000, "%"),
+        "%; bound on the largest change of dlnVs at a knot in one iteration: a longer step is shortened; 0 for none",
+    )
+    step_halvings: int = setting(
+        4, integer(0, 30), "how often a step is halved that would raise the misfit, before the run ends"
+    )
+    keep_hessians: str = setting(
+        "last",
+        choice("last", "all", "none"),
+        '"last"; "all": those before as hessian-1.h5, hessian-2.h5, ...; "none": dropped when its model is found',
+    )
 
 
 @dataclass(frozen=True)
@@ -311,6 +396,29 @@ class AssemblyConfig:
 
     subset: int = setting(16, integer(1, 100000), "paths handed out at a time")
     threads: int = setting(1, integer(1, 1024), "worker threads of each rank")
+    compress: float = setting(
+        1e-4,
+        number(0, 0.1),
+        "kind = nact: what is below this part of a panel's norm may be left out of its product, where that saves time; "
+        "0: nothing",
+    )
+    checkpoint_minutes: float = setting(
+        10.0,
+        _none_or(1e-4, 1e5, "minutes"),
+        "minutes of assembly between checkpoints, which `craton tomography resume` goes on from; 0 for none",
+    )
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What is computed at the end, for the report."""
+
+    resolution: bool = setting(
+        False,
+        boolean,
+        "resolution and standard deviations, as by `craton tomography posterior`; takes about as long as three steps' "
+        "factorisations",
+    )
 
 
 @dataclass(frozen=True)
@@ -319,6 +427,7 @@ class Config:
 
     run: RunConfig
     earth: EarthConfig
+    theory: TheoryConfig
     modes: ModesConfig
     basis: BasisConfig
     events: EventsConfig
@@ -329,6 +438,7 @@ class Config:
     prior: PriorConfig
     inversion: InversionConfig
     assembly: AssemblyConfig
+    report: ReportConfig
     source: Path = Path("config.toml")
 
     def to_dict(self) -> dict[str, Any]:
@@ -351,6 +461,7 @@ class Config:
 TABLES: dict[str, type] = {
     "run": RunConfig,
     "earth": EarthConfig,
+    "theory": TheoryConfig,
     "modes": ModesConfig,
     "basis": BasisConfig,
     "events": EventsConfig,
@@ -361,6 +472,7 @@ TABLES: dict[str, type] = {
     "prior": PriorConfig,
     "inversion": InversionConfig,
     "assembly": AssemblyConfig,
+    "report": ReportConfig,
 }
 
 
@@ -368,6 +480,11 @@ def load_config(path: str | os.PathLike[str]) -> Config:
     """Reads and checks a configuration file. UserError names the key, the value and what is allowed."""
     source = Path(path)
     return _build(read_toml(source, "craton tomography template"), source)
+
+
+def config_from_dict(values: Mapping[str, Any], source: str | os.PathLike[str]) -> Config:
+    """The inverse of Config.to_dict, checked; `source` is what error messages name."""
+    return _build(values, Path(source))
 
 
 def check_ranks(config: Config, ranks: int) -> None:
@@ -457,8 +574,13 @@ def _with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 def _check_grid(prior: PriorConfig, where: str) -> None:
     """Of a Matern prior: that its grid can resolve the correlation length."""
     if prior.kind == "matern":
+        if not isinstance(prior.correlation_km, float | int):
+            raise UserError(
+                f'{where}: [prior] correlation_km varies with depth and kind = "matern"; allowed: one number, or '
+                'kind = "gaussian"'
+            )
         try:
-            check_resolution(prior.cells, prior.correlation_km)
+            check_resolution(prior.cells, prior.one_length_km)
         except UserError as error:
             raise UserError(f"{where}: {error}") from None
 
@@ -489,6 +611,11 @@ def _check_together(config: Config) -> None:
         raise wrong(
             f"[data] sample_interval_s = {data.sample_interval_s:g}; allowed: at most half of the shortest period "
             f"let through, {data.filter_periods_s[3] / 2:g} s"
+        )
+    if config.report.resolution and config.inversion.keep_hessians == "none":
+        raise wrong(
+            '[report] resolution = true; allowed: false, because [inversion] keep_hessians = "none" keeps no Hessian '
+            "that it could come from"
         )
     if data.kind == "file" and not data.file:
         raise wrong('[data] file is missing; allowed: an HDF5 file, because kind = "file"')

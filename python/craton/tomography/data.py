@@ -6,18 +6,20 @@ import dataclasses
 import json
 import pathlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
+import scipy.signal
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.run_folder import check_room, on_root, replaced
 from craton.tomography.catalogue import Events, Stations, read_events, read_stations
+from craton.tomography.latitudes import geocentric_deg
 from craton.tomography.prior import EARTH_RADIUS_KM, unit_vectors
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
-FLATTENING = 1.0 / 298.257223563
 QUIETEST_TRACE = 0.1
 """A trace's rms counts as at least this fraction of its event's median: a nodal trace gets no undue weight."""
 NEAREST_DEG = 0.5
@@ -35,13 +36,19 @@ NEAREST_DEG = 0.5
 LARGEST_SAMPLE_M = 1e6
 SIGMA_RANGE_M = (1e-18, 1e6)
 """Far beyond any seismogram; their squares and quotients still are numbers of single precision."""
+LONGEST_CORRELATION_S = 1e4
 CHOICE_STREAM, NOISE_STREAM = 1, 2
 """Keep the random choice of paths and the noise independent of each other."""
 
 
+LABELS = {"component": "T", "arc": "minor", "phase": ""}
+"""Of windows, and what they are where a table or file does not say."""
+LABEL_TEXT = {"component": ("Z", "R", "T"), "arc": ("minor", "major")}
+
+
 @dataclass(frozen=True)
 class PathTable:
-    """Which event-station pairs are used, and the time window of each."""
+    """Which event-station pairs are used, and the time window of each. A pair may have several windows: a row for each."""
 
     events: Events
     stations: Stations
@@ -50,9 +57,31 @@ class PathTable:
     t_first_s: f64
     samples: i64
     sample_interval_s: float
+    component: tuple[str, ...] = ()
+    """Z (up), R (away from the source) or T (transverse) of each; left out: T"""
+    arc: tuple[str, ...] = ()
+    """minor (the short way) or major; left out: minor"""
+    phase: tuple[str, ...] = ()
+    """what the window is to hold, such as fundamental; left out: nothing is said"""
+
+    def __post_init__(self) -> None:
+        for name, usual in LABELS.items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, (usual,) * len(self.event))
+            if len(getattr(self, name)) != len(self.event):
+                raise ValueError(f"{len(self.event)} paths with {len(getattr(self, name))} entries of {name}")
 
     def __len__(self) -> int:
         return len(self.event)
+
+    def rows(self, keep: NDArray[np.bool_]) -> PathTable:
+        """Some of the paths, in the same order."""
+        chosen = np.flatnonzero(keep)
+        labels = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
+        return dataclasses.replace(
+            self, event=self.event[chosen], station=self.station[chosen], t_first_s=self.t_first_s[chosen],
+            samples=self.samples[chosen], **labels,
+        )  # fmt: skip
 
     @property
     def offsets(self) -> i64:
@@ -102,6 +131,8 @@ class PathTable:
                 self.t_first_s,
                 self.sample_interval_s,
                 self.samples,
+                list(self.arc),
+                list(self.component),
             )
         except UserError as problem:
             named = re.sub(
@@ -119,12 +150,43 @@ class Observations:
     sigma: f64
     attributes: dict[str, Any]
     """kind ("synthetic" or "file") and where the samples come from."""
+    correlation_s: f64 | None = None
+    """Per path, over how many seconds the noise's correlation falls to 1/e; None: independent samples."""
+
+    def where(self, keep: NDArray[np.bool_]) -> Observations:
+        """Those of some paths."""
+        lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
+        samples = np.repeat(keep, self.paths.samples)
+        return Observations(self.paths.rows(keep), self.observed[samples], self.sigma[keep], self.attributes, lengths_s)
+
+    @property
+    def correlation(self) -> f64 | None:
+        """rho of neighbouring samples of each path: C_d[t, u] = sigma^2 rho^|t - u|."""
+        if self.correlation_s is None or not self.correlation_s.any():
+            return None
+        return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)
+
+    def whitened(self, traces: f64) -> f64:
+        """W of C_d^-1 = W^T W times samples of all paths: what the misfit is the squared norm of."""
+        scaled = traces / np.repeat(self.sigma, self.paths.samples)
+        if self.correlation is None:
+            return scaled
+        rho = np.repeat(self.correlation, self.paths.samples)
+        white = np.empty_like(scaled)
+        white[1:] = (scaled[1:] - rho[1:] * scaled[:-1]) / np.sqrt(1.0 - rho[1:] ** 2)
+        white[self.paths.offsets[:-1]] = scaled[self.paths.offsets[:-1]]
+        return white
+
+
+def neighbour_correlation(correlation_s: f64, sample_interval_s: float) -> f64:
+    """rho = exp(-dt / tau); 0 for tau = 0."""
+    times = np.maximum(correlation_s, 1e-300)
+    return np.where(correlation_s > 0.0, np.exp(-sample_interval_s / times), 0.0)
 
 
 def geocentric_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
     """Unit vectors of places that are given by geographic latitude."""
-    geocentric = np.degrees(np.arctan((1.0 - FLATTENING) ** 2 * np.tan(np.radians(latitude_deg))))
-    return unit_vectors(geocentric, longitude_deg)
+    return unit_vectors(geocentric_deg(latitude_deg), longitude_deg)
 
 
 def too_near(distance_deg: f64) -> NDArray[np.bool_]:
@@ -168,9 +230,12 @@ def build_paths(
     interval = data.sample_interval_s
     first = np.maximum(0.0, np.floor((distance_km / data.fastest_km_s - data.pad_s) / interval))
     last = np.ceil((distance_km / data.slowest_km_s + data.pad_s) / interval)
+    letters = data.components
+    event, station, first, last = (np.repeat(column, len(letters)) for column in (event, station, first, last))
     return PathTable(
         events, stations, event.astype(np.int64), station.astype(np.int64),
         first * interval, (last - first + 1).astype(np.int64), interval,
+        component=tuple(letters) * (len(event) // len(letters)),
     )  # fmt: skip
 
 
@@ -204,14 +269,25 @@ def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
     return fraction * rms
 
 
-def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int) -> f64:
-    """Gaussian noise, independent from sample to sample; each path has its own stream, whoever computes it."""
+def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int, correlation: f64 | None = None) -> f64:
+    """Gaussian noise, of samples that are independent or (correlation: rho of neighbours, per path) an autoregressive process
+    of order one; each path has its own stream, whoever computes it."""
     noisy = traces.copy()
     offsets = paths.offsets
     for path in range(len(paths)):
         random = np.random.default_rng([seed, NOISE_STREAM, path])
-        noisy[offsets[path] : offsets[path + 1]] += sigma[path] * random.standard_normal(paths.samples[path])
+        noise = random.standard_normal(paths.samples[path])
+        if correlation is not None:
+            noise = autoregressive(noise, float(correlation[path]))
+        noisy[offsets[path] : offsets[path + 1]] += sigma[path] * noise
     return noisy
+
+
+def autoregressive(white: f64, correlation: float) -> f64:
+    """e[0] = z[0], e[t] = rho e[t-1] + sqrt(1 - rho^2) z[t]: of variance one throughout."""
+    driven = np.sqrt(1.0 - correlation**2) * white
+    driven[0] = white[0]
+    return np.asarray(scipy.signal.lfilter([1.0], [1.0, -correlation], driven))
 
 
 def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
@@ -237,21 +313,30 @@ def synthetic_observations(
             f"{config.source}: [data] noise = {config.data.noise:g} makes sigma = {sigma[wrong[0]]:.3g} m for "
             f"{paths.describe(int(wrong[0]))}; allowed: {SIGMA_TEXT}"
         )
-    observed = add_noise(paths, traces, sigma, config.run.seed)
+    correlation_s = np.full(len(paths), config.data.correlation_s)
+    rho = neighbour_correlation(correlation_s, paths.sample_interval_s) if config.data.correlation_s else None
+    observed = add_noise(paths, traces, sigma, config.run.seed, rho)
     attributes = {
         "kind": "synthetic",
         "origin": "seismograms of the target model by the same theory, plus Gaussian noise",
         "noise_fraction": config.data.noise,
         "seed": config.run.seed,
     }
-    return Observations(paths, observed, sigma, attributes)
+    return Observations(paths, observed, sigma, attributes, correlation_s)
 
 
 # ----------------------------------------------------------------------------------------------------------- data.h5
 
 
-def save_observations(file_name: pathlib.Path, observations: Observations, filter_periods_s: tuple[float, ...]) -> None:
-    """data.h5: one file with everything needed to plot the data or to invert them again."""
+def save_observations(
+    file_name: pathlib.Path,
+    observations: Observations,
+    filter_periods_s: tuple[float, ...],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """data.h5: one file with everything needed to plot the data or to invert them again.
+
+    `more`: datasets by name, arrays or lists of texts."""
     paths = observations.paths
     text = h5py.string_dtype()
     names = sum(
@@ -262,14 +347,20 @@ def save_observations(file_name: pathlib.Path, observations: Observations, filte
         file.attrs.update(observations.attributes)
         file.attrs["sample_interval_s"] = paths.sample_interval_s
         file.attrs["filter_periods_s"] = filter_periods_s
-        file.attrs["units"] = "transverse displacement in metres; times after the origin time"
+        file.attrs["units"] = "displacement in metres along each path's component; times after the origin time"
         file["observed"] = observations.observed
         file["sigma"] = observations.sigma
+        if observations.correlation is not None:
+            file["correlation_s"] = observations.correlation_s
         table = file.create_group("paths")
         table.create_dataset("event", data=[paths.events.name[row] for row in paths.event], dtype=text)
         table.create_dataset("station", data=[paths.stations.name[row] for row in paths.station], dtype=text)
         table["t_first_s"] = paths.t_first_s
         table["samples"] = paths.samples
+        for name in LABELS:
+            table.create_dataset(name, data=list(getattr(paths, name)), dtype=text)
+        for name, values in (more or {}).items():
+            file.create_dataset(name, data=values, dtype=None if isinstance(values, np.ndarray) else text)
         for name, catalogue in (("events", paths.events), ("stations", paths.stations)):
             group = file.create_group(name)
             for column, values in vars(catalogue).items():
@@ -288,8 +379,10 @@ def load_observations(
             event_name, station_name = column(file, "paths/event", "text"), column(file, "paths/station", "text")
             t_first_s = column(file, "paths/t_first_s", "numbers")
             samples = column(file, "paths/samples", "whole numbers")
+            labels = {name: tuple(column(file, f"paths/{name}", "text")) for name in LABELS if f"paths/{name}" in file}
             observed = column(file, "observed", "numbers")
             sigma = column(file, "sigma", "numbers") if "sigma" in file else None
+            correlation_s = column(file, "correlation_s", "numbers") if "correlation_s" in file else None
     except FileNotFoundError as problem:
         raise UserError(f"{file_name}: no such file; allowed: a data.h5") from problem
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as problem:
@@ -303,8 +396,11 @@ def load_observations(
         "paths/t_first_s": len(t_first_s),
         "paths/samples": len(samples),
     }
+    lengths.update((f"paths/{name}", len(values)) for name, values in labels.items())
     if sigma is not None:
         lengths["sigma"] = len(sigma)
+    if correlation_s is not None:
+        lengths["correlation_s"] = len(correlation_s)
     if len(set(lengths.values())) != 1 or not len(samples):
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise UserError(f"{file_name}: {listed} entries; allowed: one per path in each, and at least one path")
@@ -318,13 +414,37 @@ def load_observations(
         events, stations,
         rows_of(event_name, events.name, "event", file_name),
         rows_of(station_name, stations.name, "station", file_name),
-        t_first_s, samples, float(attributes["sample_interval_s"]),
+        t_first_s, samples, float(attributes["sample_interval_s"]), **labels,
     )  # fmt: skip
+    check_labels(table, file_name)
     check_samples(table, observed, sigma, file_name)
+    if correlation_s is not None:
+        wrong = np.flatnonzero(~((correlation_s >= 0.0) & (correlation_s <= LONGEST_CORRELATION_S)))
+        if len(wrong):
+            raise UserError(
+                f"{file_name}: {table.describe(int(wrong[0]))}: correlation_s = {correlation_s[wrong[0]]}; allowed: 0 to "
+                f"{LONGEST_CORRELATION_S:g} seconds"
+            )
     if sigma is None:
         sigma = noise_deviation(table, observed, attributes.get("noise_fraction", 0.05))
         check_samples(table, observed, sigma, file_name)
-    return Observations(table, observed, sigma, attributes)
+    return Observations(table, observed, sigma, attributes, correlation_s)
+
+
+def without_other_windows(
+    data: Observations, components: str, file_name: str, note: Callable[[str], None]
+) -> Observations:
+    """The windows of the components that are asked for. A note tells of the others."""
+    table = data.paths
+    keep = np.array([letter in components for letter in table.component])
+    if keep.all():
+        return data
+    first = int(np.argmin(keep))
+    what = f"{np.sum(~keep)} windows, the first on {table.component[first]}"
+    if not keep.any():
+        raise UserError(f"{file_name}: {what}; allowed: some on {components}, as [data] components says")
+    note(f"left out: {what}; [data] components = {components}")
+    return data.where(keep)
 
 
 def file_observations(
@@ -334,7 +454,9 @@ def file_observations(
     note(
         f"{config.data.file} brings its own paths, windows and sigma: [paths], and noise, speeds and pad of [data], are not used"
     )
-    found = load_observations(config.data.file, events, stations)
+    found = without_other_windows(
+        load_observations(config.data.file, events, stations), config.data.components, config.data.file, note
+    )
     for name, wanted in (
         ("sample_interval_s", config.data.sample_interval_s),
         ("filter_periods_s", list(config.data.filter_periods_s)),
@@ -344,7 +466,10 @@ def file_observations(
             raise UserError(f"{config.source}: [data] {name} = {wanted}; allowed: {stored}, as in {config.data.file}")
     origin = found.attributes.get("origin", "unknown")
     attributes = {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)}
-    return without_near_paths(Observations(found.paths, found.observed, found.sigma, attributes), note)
+    correlation_s = found.correlation_s
+    if correlation_s is None:
+        correlation_s = np.full(len(found.paths), config.data.correlation_s)
+    return without_near_paths(Observations(found.paths, found.observed, found.sigma, attributes, correlation_s), note)
 
 
 def without_near_paths(data: Observations, note: Callable[[str], None]) -> Observations:
@@ -358,12 +483,7 @@ def without_near_paths(data: Observations, note: Callable[[str], None]) -> Obser
         raise UserError(
             f"{data.attributes['file']}: no path is left; allowed: stations more than {NEAREST_DEG:g} degrees from the event"
         )
-    keep = ~near
-    kept = dataclasses.replace(
-        table, event=table.event[keep], station=table.station[keep], t_first_s=table.t_first_s[keep],
-        samples=table.samples[keep],
-    )  # fmt: skip
-    return Observations(kept, data.observed[np.repeat(keep, table.samples)], data.sigma[keep], data.attributes)
+    return data.where(~near)
 
 
 KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
@@ -436,6 +556,16 @@ def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_nam
         if name not in rows:
             raise UserError(f"{file_name}: path {path} names {kind} '{name}', which is not in the catalogue of {kind}s")
     return np.array([rows[name] for name in names], np.int64)
+
+
+def check_labels(paths: PathTable, file_name: str | pathlib.Path) -> None:
+    """Components and arcs are those that there are."""
+    for name, allowed in LABEL_TEXT.items():
+        for path, value in enumerate(getattr(paths, name)):
+            if value not in allowed:
+                raise UserError(
+                    f"{file_name}: {paths.describe(path)}: {name} = '{value}'; allowed: {', '.join(allowed)}"
+                )
 
 
 SIGMA_TEXT = f"a number of metres from {SIGMA_RANGE_M[0]:g} to {SIGMA_RANGE_M[1]:g}"

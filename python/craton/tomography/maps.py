@@ -1,5 +1,7 @@
 """Maps of the globe and cross-sections: Robinson's projection, coastlines, one diverging colour scale.
 
+Latitudes on maps are geographic, as the coastlines'; those along a section are geocentric, for it is a great circle.
+
 Nothing is downloaded: the projection's table is below and the coastlines are in data/coastlines.npz (Natural Earth,
 public domain; tools/make_coastlines.py).
 """
@@ -16,6 +18,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
+
+from craton.tomography.latitudes import geocentric_deg
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -154,15 +158,19 @@ def field_on_map(
     step_deg: float = 2.0,
 ) -> QuadMesh:
     """Fills a map with dlnVs in percent at one depth."""
+    latitude, longitude = np.broadcast_arrays(*cells(centre_deg, step_deg))
+    places = geocentric_deg(latitude).ravel(), longitude.ravel()
+    values = basis.evaluate(model, *places, np.full(latitude.size, EARTH_RADIUS_M - 1e3 * depth_km))
+    return mesh_on_map(
+        axes, 100.0 * values.reshape(latitude.shape), step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent
+    )
+
+
+def cells(centre_deg: float, step_deg: float) -> tuple[f64, f64]:
+    """Middles of a map's cells: geographic latitudes as a column, longitudes as a row from the map's left edge."""
     relative = np.arange(-180.0 + step_deg / 2, 180.0, step_deg)
     latitude = np.arange(-90.0 + step_deg / 2, 90.0, step_deg)
-    grid_latitude, grid_longitude = np.meshgrid(latitude, relative, indexing="ij")
-    longitude = relative_longitude(grid_longitude + centre_deg, 0.0)
-    radius_m = EARTH_RADIUS_M - 1e3 * depth_km
-    values = basis.evaluate(model, grid_latitude.ravel(), longitude.ravel(), np.full(longitude.size, radius_m))
-    return mesh_on_map(
-        axes, 100.0 * values.reshape(grid_latitude.shape), step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent
-    )
+    return latitude[:, None], relative_longitude(relative + centre_deg, 0.0)[None, :]
 
 
 def mesh_on_map(axes: Axes, values: f64, step_deg: float, colours: str, lowest: float, highest: float) -> QuadMesh:
@@ -186,7 +194,8 @@ def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: floa
 
 
 def great_circle(latitude_deg: float, longitude_deg: float, azimuth_deg: float, angle_deg: f64) -> tuple[f64, f64]:
-    """Points at signed angular distances from a point, along its azimuth (clockwise from north)."""
+    """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are
+    geocentric."""
     latitude, azimuth, angle = np.radians(latitude_deg), np.radians(azimuth_deg), np.radians(angle_deg)
     sine = np.sin(latitude) * np.cos(angle) + np.cos(latitude) * np.sin(angle) * np.cos(azimuth)
     east = np.sin(azimuth) * np.sin(angle) * np.cos(latitude)
@@ -204,7 +213,8 @@ def field_on_section(
     limit_percent: float,
     discontinuities_km: tuple[float, float] = (410.0, 660.0),
 ) -> QuadMesh:
-    """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is."""
+    """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is. arc: geocentric latitudes
+    and longitudes at the angles."""
     bottom_m, top_m = basis.radial_knots_m[0], basis.radial_knots_m[-1]
     radius_edges = np.linspace(bottom_m, top_m, 91)
     radius = 0.5 * (radius_edges[1:] + radius_edges[:-1])
@@ -223,6 +233,15 @@ def field_on_section(
         vmax=limit_percent,
         rasterized=True,
     )
+    draw_sector(axes, angle, bottom_m, top_m, discontinuities_km)
+    return mesh
+
+
+def draw_sector(
+    axes: Axes, angle: f64, bottom_m: float, top_m: float, discontinuities_km: tuple[float, float] = (410.0, 660.0)
+) -> None:
+    """The frame of a part of the annulus between two radii, angles in radians from the vertical; depths of two
+    discontinuities stand at its sides. The axes lose theirs."""
     lines = [
         (top_m / 1e3, 1.0),
         (bottom_m / 1e3, 1.0),
@@ -258,4 +277,3 @@ def field_on_section(
         )
     axes.set_aspect("equal")
     axes.set_axis_off()
-    return mesh

@@ -32,6 +32,7 @@ from craton.errors import UserError
 from craton.progress import ProgressBar
 from craton.tomography.krylov import gmres
 from craton.tomography.matern_field import MaternField
+from craton.tomography.parameters import ParameterBlock, only_block
 from craton.tomography.prior import Step, lateral_matrix, strength_of_radius, unit_vectors
 
 if TYPE_CHECKING:
@@ -51,8 +52,7 @@ class MaternPrior:
     """Made, and asked for products and steps, by all ranks together; the constructor solves two Helmholtz problems."""
 
     mean: f64
-    shape: tuple[int, int]
-    """Lateral knots, radial knots."""
+    blocks: tuple[ParameterBlock, ...]
     field: MaternField
     steps: list[tuple[int, float]]
     """Of each solution so far: steps of GMRES and the residual they came to."""
@@ -68,12 +68,13 @@ class MaternPrior:
     ) -> None:
         """threads: of each rank. console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
         self._comm, self._console, self._config = comm, console if comm.rank == 0 else None, config
-        self.shape, self.mean = (basis.n_lateral, basis.n_radial), np.zeros(basis.size)
+        self.blocks, self.mean = (only_block(basis),), np.zeros(basis.size)
+        self._shape = (basis.n_lateral, basis.n_radial)
         self.steps = []
         knots_m = np.asarray(basis.radial_knots_m)
         directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         points_km = (directions[:, None, :] * knots_m[None, :, None] / 1e3).reshape(-1, 3)
-        self.field = MaternField(world, comm, points_km, config.correlation_km, config.cells, threads)
+        self.field = MaternField(world, comm, points_km, config.one_length_km, config.cells, threads)
         self._strength = strength_of_radius(config)(knots_m)
         lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
         self._lateral = scipy.sparse.linalg.splu(lateral.tocsc())
@@ -83,11 +84,11 @@ class MaternPrior:
             knots_m / 1e3,
             lateral.toarray(),
             self._radial / self._strength[:, None],
-            config.correlation_km,
+            config.one_length_km,
         )
         carried = 1.0 - float(np.mean(self.field.unresolved))
         self._say(
-            f"Matern prior: correlation_km = {config.correlation_km:g} on a grid of {self.field.cells}^3 cells of "
+            f"Matern prior: correlation_km = {config.one_length_km:g} on a grid of {self.field.cells}^3 cells of "
             f"{self.field.cell_km:.0f} km, which carries {100 * carried:.0f}% of the variance"
         )
 
@@ -103,12 +104,12 @@ class MaternPrior:
 
     def root_times(self, own_noise: f64, knot_noise: f64) -> f64:
         """L of C_m = L L^T: a draw of the prior, where the arguments are standard normal (see MaternField.root_times)."""
-        field = self.field.root_times(own_noise, knot_noise).reshape(self.shape) * self._strength
+        field = self.field.root_times(own_noise, knot_noise).reshape(self._shape) * self._strength
         return np.linalg.solve(self._radial, self._lateral.solve(field).T).T.ravel()
 
     def root_transposed_times(self, weights: f64) -> tuple[f64, f64]:
         """L^T."""
-        table = np.linalg.solve(self._radial.T, weights.reshape(self.shape).T).T
+        table = np.linalg.solve(self._radial.T, weights.reshape(self._shape).T).T
         field = self._lateral.solve(np.ascontiguousarray(table), trans="T") * self._strength
         return self.field.root_transposed_times(field.ravel())
 
@@ -142,7 +143,7 @@ class MaternPrior:
         bar.update(steps, steps if done else max(int(np.ceil(likely)), steps + 1))
         if not done and steps >= MOST_STEPS:
             raise UserError(
-                f'[prior] correlation_km = {self._config.correlation_km:g} with kind = "matern": the residual of '
+                f'[prior] correlation_km = {self._config.one_length_km:g} with kind = "matern": the residual of '
                 f"equation 2 is {residual:.1e} after {steps} steps; allowed: {TOLERANCE:g}, which shorter correlation "
                 "lengths or weaker strengths come to"
             )

@@ -1,9 +1,14 @@
-"""The priors of equation 1. The Gaussian one is here, the Matern one in matern_prior.py.
+"""The priors of equation 1. The Gaussian ones are here, the Matern one in matern_prior.py and matern_dense.py.
 
-The Gaussian prior: C_m = C_lateral (x) C_radial, and its inverse as two small matrices.
+The Gaussian prior, and its inverse as small matrices (prior_parts.py):
 
+    C_m = C_lateral (x) C_radial
     C_lateral[a, b] = exp(-c_ab^2 / (2 L^2)) + nugget [a = b]              L = correlation_km
-    C_radial[i, j]  = s(r_i) s(r_j) { exp(-(r_i - r_j)^2 / (2 l^2)) + nugget [i = j] }    l = correlation_depth_km
+    C_radial[i, j]  = s(r_i) s(r_j) { k(r_i, r_j) + nugget [i = j] }
+    k(r, r') = sqrt(2 l l' / (l^2 + l'^2)) exp(-(r - r')^2 / (l^2 + l'^2))      l = correlation_depth_km at r, l' at r'
+
+k is Gibbs's kernel (Gibbs 1997; Paciorek & Schervish 2004): the overlap of two Gaussians about r and r', and so positive definite
+however l varies with depth; exp(-(r - r')^2 / (2 l^2)) where it does not. L may vary with depth, too: Layered of prior_parts.py.
 
 c_ab is the *chord* between lateral knots, 2 R sin(Delta / 2), not the arc: restricting a Gaussian of three-dimensional
 space to the sphere leaves it positive definite, while the same Gaussian of the great-circle distance is not positive
@@ -17,8 +22,8 @@ and over the mantle's depth, of the field's prior standard deviation is the stre
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +34,11 @@ from numpy.typing import NDArray
 
 import craton
 from craton.errors import UserError
+from craton.node_memory import Sharing, made_alone, made_once_per_node
+from craton.settings import shown
+from craton.tomography.config import Profile, at_depth
+from craton.tomography.parameters import ParameterBlock, blocks_in, blocks_of
+from craton.tomography.prior_parts import Layered, PriorPart, Root, Separable
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis, World
@@ -57,8 +67,8 @@ class AnyPrior(Protocol):
     @property
     def mean(self) -> f64: ...
     @property
-    def shape(self) -> tuple[int, int]:
-        """Lateral knots, radial knots."""
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        """What the model is made up of."""
 
     def step(self, system: Any, gradient: f64, model: f64) -> Step:
         """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
@@ -71,27 +81,45 @@ def misfit(deviation: f64, weights: f64) -> float:
 
 @dataclass(frozen=True)
 class Prior:
-    """C_m^-1 = lateral_inverse (x) radial_inverse, in the model's order (radial index fastest), and the prior mean."""
+    """C_m^-1, one part for each parameter block and nothing between them, and the prior mean."""
 
-    lateral_inverse: f64
-    radial_inverse: f64
+    parts: tuple[PriorPart, ...]
     mean: f64
+    scale: float = 1.0
+    """What the parts' C_m^-1 are multiplied by: 1 / f^2 makes all strengths f times as large."""
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.lateral_inverse), len(self.radial_inverse)
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        return tuple(part.block for part in self.parts)
+
+    @property
+    def log_determinant(self) -> float:
+        """Of C_m^-1."""
+        return sum(part.log_determinant for part in self.parts) + len(self.mean) * float(np.log(self.scale))
+
+    def strengthened(self, factor: float) -> Prior:
+        """The same prior with all strengths `factor` times as large."""
+        return replace(self, scale=self.scale / factor**2)
 
     def step(self, system: Any, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
-        system.add_kronecker(self.lateral_inverse, self.radial_inverse)
+        self.add_to(system)
         right_hand_side = gradient - self.precision_times(model - self.mean)
         found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
         return Step(found, self.precision_times(model + found - self.mean))
 
+    def add_to(self, system: Any) -> None:
+        """Adds C_m^-1 to the upper triangle. Local; call it on every rank."""
+        for part in self.parts:
+            part.add_to(system, self.scale)
+
     def precision_times(self, model: f64) -> f64:
-        """C_m^-1 model."""
-        as_table = model.reshape(len(self.lateral_inverse), len(self.radial_inverse))
-        return (self.lateral_inverse @ as_table @ self.radial_inverse).ravel()
+        """C_m^-1 model. Collective where the prior is dense."""
+        return self.scale * np.concatenate([part.precision_times(model[part.block.within]) for part in self.parts])
+
+    def covariance_times(self, model: f64) -> f64:
+        """C_m model. Collective where the prior is dense."""
+        return np.concatenate([part.covariance_times(model[part.block.within]) for part in self.parts]) / self.scale
 
 
 def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
@@ -133,10 +161,21 @@ def lateral_covariance(basis: ModelBasis, correlation_km: float, nugget: float) 
     return covariance / np.mean(variance)
 
 
-def radial_covariance(basis: ModelBasis, strength: Callable[[f64], f64], correlation_km: float, nugget: float) -> f64:
+def gibbs(radius_km: f64, length_km: f64, nugget: float) -> f64:
+    """exp(-d^2 / (2 l^2)) with a length of its own at each place, plus the nugget on the diagonal."""
+    squares = length_km[:, None] ** 2 + length_km[None, :] ** 2
+    covariance = np.sqrt(2.0 * np.outer(length_km, length_km) / squares)
+    covariance *= np.exp(-((radius_km[:, None] - radius_km[None, :]) ** 2) / squares)
+    covariance[np.diag_indices_from(covariance)] += nugget
+    return covariance
+
+
+def radial_covariance(
+    basis: ModelBasis, strength: Callable[[f64], f64], correlation_km: Callable[[f64], f64], nugget: float
+) -> f64:
     """C_radial, scaled so that the field sum_i m_i B_i(r) has standard deviation strength(r) in the mean over depth."""
-    knots_m = basis.radial_knots_m
-    covariance = gaussian(np.abs(knots_m[:, None] - knots_m[None, :]) / 1e3, correlation_km, nugget)
+    knots_m = np.asarray(basis.radial_knots_m)
+    covariance = gibbs(knots_m / 1e3, correlation_km(knots_m), nugget)
     covariance *= np.outer(strength(knots_m), strength(knots_m))
     radius_m = np.linspace(knots_m[0], knots_m[-1], 20 * len(knots_m) + 1)
     splines = basis.radial_values(radius_m)
@@ -144,19 +183,14 @@ def radial_covariance(basis: ModelBasis, strength: Callable[[f64], f64], correla
     return covariance / np.mean(variance / strength(radius_m) ** 2)
 
 
-def inverse_covariances(basis: ModelBasis, config: PriorConfig) -> tuple[f64, f64]:
-    """(C_lateral^-1, C_radial^-1): small, dense, symmetric positive definite."""
-    lateral = lateral_covariance(basis, config.correlation_km, config.nugget)
-    radial = radial_covariance(basis, strength_of_radius(config), config.correlation_depth_km, config.nugget)
-    return (
-        checked_inverse(lateral, f"[prior] correlation_km = {config.correlation_km:g}", config.nugget),
-        checked_inverse(radial, f"[prior] correlation_depth_km = {config.correlation_depth_km:g}", config.nugget),
-    )
+def of_radius(profile: Profile) -> Callable[[f64], f64]:
+    """A number, or pairs of depth and number, as a function of radius in metres."""
+    return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
 def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
     """The strength that was asked for, as a function of radius in metres."""
-    return lambda radius_m: np.array([config.strength_at(EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
+    return of_radius(config.strength)
 
 
 def make_prior(
@@ -168,17 +202,73 @@ def make_prior(
         from craton.tomography.matern_prior import MaternPrior
 
         return MaternPrior(basis, config, world, comm, console, threads)
-    return gaussian_prior(basis, config)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
 
-def gaussian_prior(basis: ModelBasis, config: PriorConfig) -> Prior:
-    """The Gaussian prior around the reference Earth."""
-    lateral_inverse, radial_inverse = inverse_covariances(basis, config)
-    return Prior(lateral_inverse, radial_inverse, np.zeros(basis.size))
+def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
+    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
+    matrices of the system's size for that (matern_dense.py)."""
+    if config.kind == "matern":
+        from craton.tomography.matern_dense import dense_matern_prior
+
+        return dense_matern_prior(basis, config, system)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
 
-def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:
-    """Inverse through Cholesky; a covariance that is not safely positive definite is the user's fault."""
+def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:
+    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths. share: how
+    ranks come by the lateral matrices, the large ones; collective where that is."""
+    strengths = (config.strength, config.xi_strength)
+    parts = [
+        gaussian_part(block, basis, replace(config, strength=strength), share)
+        for block, strength in zip(blocks_in(basis), strengths, strict=False)
+    ]
+    return Prior(tuple(parts), np.zeros(basis.size))
+
+
+def gaussian_priors(parameters: Sequence[tuple[str, ModelBasis, PriorConfig]]) -> Prior:
+    """The Gaussian prior of several parameters, each with splines, strength and lengths of its own, in the model's order."""
+    blocks = blocks_of([(name, basis) for name, basis, _ in parameters])
+    parts = [gaussian_part(block, basis, config) for block, (_, basis, config) in zip(blocks, parameters, strict=True)]
+    return Prior(tuple(parts), np.zeros(sum(block.size for block in blocks)))
+
+
+def gaussian_part(
+    block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone
+) -> PriorPart:
+    """The Gaussian prior of one block."""
+    radial = checked_inverse(
+        radial_covariance(basis, strength_of_radius(config), of_radius(config.correlation_depth_km), config.nugget),
+        f"[prior] correlation_depth_km = {shown(config.correlation_depth_km)}",
+        config.nugget,
+    )
+    lengths_km = of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m))
+    different, which = np.unique(lengths_km, return_inverse=True)
+    if len(different) == 1:
+
+        def inverse() -> f64:
+            lateral = lateral_covariance(basis, float(different[0]), config.nugget)
+            return checked_inverse(lateral, lateral_origin(different[0]), config.nugget)
+
+        return Separable(block, share((block.lateral, block.lateral), inverse), radial)
+    roots = []
+    for length_km in different:
+
+        def root(length_km: float = float(length_km)) -> f64:
+            lateral = lateral_covariance(basis, length_km, config.nugget)
+            check_condition(lateral, lateral_origin(length_km), config.nugget)
+            return Root.of(lateral).table()
+
+        roots.append(Root.of_table(share((block.lateral + 1, block.lateral), root)))
+    return Layered(block, roots, which.tolist(), radial)
+
+
+def lateral_origin(length_km: float) -> str:
+    return f"[prior] correlation_km = {length_km:g}"
+
+
+def check_condition(covariance: f64, origin: str, nugget: float) -> None:
+    """A covariance that is not safely positive definite is the user's fault."""
     deviation = np.sqrt(np.diag(covariance))
     eigenvalues = np.linalg.eigvalsh(covariance / np.outer(deviation, deviation))
     if not eigenvalues[0] * LARGEST_CONDITION > eigenvalues[-1]:
@@ -187,5 +277,10 @@ def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:
             f"(condition number {eigenvalues[-1] / max(eigenvalues[0], 1e-16):.1e}; allowed: up to "
             f"{LARGEST_CONDITION:.0e}): shorten the correlation length or enlarge the nugget"
         )
+
+
+def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:
+    """Inverse through Cholesky."""
+    check_condition(covariance, origin, nugget)
     inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(covariance), np.eye(len(covariance)))
     return np.ascontiguousarray(0.5 * (inverse + inverse.T))

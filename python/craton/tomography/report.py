@@ -6,9 +6,7 @@ made again at any time (`write_report`).
 
 from __future__ import annotations
 
-import base64
 import html
-import importlib.resources
 import io
 import json
 import pathlib
@@ -23,27 +21,36 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from craton import report_pages
 from craton.errors import UserError
 from craton.run_folder import replaced
 from craton.tomography import maps
-from craton.tomography.data import QUIETEST_TRACE, Observations, load_observations
+from craton.tomography.data import QUIETEST_TRACE, Observations, PathTable, geocentric_vectors, load_observations
+from craton.tomography.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.prior import unit_vectors
 from craton.tomography.run_folder import RunFolder, RunRecord
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
+    from craton.tomography.drawing import Arc
+    from craton.tomography.fields import Fields
 
 f64 = NDArray[np.float64]
 
 INK, MUTED, ACCENT, OBSERVED, START = maps.INK, "#6b7a86", "#0b6e99", "#111111", "#d9822b"
 PHASE_COLOURS = {
+    "modes": "#8c98a0",
+    "kernels": "#a3b0b8",
+    "prior": "#d7dee2",
     "set-up": "#b8c4cc",
     "data": "#7fa7bf",
+    "paths": "#a9c6d6",
     "assemble": "#0b6e99",
     "factorise": "#d9822b",
     "misfit": "#6aa57a",
     "save": "#9a7fb5",
     "waveforms": "#c7a252",
+    "resolution": "#5b7f95",
 }
 FIGURE_STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -62,6 +69,7 @@ FIGURE_STYLE: Any = {
     "figure.facecolor": "white",
 }
 MAP_DEPTHS_KM = (100.0, 300.0, 600.0, 1200.0, 2000.0, 2700.0)
+GALLERY_DEPTHS_KM = (50.0, 150.0, 250.0, 400.0, 550.0, 700.0, 900.0, 1300.0, 1700.0, 2100.0, 2500.0, 2850.0)
 SECTION_HALF_ANGLE_DEG = 60.0
 
 
@@ -73,6 +81,7 @@ class Results:
     basis: ModelBasis
     model: dict[str, Any]
     observations: Observations
+    folder: pathlib.Path
 
     @property
     def finished(self) -> bool:
@@ -83,7 +92,7 @@ class Results:
     def noise_ceiling(self) -> float:
         """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
         data = self.observations
-        weighted = data.observed / np.repeat(data.sigma, data.paths.samples)
+        weighted = data.whitened(data.observed)
         return 1.0 - len(weighted) / float(weighted @ weighted)
 
     @property
@@ -95,6 +104,18 @@ class Results:
         return self.model.get("target")
 
     @property
+    def fields(self) -> Fields:
+        """The recovered model, parameter by parameter."""
+        from craton._craton import EarthModel, ModelBasis
+        from craton.tomography.fields import Fields, parameter_names
+
+        names = parameter_names(self.model)
+        blocks = self.recovered.reshape(len(names), -1)
+        earth = EarthModel.by_name(self.record.config["earth"]["model"])
+        basis = ModelBasis(int(self.model["lateral_level"]), np.asarray(self.basis.radial_knots_m))
+        return Fields(basis, dict(zip(names, blocks, strict=True)), self.record.title, earth, self.record)
+
+    @property
     def shown(self) -> list[tuple[str, f64]]:
         """The models that stand side by side."""
         pairs = [] if self.target is None else [("input", np.ascontiguousarray(self.target))]
@@ -102,17 +123,9 @@ class Results:
 
     @property
     def plume(self) -> dict[str, Any]:
-        """Where the cross-section goes through: the target's plume, or the slowest place at 300 km."""
-        target = self.record.config.get("target")
-        if self.target is not None and target:
-            name = target.get("plume_name") or "plume"
-            return {"latitude": target["plume_latitude_deg"], "longitude": target["plume_longitude_deg"], "name": name}
-        latitude, longitude = np.asarray(self.basis.latitude_deg), np.asarray(self.basis.longitude_deg)
-        layer = self.basis.evaluate(
-            self.recovered, latitude, longitude, np.full(len(latitude), maps.EARTH_RADIUS_M - 3e5)
-        )
-        slowest = int(np.argmin(layer))
-        return {"latitude": latitude[slowest], "longitude": longitude[slowest], "name": "slowest place at 300 km"}
+        """Where the cross-section goes through: the target's plume, or the slowest place at 300 km. Its latitude is
+        geographic."""
+        return section_place(self.record.config, self.basis, self.recovered, self.target)
 
     @property
     def centre_deg(self) -> float:
@@ -125,6 +138,19 @@ class Results:
         return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
 
 
+def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
+    """latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
+    wanted = config.get("target")
+    if target is not None and wanted:
+        name = wanted.get("plume_name") or "plume"
+        return {"latitude": wanted["plume_latitude_deg"], "longitude": wanted["plume_longitude_deg"], "name": name}
+    latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
+    layer = basis.evaluate(recovered, latitude, longitude, np.full(len(latitude), maps.EARTH_RADIUS_M - 3e5))
+    slowest = int(np.argmin(layer))
+    there = {"latitude": float(geographic_deg(latitude[slowest])), "longitude": float(longitude[slowest])}
+    return {**there, "name": "slowest place at 300 km"}
+
+
 def read_results(folder: RunFolder) -> Results:
     """A run's folder, whether or not the run came to its end."""
     from craton._craton import ModelBasis
@@ -133,18 +159,22 @@ def read_results(folder: RunFolder) -> Results:
     for name in ("models", "radial_knots_m", "lateral_level"):
         if name not in model:
             raise UserError(f"{folder.model}: '{name}' is missing; allowed: model.h5 of a run")
-    basis = ModelBasis(int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]))
+    basis = ModelBasis(
+        int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]), int(model.get("parameters", 1))
+    )
     if model["models"].ndim != 2 or model["models"].shape[1] != basis.size or not len(model["models"]):
         raise UserError(f"{folder.model}: models has shape {model['models'].shape}; allowed: (models, {basis.size})")
     record = folder.read_record()
     if not record.iterations:
         raise UserError(f"{folder.record}: no iteration in it; allowed: the record of a run that has saved a model")
-    return Results(record, basis, model, load_observations(folder.data))
+    return Results(record, basis, model, load_observations(folder.data), folder.path)
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
     """Makes report.html from the other files of a run folder."""
     folder = RunFolder(path)
+    if not folder.path.is_dir():
+        raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
     page = render(read_results(folder))
     with replaced(folder.report) as aside:
         aside.write_text(page, encoding="utf-8")
@@ -204,31 +234,38 @@ def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
 def section_figure(results: Results) -> Figure:
     """The mantle along a great circle through the plume."""
     plume, shown, limit = results.plume, results.shown, sampled_limit(results)
-    angle = np.linspace(-SECTION_HALF_ANGLE_DEG, SECTION_HALF_ANGLE_DEG, 181)
-    arc = section_arc(plume, angle)
+    arc = section_arc(plume)
     figure = new_figure(10.0, 2.75)
     places = figure.subplots(1, 1 + len(shown), width_ratios=(*(1.0 for _ in shown), 0.55))
     axes, locator = places[:-1], places[-1]
     for place, (name, model) in zip(axes, shown, strict=True):
-        mesh = maps.field_on_section(place, results.basis, model, arc, angle, limit)
+        mesh = maps.field_on_section(
+            place, results.basis, model, (arc.latitude_deg, arc.longitude_deg), arc.angle_deg, limit
+        )
         place.set_title(f"{name}: through {plume['name']}")
     maps.draw_globe(locator, results.centre_deg, coast_colour=MUTED)
-    maps.draw_arc(locator, *arc, results.centre_deg, colors=ACCENT, linewidths=2.0)
+    on_map = geographic_deg(arc.latitude_deg), arc.longitude_deg
+    maps.draw_arc(locator, *on_map, results.centre_deg, colors=ACCENT, linewidths=2.0)
     star(locator, results)
     locator.set_title("where it lies")
     velocity_bar(figure, mesh, axes)
     return figure
 
 
-def section_arc(plume: dict[str, Any], angle_deg: f64) -> tuple[f64, f64]:
-    """Latitudes and longitudes along the cross-section."""
-    return maps.great_circle(plume["latitude"], plume["longitude"], section_azimuth(plume), angle_deg)
+def section_arc(plume: dict[str, Any]) -> Arc:
+    """The great circle of the cross-section."""
+    from craton.tomography.drawing import arc_through
+
+    place = float(plume["latitude"]), float(plume["longitude"])
+    return arc_through(place, section_azimuth(plume), SECTION_HALF_ANGLE_DEG)
 
 
 def section_caption(results: Results) -> str:
     """Where the cross-section lies."""
     plume, half = results.plume, SECTION_HALF_ANGLE_DEG
-    latitude, longitude = section_arc(plume, np.array([-half, 0.0, half]))
+    arc = section_arc(plume)
+    chosen = [0, len(arc.angle_deg) // 2, -1]
+    latitude, longitude = geographic_deg(arc.latitude_deg)[chosen], arc.longitude_deg[chosen]
     start, middle, end = (place_text(*place) for place in zip(latitude, longitude, strict=True))
     what = "Input and output" if results.target is not None else "The recovered model"
     return (
@@ -262,20 +299,16 @@ def coverage_figure(results: Results) -> Figure:
     figure = new_figure(10.0, 3.3)
     (left, right), (scale, legend) = figure.subplots(2, 2, height_ratios=(1.0, 0.06))
     step = 2.0
-    relative = np.arange(-180.0 + step / 2, 180.0, step)
-    latitude = np.arange(-90.0 + step / 2, 90.0, step)
-    grid_latitude, grid_longitude = np.meshgrid(latitude, relative, indexing="ij")
-    longitude = maps.relative_longitude(grid_longitude + results.centre_deg, 0.0)
-    nearest, coverage = nearest_knot(results.basis, grid_latitude, longitude), np.asarray(results.model["coverage"])
-    smooth = smoothed_coverage(results.basis, coverage, grid_latitude.ravel(), longitude.ravel()).reshape(
-        grid_latitude.shape
-    )
+    latitude, longitude = np.broadcast_arrays(*maps.cells(results.centre_deg, step))
+    places, coverage = (geocentric_deg(latitude).ravel(), longitude.ravel()), np.asarray(results.model["coverage"])
+    nearest = nearest_knot(results.basis, *places)
+    smooth = smoothed_coverage(results.basis, coverage, *places).reshape(latitude.shape)
     mesh = maps.mesh_on_map(left, smooth, step, "YlGnBu", 0.0, float(np.quantile(smooth, 0.99)))
     maps.draw_globe(left, results.centre_deg)
     left.set_title("path coverage (sum of path-average weights)", loc="left")
     figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="max").outline.set_visible(False)
     scale.set_box_aspect(0.035)
-    covered = (coverage > np.median(coverage))[nearest].reshape(grid_latitude.shape)
+    covered = (coverage > np.median(coverage))[nearest].reshape(latitude.shape)
     maps.mesh_on_map(right, np.where(covered, 0.25, 0.0), step, "Blues", 0.0, 1.0)
     maps.draw_globe(right, results.centre_deg, coast_colour=MUTED)
     draw_some_paths(right, results)
@@ -296,13 +329,13 @@ def coverage_figure(results: Results) -> Figure:
 
 
 def nearest_knot(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> NDArray[np.int64]:
+    """Of places at geocentric latitudes."""
     knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-    places = unit_vectors(latitude_deg.ravel(), longitude_deg.ravel())
-    return np.argmax(places @ knots.T, axis=1)
+    return np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1)
 
 
 def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longitude_deg: f64) -> f64:
-    """The knots' coverage, averaged with the splines as weights."""
+    """The knots' coverage, averaged with the splines as weights, at geocentric latitudes."""
     offsets, knots, values = basis.lateral_weights(latitude_deg, longitude_deg)
     total = np.add.reduceat(values * coverage[knots], offsets[:-1])
     return total / np.add.reduceat(values, offsets[:-1])
@@ -312,19 +345,25 @@ def draw_some_paths(axes: Axes, results: Results, at_most: int = 300) -> None:
     table = results.observations.paths
     chosen = np.unique(np.linspace(0, len(table) - 1, min(at_most, len(table))).astype(int))
     for path in chosen:
-        event, station = table.event[path], table.station[path]
-        ends = unit_vectors(
-            np.array([table.events.latitude_deg[event], table.stations.latitude_deg[station]]),
-            np.array([table.events.longitude_deg[event], table.stations.longitude_deg[station]]),
+        maps.draw_arc(
+            axes, *path_on_map(table, path), results.centre_deg, colors=INK, linewidths=0.35, alpha=0.18, zorder=3
         )
-        distance = np.arccos(np.clip(ends[0] @ ends[1], -1.0, 1.0))
-        along = np.linspace(0.0, 1.0, 61)[:, None]
-        arc = (np.sin((1 - along) * distance) * ends[0] + np.sin(along * distance) * ends[1]) / np.sin(distance)
-        latitude, longitude = (
-            np.degrees(np.arcsin(np.clip(arc[:, 2], -1, 1))),
-            np.degrees(np.arctan2(arc[:, 1], arc[:, 0])),
-        )
-        maps.draw_arc(axes, latitude, longitude, results.centre_deg, colors=INK, linewidths=0.35, alpha=0.18, zorder=3)
+
+
+def path_on_map(table: PathTable, path: int) -> tuple[f64, f64]:
+    """Geographic latitudes and longitudes from the event to the station, the way that the window's waves have come:
+    along the great circle of the forward problem, which is one of geocentric latitudes."""
+    event, station = table.event[path], table.station[path]
+    start, end = geocentric_vectors(
+        np.array([table.events.latitude_deg[event], table.stations.latitude_deg[station]]),
+        np.array([table.events.longitude_deg[event], table.stations.longitude_deg[station]]),
+    )
+    distance = float(np.arctan2(np.linalg.norm(np.cross(start, end)), start @ end))
+    onwards = (end - np.cos(distance) * start) / np.sin(distance)
+    angle = np.linspace(0.0, distance if table.arc[path] == "minor" else distance - 2.0 * np.pi, 61)[:, None]
+    points = np.cos(angle) * start + np.sin(angle) * onwards
+    latitude = np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0)))
+    return geographic_deg(latitude), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
 
 
 def waveform_reduction(results: Results, name: str) -> f64:
@@ -369,8 +408,8 @@ def waveform_figure(results: Results) -> Figure:
             ):
                 place.plot(time, values / scale, **style)
             place.set_title(
-                f"{kind}: {event} to {station}, {distance[path]:.0f}°, "
-                f"fit {100 * before[path]:.0f}% → {100 * reduction[path]:.0f}%",
+                f"{kind}: {event} to {station}, {table.component[path]}, {distance[path]:.0f}°, fit "
+                f"{100 * before[path]:.0f}% → {100 * reduction[path]:.0f}%",
                 fontsize=8.5, fontweight="normal", loc="left",
             )  # fmt: skip
             place.set_yticks([])
@@ -380,6 +419,44 @@ def waveform_figure(results: Results) -> Figure:
         place.set_xlabel("seconds after the origin time")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+def gallery_figure(results: Results) -> Figure:
+    """The recovered model at many depths, on one colour scale."""
+    from craton.tomography import drawing
+
+    bottom_m, top_m = results.basis.radial_knots_m[0], results.basis.radial_knots_m[-1]
+    depths = [depth for depth in GALLERY_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
+    fields = results.fields
+    cells = maps.cells(results.centre_deg, 2.0)
+    values = {name: [fields.percent(name, *cells, np.float64(depth)) for depth in depths] for name in fields.parameters}
+    return drawing.map_gallery(values, depths, "", results.centre_deg, 3)
+
+
+def profiles_figure(results: Results) -> Figure:
+    """The recovered model against depth below the place of the cross-section, and a quarter of the way round from there."""
+    from craton.tomography import drawing
+
+    plume, fields = results.plume, results.fields
+    there = (float(plume["latitude"]), float(maps.relative_longitude(plume["longitude"], 0.0)))
+    other = (there[0], float(maps.relative_longitude(np.float64(there[1] + 90.0), 0.0)))
+    return drawing.profile(fields, [there, other]).figure
+
+
+def fits_figure(results: Results) -> Figure:
+    """How well each path is fitted, before and after, and against its distance."""
+    before, after = (100.0 * waveform_reduction(results, name) for name in ("initial", "final"))
+    figure = new_figure(10.0, 3.0)
+    left, right = figure.subplots(1, 2)
+    bins = np.linspace(-100.0, 100.0, 41)
+    left.hist(np.clip(before, -100.0, 100.0), bins, color=START, alpha=0.6, label="starting model")
+    left.hist(np.clip(after, -100.0, 100.0), bins, color=ACCENT, alpha=0.7, label="final model")
+    left.set(title="paths by fit", xlabel="variance reduction, % (below -100 at the left end)", ylabel="paths")
+    left.legend(fontsize=8, loc="upper left")
+    right.plot(results.observations.paths.distance_deg(), after, ".", color=ACCENT, markersize=3, alpha=0.6)
+    right.set(title="fit of the final model by distance", xlabel="distance, degrees", ylabel="variance reduction, %")
+    right.set_ylim(max(-100.0, float(after.min()) - 5.0), 102.0)
     return figure
 
 
@@ -453,8 +530,6 @@ def timing_figure(results: Results) -> Figure:
 
 # ---------------------------------------------------------------------------------------------------------------- page
 
-STYLE = (importlib.resources.files("craton.tomography") / "data" / "report.css").read_text(encoding="utf-8")
-
 
 def png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
@@ -463,24 +538,7 @@ def png(figure: Figure) -> bytes:
 
 
 def picture(figure: Figure, description: str, narrow: bool = False) -> str:
-    encoded = base64.b64encode(png(figure)).decode("ascii")
-    text = html.escape(description)
-    return (
-        f'<figure{" class=narrow" if narrow else ""}><img alt="{text}" src="data:image/png;base64,{encoded}">'
-        f"<figcaption>{text}</figcaption></figure>"
-    )
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    def cells(tag: str, row: list[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    return (
-        '<div class="scroll"><table>'
-        + cells("th", header)
-        + "".join(cells("td", row) for row in rows)
-        + "</table></div>"
-    )
+    return report_pages.picture(png(figure), description, narrow=narrow)
 
 
 def cards(results: Results) -> str:
@@ -496,8 +554,9 @@ def cards(results: Results) -> str:
         ),
         (f"{record.paths}", f"paths: {record.events} earthquakes, {record.stations} stations"),
         (
-            f"{record.lateral_knots * record.radial_knots}",
-            f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial",
+            f"{results.basis.size}",
+            f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial"
+            + (" × dlnVs and dlnxi" if results.basis.parameters == 2 else ""),
         ),
         (
             f"{assemble:.1f} s",
@@ -519,14 +578,15 @@ def statement(results: Results) -> str:
         made = "<b>The observed data are synthetic.</b> They were" if attributes.get("kind") == "synthetic" else "Data:"
         return f'<p class="notice">{made} read from a file; their origin: {origin}.</p>'
     percent = 100 * float(attributes.get("noise_fraction", 0))
+    nact = results.record.config.get("theory", {}).get("kind", "pava") != "pava"
+    theory = "mode sums with coupled branches, NACT" if nact else "path-average mode sums"
     return (
         '<p class="notice"><b>The observed data are synthetic.</b> They are seismograms of the input model, computed '
-        "with the same theory as the inversion (path-average mode sums) on the same spline basis, plus "
-        f"Gaussian noise whose standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). "
-        f"A trace weaker than {100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. "
-        "The inversion knows the noise's standard deviation. "
-        "The earthquakes and stations are real places; the Earth in this report is not. What it shows is how well "
-        "these paths can resolve a known model, not what the mantle looks like.</p>"
+        f"with the same theory as the inversion ({theory}) on the same spline basis, plus Gaussian noise whose "
+        f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
+        f"{100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. The inversion "
+        "knows the noise's standard deviation. The earthquakes and stations are real places; the Earth in this report "
+        "is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like.</p>"
     )
 
 
@@ -541,7 +601,7 @@ def iteration_table(record: RunRecord) -> str:
         ]
         for entry in record.iterations
     ]  # fmt: skip
-    return table(
+    return report_pages.table(
         [
             "iteration",
             "χ data",
@@ -560,19 +620,19 @@ def iteration_table(record: RunRecord) -> str:
 def assembly_table(record: RunRecord) -> str:
     columns = {
         "panel_s": "seismograms and panels, s", "product_s": "products, s", "update_s": "updates, s",
-        "poll_s": "handlers, s", "commit_s": "commit, s", "wall_s": "wall, s", "paths": "paths done",
+        "poll_s": "handlers, s", "commit_s": "commit, s", "wall_s": "wall, s", "paths": "paths done", "updates": "updates made",
     }  # fmt: skip
     rows = [
         [
             f"rank {rank}",
             *(
-                f"{seconds.get(name, 0.0):.0f}" if name == "paths" else f"{seconds.get(name, 0.0):.2f}"
+                f"{seconds.get(name, 0.0):.0f}" if name in ("paths", "updates") else f"{seconds.get(name, 0.0):.2f}"
                 for name in columns
             ),
         ]
         for rank, seconds in enumerate(record.assembly_s)
     ]
-    return table(["assembly", *columns.values()], rows)
+    return report_pages.table(["assembly", *columns.values()], rows)
 
 
 def render(results: Results) -> str:
@@ -583,12 +643,14 @@ def render(results: Results) -> str:
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{html.escape(record.title)}: a Craton inversion</title><style>{STYLE}</style></head>\n"
+        f"<title>{html.escape(record.title)}: a Craton inversion</title><style>{report_pages.style()}</style></head>\n"
         f"<body><main>\n{body}\n</main></body></html>\n"
     )
 
 
 def sections(results: Results) -> list[str]:
+    from craton.tomography.report_posterior import posterior_section
+
     record = results.record
     side_by_side = results.target is not None
     what = "Input (left) and output (right)" if side_by_side else "The recovered model"
@@ -619,6 +681,18 @@ def sections(results: Results) -> list[str]:
             section_figure(results),
             section_caption(results),
         ),
+        "<h2>Depth slices and profiles</h2>",
+        picture(
+            gallery_figure(results),
+            f"The recovered model at {len(GALLERY_DEPTHS_KM)} depths, one colour scale. Any other depth: "
+            "craton tomography slice; any great circle: craton tomography section.",
+        ),
+        picture(
+            profiles_figure(results),
+            f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's "
+            "speed. Dotted: 410 and 660 km.",
+            narrow=True,
+        ),
     ]
     if record.correlation is not None:
         found = record.correlation
@@ -630,6 +704,7 @@ def sections(results: Results) -> list[str]:
             "It is low at depths where the input itself is close to zero.",
             narrow=True,
         ))  # fmt: skip
+    parts += posterior_section(results, results.folder)
     if results.finished:
         parts += [
             "<h2>Path coverage</h2>",
@@ -644,7 +719,13 @@ def sections(results: Results) -> list[str]:
                 "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. "
                 "Percentages: 1 − ‖d − g‖² / ‖d‖² of the starting and of the final model.",
             ),
+            picture(
+                fits_figure(results),
+                "The same percentage of every path, by number of paths and by epicentral distance. One path by name: "
+                "craton tomography fit.",
+            ),
         ]
+    parts += kernel_section(results)
     parts += [
         "<h2>Where the time went</h2>",
         picture(
@@ -661,10 +742,49 @@ def sections(results: Results) -> list[str]:
         + html.escape(json.dumps(portable(record.config), indent=1))
         + "</pre></details>",
         "<details><summary>Versions</summary>"
-        + table(["what", "version"], [[name, text] for name, text in versions.items()])
+        + report_pages.table(["what", "version"], [[name, text] for name, text in versions.items()])
         + "</details>",
     ]
     return parts
+
+
+def kernel_section(results: Results) -> list[str]:
+    """Of a run with NACT: a figure for each component; a line where they cannot be drawn."""
+    from craton.tomography.plane_kernels import draw
+    from craton.tomography.typical_kernels import kernels_of_windows
+
+    if results.record.config.get("theory", {}).get("kind", "pava") == "pava":
+        return []
+    title = "<h2>What a seismogram sees</h2>"
+    try:
+        found = kernels_of_windows(results.record.config, results.observations, "record.json")
+    except UserError as problem:
+        return [
+            title,
+            f'<p class="muted">No sensitivities: {html.escape(str(problem))}. Any other: craton tomography kernel.</p>',
+        ]
+    parts = [title, f"<p>{KERNEL_TEXT}</p>"]
+    for pair in found:
+        first = pair[0]
+        parts.append(picture(
+            draw(pair),
+            f"{COMPONENT_TEXT[first.component]} of {first.title}, {first.distance_deg:.0f}° away, in the run's band "
+            "and window, for the reference Earth. Top: the seismogram, with the moments that the columns below are "
+            "of. Blue: faster rock there moves the seismogram up at that moment; red: down. Dashed: 410 and 660 km.",
+        ))  # fmt: skip
+    return parts
+
+
+COMPONENT_TEXT = {"Z": "Vertical motion", "R": "Radial motion", "T": "Transverse motion"}
+KERNEL_TEXT = (
+    "What a change of dlnVs at each point below the path does to the seismogram at one moment, as a part of its "
+    "largest motion. Of each component one window: of those near the median distance, one toward which its earthquake "
+    "radiates well. Path averages (PAVA, upper row) let a wave see each depth the same all along the path: at late "
+    "times the fundamental mode, a surface wave, which sees the upper mantle; earlier, sums of overtones, which reach "
+    "deeper. Coupled overtones (NACT, lower row, the theory of this run) interfere along the path as body waves do: "
+    "sensitivity follows the S waves where they dive, turn and come up again, in zones as wide as the waves are long. "
+    "Near source and station and from zone to zone the sign alternates: there, what is scattered arrives out of phase."
+)
 
 
 def how_it_ended(results: Results) -> str:

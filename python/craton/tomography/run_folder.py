@@ -1,5 +1,8 @@
 """The folder that an inversion leaves behind: data.h5, hessian.h5, model.h5, record.json, report.html.
 
+While a run goes on there are also progress.json (where it is), step.h5 (the step whose length is being sought) and
+hessian.checkpoint.h5 (the assembly so far); with them `craton tomography resume` goes on where a run was killed.
+
 Every file is written beside its final name and then renamed, so that a folder never holds half a file under a name that
 somebody will read: a run that is killed leaves the last complete one. A run that is to replace the results of an earlier
 one writes to a folder inside until it has results of its own, so that a run that fails early costs nothing. One run at a
@@ -11,7 +14,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -85,7 +90,16 @@ class RunRecord:
     """Wall-clock seconds of each phase, one dictionary per rank."""
     assembly_s: list[dict[str, float]] = field(default_factory=list)
     """What assemble() reported, summed over the iterations, one dictionary per rank."""
+    peak_bytes: list[dict[str, int]] = field(default_factory=list)
+    """Largest resident set in each phase, one dictionary per rank; what ranks share is in each one's."""
+    shared_bytes: list[dict[str, int]] = field(default_factory=list)
+    """Of that, at the phase's end, memory that several ranks of a node may map."""
+    sent_bytes: list[dict[str, int]] = field(default_factory=list)
+    """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     correlation: CoverageCorrelation | None = None
+    sessions: list[dict[str, Any]] = field(default_factory=list)
+    """When the run was started and resumed, on how many ranks, and how long each session took. phase_s and assembly_s above
+    are the last session's."""
 
     def to_json(self) -> str:
         """Strict JSON, indented."""
@@ -127,13 +141,82 @@ class RunFolder(Folder):
         return self.path / "report.html"
 
     @property
+    def progress(self) -> pathlib.Path:
+        return self.path / "progress.json"
+
+    @property
+    def step(self) -> pathlib.Path:
+        return self.path / "step.h5"
+
+    @property
+    def checkpoint(self) -> pathlib.Path:
+        return self.path / "hessian.checkpoint.h5"
+
+    def hessian_of(self, iteration: int) -> pathlib.Path:
+        """Where the Hessian of an iteration before the last is kept, if it is."""
+        return self.path / f"hessian-{iteration}.h5"
+
+    @property
+    def earlier_hessians(self) -> list[pathlib.Path]:
+        """Those that are there, in the order of their iterations."""
+        numbers = [re.fullmatch(r"hessian-(\d+)\.h5", file.name) for file in self.path.glob("hessian-*.h5")]
+        return [self.hessian_of(number) for number in sorted(int(found[1]) for found in numbers if found)]
+
+    @property
     def files(self) -> tuple[pathlib.Path, ...]:
-        return self.data, self.hessian, self.model, self.record, self.report
+        kept = (self.data, self.hessian, self.model, self.record, self.report)
+        return *kept, *self.earlier_hessians, self.checkpoint, self.step, self.progress
+
+    def check(self, overwrite: bool, inputs: Mapping[str, str] | None = None) -> None:
+        if not overwrite and self.unfinished is not None:
+            raise UserError(
+                f"output folder {self.path}: holds a run that has not finished; allowed: `craton tomography resume "
+                f"{self.path}`, another folder, or --overwrite"
+            )
+        super().check(overwrite, inputs)
+
+    # -------------------------------------------------------------------------------------------------- unfinished runs
+
+    @property
+    def unfinished(self) -> RunFolder | None:
+        """Where a run that has not finished has its files: here, or inside while it has not yet taken an earlier one's place."""
+        inside = RunFolder(self._inside)
+        return next((place for place in (inside, self) if place.progress.is_file()), None)
+
+    def place_to_resume(self) -> RunFolder:
+        """The same, with what a killed process left half written cleared away; a UserError where there is nothing to resume."""
+        self._finish_adopting()
+        place = self.unfinished
+        if place is None:
+            raise UserError(
+                f"run folder {self.path}: no {self.progress.name} to go on from; allowed: the folder of a run that has not finished"
+            )
+        for file in place.files:
+            for left_behind in place.path.glob(f"{file.name}.*.new*"):
+                left_behind.unlink(missing_ok=True)
+        return place
+
+    def discard_checkpoint(self) -> None:
+        """With what belongs to it."""
+        for file in self.path.glob(f"{self.checkpoint.name}*"):
+            file.unlink(missing_ok=True)
+
+    def discard_progress(self) -> None:
+        """What only an unfinished run needs; progress.json goes last, because without it nothing would clear the rest away."""
+        self.discard_checkpoint()
+        self.step.unlink(missing_ok=True)
+        self.progress.unlink(missing_ok=True)
 
     # ------------------------------------------------------------------------------------------ in place of earlier results
 
     def _clear(self) -> None:
-        shutil.rmtree(self._inside, ignore_errors=True)
+        """A run that has assembled something is kept, however it failed: `resume` may go on with it. One that has no data yet
+        leaves nothing."""
+        if self.results == [self.progress]:
+            self.progress.unlink(missing_ok=True)
+        inside = RunFolder(self._inside)
+        if not any(file.is_file() for file in (inside.checkpoint, inside.hessian, inside._adopting)):
+            shutil.rmtree(self._inside, ignore_errors=True)
 
     @property
     def _inside(self) -> pathlib.Path:
@@ -141,6 +224,7 @@ class RunFolder(Folder):
 
     def place_to_write(self) -> RunFolder:
         """The folder itself; or, while it holds results of an earlier run, an empty one inside."""
+        self._finish_adopting()
         shutil.rmtree(self._inside, ignore_errors=True)
         if not self.results:
             return self
@@ -151,11 +235,29 @@ class RunFolder(Folder):
         """Puts what `place` holds where the earlier results are; those without a successor go first."""
         if place.path == self.path:
             return
-        for file in (self.report, self.record):
-            file.unlink(missing_ok=True)
-        for file in place.results:
-            os.replace(file, self.path / file.name)
-        shutil.rmtree(place.path, ignore_errors=True)
+        names = [file.name for file in place.results]
+        with replaced(place._adopting) as aside:
+            aside.write_text("\n".join(names), encoding="utf-8")
+        self._finish_adopting()
+
+    @property
+    def _adopting(self) -> pathlib.Path:
+        """Of the folder inside: the names of the files that are on their way out of it."""
+        return self.path / "adopting"
+
+    def _finish_adopting(self) -> None:
+        """Also what a process did not come to that was killed meanwhile: whatever has happened already is not done again."""
+        inside = RunFolder(self._inside)
+        if not inside._adopting.is_file():
+            return
+        names = inside._adopting.read_text(encoding="utf-8").split("\n")
+        for file in (self.report, self.record, *self.results):
+            if file.name not in names:
+                file.unlink(missing_ok=True)
+        for name in names:
+            if (inside.path / name).is_file():
+                os.replace(inside.path / name, self.path / name)
+        shutil.rmtree(inside.path, ignore_errors=True)
 
     # ----------------------------------------------------------------------------------------------------- reading, writing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,14 @@ from craton.errors import UserError
 from craton.progress import make_console
 from craton.run_folder import on_root, read_hdf5, replaced, reserved, write_hdf5
 from craton.tomography import maps
+from craton.tomography.config import PriorConfig, prior_from_dict
 from craton.tomography.inversion import correlation, solve_step
-from craton.tomography.prior import make_prior
+from craton.tomography.prior import Step, make_prior, misfit
+from craton.tomography.prior_words import about_lengths, changes, explained
 from craton.tomography.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
 
 f64 = NDArray[np.float64]
 
@@ -46,6 +47,11 @@ class SolveSummary:
     """The same for the model that the run itself found with this Hessian; None where its model.h5 is not beside it."""
     rms_difference: float | None
     correlation_with_run: float | None
+    chi_data: float | None = None
+    """First part of equation 1 at the new model, by the tangent at the model of the Hessian; None where hessian.h5 does not tell
+    what it was there, and with damping."""
+    chi_prior: float | None = None
+    """Second part."""
 
 
 def solve(
@@ -61,47 +67,94 @@ def solve(
 
     Everything but the prior is as in the run, its damping too. `overwrite` lets an earlier solution be replaced.
     """
+    return solve_all(hessian_file, [prior_config], output, comm, precision, console, overwrite)[0]
+
+
+def solve_all(
+    hessian_file: str | os.PathLike[str],
+    prior_configs: Sequence[PriorConfig],
+    output: str | os.PathLike[str],
+    comm: MPI.Comm | None = None,
+    precision: str = "float64",
+    console: Any = None,
+    overwrite: bool = False,
+) -> list[SolveSummary]:
+    """The same under any number of priors: the Hessian is read once and copied for each. model.h5 holds all models, in the order
+    given, after the one at which the Hessian was assembled; summary.json has one entry for each."""
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
+    if not prior_configs:
+        raise UserError("solve: no prior; allowed: one or more")
     source, folder = pathlib.Path(hessian_file), RunFolder(output)
     stored = on_root(comm, lambda: read_system(source, precision))
     with reserved(comm, folder, lambda: check_output(source, folder, overwrite)):
-        return solve_into(folder, source, stored, prior_config, comm, precision, console)
+        return solve_into(folder, source, stored, prior_configs, comm, precision, console)
 
 
 def solve_into(
     folder: RunFolder,
     source: pathlib.Path,
     stored: dict[str, Any],
-    prior_config: PriorConfig,
+    prior_configs: Sequence[PriorConfig],
     comm: MPI.Comm,
     precision: str,
     console: Any,
-) -> SolveSummary:
-    """Collective: the solution and its files."""
-    basis = _craton.ModelBasis(int(stored["lateral_level"]), np.ascontiguousarray(stored["radial_knots_m"]))
+) -> list[SolveSummary]:
+    """Collective: the solutions and their files."""
+    basis = stored_basis(stored)
     world = craton.World(comm)
     console = (console or make_console()) if comm.rank == 0 else None
-    prior = make_prior(basis, prior_config, world, comm, console)
     damping = float(stored["inversion"]["damping"])
-    system = craton.ConvergentMatrix(
-        world, basis.size, basis.size, dtype=stored["precision"], block=stored["inversion"]["block"]
-    )
-    system.load(str(source), "hessian")
-    check_matrix(system, source, comm)
-    if precision == "float64" and system.dtype == np.float32:
-        system = system.copy_as_f64()
-    start = np.ascontiguousarray(stored["model"])
-    step = solve_step(system, prior, np.ascontiguousarray(stored["gradient"]), start, damping).model
+    hessian = load_hessian(source, stored, world, comm)
+    dtype = "float64" if precision == "float64" else stored["precision"]
+    start, gradient = np.ascontiguousarray(stored["model"]), np.ascontiguousarray(stored["gradient"])
+    steps = []
+    for config in prior_configs:
+        say(console, explained(config))
+    say(console, about_lengths(basis))
+    for config in prior_configs:
+        prior = make_prior(basis, config, world, comm, console)
+        last = config is prior_configs[-1] and hessian.dtype == np.dtype(dtype)
+        system = hessian if last else copy_of(hessian, dtype)
+        steps.append(solve_step(system, prior, gradient, start, damping))
 
-    def finish() -> SolveSummary:
+    def finish() -> list[SolveSummary]:
         run_model = model_of_run(source, int(stored["linearised_at_iteration"]), basis.size)
-        summary = summarise(basis, stored, prior_config, start, step, run_model)
-        write_outputs(folder, basis, stored, start + step, run_model, summary)
-        show(console, summary, folder, damping)
-        return summary
+        summaries = [
+            summarise(basis, stored, config, start, step, run_model)
+            for config, step in zip(prior_configs, steps, strict=True)
+        ]
+        models = [start + step.model for step in steps]
+        write_outputs(folder, basis, stored, models, run_model, summaries)
+        show(console, summaries, folder, damping, stored)
+        return summaries
 
     return on_root(comm, finish)
+
+
+def stored_basis(stored: dict[str, Any]) -> ModelBasis:
+    """The splines of a run, from what read_system found."""
+    knots_m = np.ascontiguousarray(stored["radial_knots_m"])
+    return _craton.ModelBasis(int(stored["lateral_level"]), knots_m, int(stored.get("parameters", 1)))
+
+
+def load_hessian(source: pathlib.Path, stored: dict[str, Any], world: Any, comm: MPI.Comm) -> Any:
+    """Collective: the distributed matrix in hessian.h5, checked. In the run's blocks, or smaller ones where there are more ranks
+    than these."""
+    size = stored_basis(stored).size
+    block = min(stored["inversion"]["block"], max(1, size // comm.size))
+    system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
+    system.load(str(source), "hessian")
+    check_matrix(system, source, comm)
+    return system
+
+
+def copy_of(matrix: Any, dtype: str) -> Any:
+    """Collective: the same elements in a matrix of its own."""
+    copy = craton.ConvergentMatrix(matrix.world, *matrix.shape, dtype=dtype, block=matrix.block, grid=matrix.grid)
+    copy.local[:] = matrix.local
+    copy.commit()
+    return copy
 
 
 def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str, Any]:
@@ -124,12 +177,21 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
     knots = checked_numbers(stored, "radial_knots_m", None, wrong)
     if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
         raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
-    size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots)
+    size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots) * int(stored.get("parameters", 1))
     for name in ("gradient", "model", "prior_mean"):
         stored[name] = checked_numbers(stored, name, size, wrong)
     stored["radial_knots_m"] = knots
     stored["inversion"] = inversion_settings(stored.get("config", "{}"), wrong)
+    if not plain_number(stored.get("chi_data", 0.0), 0.0) or not plain_number(stored.get("samples", 1), 1):
+        raise wrong(
+            f"chi_data = {stored.get('chi_data')!r}, samples = {stored.get('samples')!r}",
+            "a misfit and a number of samples",
+        )
     return stored
+
+
+def plain_number(value: Any, least: float) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value)) and value >= least
 
 
 def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: Callable[[str, str], UserError]) -> f64:
@@ -215,9 +277,15 @@ def rms(values: f64) -> float:
 
 
 def summarise(
-    basis: ModelBasis, stored: dict[str, Any], prior_config: PriorConfig, start: f64, step: f64, run_model: f64 | None
+    basis: ModelBasis,
+    stored: dict[str, Any],
+    prior_config: PriorConfig,
+    start: f64,
+    solution: Step,
+    run_model: f64 | None,
 ) -> SolveSummary:
     """Sizes of the new model, of its step, and of what changed."""
+    step = solution.model
     model = field_at_knots(basis, start + step)
     theirs = None if run_model is None else field_at_knots(basis, run_model)
     return SolveSummary(
@@ -228,40 +296,63 @@ def summarise(
         rms_run_model=None if theirs is None else rms(theirs),
         rms_difference=None if theirs is None else rms(model - theirs),
         correlation_with_run=None if theirs is None else correlation(model, theirs),
+        chi_data=tangent_misfit(stored, solution) if stored["inversion"]["damping"] == 0.0 else None,
+        chi_prior=misfit(start + step - stored["prior_mean"], solution.weights),
     )
+
+
+def tangent_misfit(stored: dict[str, Any], solution: Step) -> float | None:
+    """chi_data after the step: chi - g . dm + dm . H dm / 2, where equation 2 makes H dm = g - C_m^-1 (m + dm - m^p)."""
+    if "chi_data" not in stored:
+        return None
+    gradient, step = stored["gradient"], solution.model
+    return float(stored["chi_data"] - gradient @ step + 0.5 * step @ (gradient - solution.weights))
 
 
 def write_outputs(
     folder: RunFolder,
     basis: ModelBasis,
     stored: dict[str, Any],
-    model: f64,
+    models: Sequence[f64],
     run_model: f64 | None,
-    summary: SolveSummary,
+    summaries: Sequence[SolveSummary],
 ) -> None:
     """model.h5, summary.json and maps.png."""
     with replaced(folder.model) as aside:
         write_hdf5(
             aside,
             {
-                "models": np.stack([stored["model"], model]),
+                "models": np.stack([stored["model"], *models]),
                 "radial_knots_m": np.asarray(basis.radial_knots_m),
                 "lateral_level": int(stored["lateral_level"]),
-                "parameter_order": "lateral_knot * n_radial + radial_spline",
+                "parameters": basis.parameters,
+                "parameter_order": "(parameter * n_lateral + lateral_knot) * n_radial + radial_spline",
             },
         )
     with replaced(folder.path / "summary.json") as aside:
-        aside.write_text(json.dumps(asdict(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        found = [asdict(summary) for summary in summaries]
+        content = found[0] if len(found) == 1 else {"solutions": found}
+        aside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     with replaced(folder.path / "maps.png") as aside:
-        aside.write_bytes(map_picture(basis, model, run_model))
+        base = run_prior(stored) or PriorConfig(**summaries[0].prior)
+        names = [changes(PriorConfig(**summary.prior), base) for summary in summaries]
+        aside.write_bytes(map_picture(basis, names if len(names) > 1 else ["this prior"], models, run_model))
 
 
-def map_picture(basis: ModelBasis, model: f64, run_model: f64 | None) -> bytes:
-    """The new model, beside the run's own where that is known."""
+def run_prior(stored: dict[str, Any]) -> PriorConfig | None:
+    """The prior of the run that left the Hessian, where it says."""
+    try:
+        return prior_from_dict(json.loads(stored["config"])["prior"], "hessian.h5")
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def map_picture(basis: ModelBasis, names: Sequence[str], models: Sequence[f64], run_model: f64 | None) -> bytes:
+    """The new models, beside the run's own where that is known."""
     from craton.tomography.report import FIGURE_STYLE, new_figure, png, rounded_limit, velocity_bar
 
     depths = (150.0, 600.0, 1200.0, 2500.0)
-    shown = [("this prior", model), *([] if run_model is None else [("the run's prior", run_model)])]
+    shown = [*zip(names, models, strict=True), *([] if run_model is None else [("the run's prior", run_model)])]
     limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))
     with matplotlib.rc_context(FIGURE_STYLE):
         figure = new_figure(4.9 * len(shown) + 0.2, 2.45 * len(depths) + 0.6)
@@ -270,38 +361,57 @@ def map_picture(basis: ModelBasis, model: f64, run_model: f64 | None) -> bytes:
             for place, (name, field) in zip(row, shown, strict=True):
                 mesh = maps.field_on_map(place, basis, field, depth, -160.0, limit)
                 maps.draw_globe(place, -160.0)
-                place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0)
+                place.set_title(
+                    f"{name}, {depth:.0f} km", loc="left", pad=2.0, fontsize=8.0 if len(name) > 30 else None
+                )
         velocity_bar(figure, mesh, axes)
         return png(figure)
 
 
-def show(console: Any, summary: SolveSummary, folder: RunFolder, damping: float) -> None:
-    """A few lines for whoever asked."""
+def say(console: Any, text: str) -> None:
+    """Where there is somebody to read it."""
+    if console is not None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def show(
+    console: Any, summaries: Sequence[SolveSummary], folder: RunFolder, damping: float, stored: dict[str, Any]
+) -> None:
+    """A few lines for whoever asked; a table where there are several priors."""
     if damping > 0.0:
-        console.print(
-            f"damping {damping:g} of the Hessian's mean diagonal, as in the run",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
+        say(console, f"damping {damping:g} of the Hessian's mean diagonal, as in the run")
+    summary = summaries[0]
+    if len(summaries) > 1:
+        show_table(console, summaries, stored)
+    else:
+        say(
+            console,
+            f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
+            f"from the model of iteration {summary.linearised_at_iteration})",
         )
-    console.print(
-        f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
-        f"from the model of iteration {summary.linearised_at_iteration})",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
-    )
-    if summary.rms_run_model is not None and summary.rms_difference is not None:
-        console.print(
+    if len(summaries) == 1 and summary.rms_run_model is not None and summary.rms_difference is not None:
+        say(
+            console,
             f"the run's own model: {100 * summary.rms_run_model:.3f}%; difference {100 * summary.rms_difference:.3f}%, "
             f"correlation {summary.correlation_with_run:.4f}",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
         )
-    console.print(
-        f"written: {folder.path}/model.h5, summary.json, maps.png", highlight=False, markup=False, soft_wrap=True
-    )
+    say(console, f"written: {folder.path}/model.h5, summary.json, maps.png")
+
+
+def show_table(console: Any, summaries: Sequence[SolveSummary], stored: dict[str, Any]) -> None:
+    """One line for each prior."""
+    base = run_prior(stored) or PriorConfig(**summaries[0].prior)
+    names = [changes(PriorConfig(**summary.prior), base) for summary in summaries]
+    width = max(len("prior"), *map(len, names))
+    say(console, f"\n{'prior':<{width}}  rms dlnVs     step    chi_data   chi_prior   correlation with the run's model")
+    for name, one in zip(names, summaries, strict=True):
+        chi_data = "-" if one.chi_data is None else f"{one.chi_data:.6g}"
+        correlated = "-" if one.correlation_with_run is None else f"{one.correlation_with_run:.4f}"
+        say(
+            console,
+            f"{name:<{width}}  {100 * one.rms_model:7.3f} % {100 * one.rms_step:6.3f} % {chi_data:>11} {one.chi_prior:11.6g}   "
+            f"{correlated}",
+        )
 
 
 solve_again = solve

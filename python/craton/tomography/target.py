@@ -21,6 +21,7 @@ import scipy.sparse.linalg
 import scipy.special
 from numpy.typing import NDArray
 
+from craton.tomography.latitudes import geocentric_deg
 from craton.tomography.prior import even_points, lateral_matrix, unit_vectors
 
 if TYPE_CHECKING:
@@ -45,14 +46,15 @@ def checkerboard(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64:
 def sampled_target(
     config: TargetConfig, latitude_deg: f64, longitude_deg: f64, radius_m: f64, mantle_m: tuple[float, float]
 ) -> f64:
-    """The target before it is filtered, shape (places, radii)."""
+    """The target before it is filtered, shape (places, radii), at geocentric latitudes."""
     bottom_m, top_m = mantle_m
     depth_fraction = (top_m - radius_m) / (top_m - bottom_m)
     lateral = config.checkerboard_amplitude * checkerboard(latitude_deg, longitude_deg, config.checkerboard_degree)
     field = np.outer(lateral, np.cos(np.pi * config.checkerboard_depth_nodes * depth_fraction))
     if config.plume_amplitude:
         place = unit_vectors(latitude_deg, longitude_deg)
-        axis = unit_vectors(np.array([config.plume_latitude_deg]), np.array([config.plume_longitude_deg]))[0]
+        axis_latitude_deg = geocentric_deg(np.array([config.plume_latitude_deg]))
+        axis = unit_vectors(axis_latitude_deg, np.array([config.plume_longitude_deg]))[0]
         cosine = np.clip(place @ axis, -1.0, 1.0)
         off_axis_km = np.outer(np.sqrt(1.0 - cosine**2), radius_m / 1e3)
         plume = config.plume_amplitude * np.exp(-((off_axis_km / config.plume_radius_km) ** 2))
@@ -74,9 +76,10 @@ def project(basis: ModelBasis, field: f64, latitude_deg: f64, longitude_deg: f64
 
 
 def make_target(basis: ModelBasis, config: TargetConfig) -> f64:
-    """The target's coefficients in the basis."""
+    """The target's coefficients in the basis. It is isotropic: where the model has dlnxi, that is 0."""
     latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
     bottom_m, top_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
     radius_m = np.linspace(bottom_m, top_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
     field = sampled_target(config, latitude_deg, longitude_deg, radius_m, (bottom_m, top_m))
-    return project(basis, field, latitude_deg, longitude_deg, radius_m)
+    coefficients = project(basis, field, latitude_deg, longitude_deg, radius_m)
+    return np.concatenate([coefficients, np.zeros(basis.size - len(coefficients))])

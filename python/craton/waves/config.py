@@ -66,7 +66,8 @@ def _numbers(counts: tuple[int, ...], low: float, high: float, unit: str, *, emp
     return read
 
 
-def _parts(value: Any) -> tuple[int, ...]:
+def parts(value: Any) -> tuple[int, ...]:
+    """Reads a number of bricks, or of cells, along each axis."""
     allowed = "a list of 3 whole numbers above 0, [px, py, pz], or []"
     if not isinstance(value, list | tuple) or len(value) not in (0, 3):
         raise ValueError(allowed)
@@ -140,7 +141,7 @@ class RunConfig:
         "cpu", choice("cpu", "cuda"), '"cpu", or "cuda": a GPU for each rank, those of a machine in turn'
     )
     decomposition: tuple[int, ...] = setting(
-        (), _parts, "[px, py, pz] bricks; [] takes what has the least area between bricks"
+        (), parts, "[px, py, pz] bricks; [] takes what has the least area between bricks"
     )
 
 
@@ -200,7 +201,7 @@ class MediaConfig:
         "auto goes by the file's ending; awp: float32 vp, vs, rho (qp, qs)",
     )
     file_spacing_m: float = setting(0.0, number(0, 1e6, "m"), "m; of an awp file's cells; 0: as the grid's")
-    file_cells: tuple[int, ...] = setting((), _parts, "[nx, ny, nz] of an awp file; []: as the grid's")
+    file_cells: tuple[int, ...] = setting((), parts, "[nx, ny, nz] of an awp file; []: as the grid's")
     read: str = setting(
         "parallel",
         choice("parallel", "serial", "partitioned"),

@@ -22,12 +22,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.moment_tensor_events import moment_tensor_event
 from craton.waves.grid import Box, Grid
 from craton.waves.source_time import SourceTime, Triangle
 
@@ -259,29 +260,15 @@ def read_catalogue_event(path: str | os.PathLike[str]) -> CatalogueEvent:
         raise UserError(
             f"{path}: {' '.join(str(error).split())}; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads"
         ) from None
-    mechanisms = [
-        m for event in events[:1] for m in event.focal_mechanisms if m.moment_tensor and m.moment_tensor.tensor
-    ]
-    if not mechanisms:
-        raise UserError(f"{path}: its first event has no moment tensor; allowed: an event with one")
-    preferred = events[0].preferred_focal_mechanism()
-    moment = (preferred if preferred in mechanisms else mechanisms[0]).moment_tensor
-    return _event(path, events[0], moment)
-
-
-def _event(path: Path, event: Any, moment: Any) -> CatalogueEvent:
-    referred = moment.derived_origin_id.get_referred_object() if moment.derived_origin_id else None
-    centroids = [o for o in event.origins if o.origin_type == "centroid"]
-    origin = referred or (centroids[0] if centroids else event.preferred_origin() or (event.origins or [None])[0])
-    if origin is None or None in (origin.longitude, origin.latitude, origin.depth):
-        raise UserError(
-            f"{path}: its first event has no origin with a depth; allowed: an event with longitude, latitude and depth"
-        )
-    tensor = tuple(getattr(moment.tensor, f"m_{name}") for name in ("rr", "tt", "pp", "rt", "rp", "tp"))
-    if None in tensor:
-        raise UserError(f"{path}: its moment tensor lacks a component; allowed: all six")
-    duration = moment.source_time_function.duration if moment.source_time_function else None
-    return CatalogueEvent(origin.longitude, origin.latitude, origin.depth, tensor, 0.5 * duration if duration else 0.0)
+    if not len(events):
+        raise UserError(f"{path}: holds no event; allowed: an event with a moment tensor")
+    try:
+        found = moment_tensor_event(events[0])
+    except ValueError as error:
+        raise UserError(f"{path}: its first event: {error}") from None
+    return CatalogueEvent(
+        found.longitude_deg, found.latitude_deg, found.depth_m, found.tensor_r_theta_phi, found.half_duration_s
+    )
 
 
 def box_metres(box: Box, grid: Grid, margin_cells: int = 0) -> tuple[Array, Array]:

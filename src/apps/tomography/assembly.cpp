@@ -1,15 +1,20 @@
 #include <craton/apps/tomography/assembly.hpp>
 
+#include "path_stacks.hpp"
 #include "path_team.hpp"
 
+#include <craton/apps/tomography/kernels/noise_filter.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/timer.hpp>
 #include <craton/linalg/blas.hpp>
+#include <craton/linalg/gram_updater.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 namespace craton::tomography {
@@ -17,7 +22,7 @@ namespace craton::tomography {
 namespace {
 
 void check(const forward_problem& forward, const path_set& paths, std::span<const double> observed, std::span<const double> sigma,
-           std::span<const double> model, const team_options& options) {
+           std::span<const double> correlation, std::span<const double> model, const team_options& options) {
     if (static_cast<std::int64_t>(model.size()) != forward.basis().size()) {
         throw user_error(
             fmt::format("assemble: the model has {} parameters; allowed: {}, the basis's", model.size(), forward.basis().size()));
@@ -37,31 +42,58 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
                 fmt::format("assemble: noise standard deviation of path {} is {} m; allowed: positive and finite", i, sigma[i]));
         }
     }
+    if (!correlation.empty() && static_cast<std::int64_t>(correlation.size()) != paths.size()) {
+        throw user_error(fmt::format("assemble: {} noise correlations for {} paths; allowed: none, or one per path",
+                                     correlation.size(), paths.size()));
+    }
+    for (std::size_t i = 0; i < correlation.size(); ++i) {
+        if (!(correlation[i] >= 0 && correlation[i] < 1)) {
+            throw user_error(
+                fmt::format("assemble: noise correlation of path {} is {}; allowed: at least 0 and below 1", i, correlation[i]));
+        }
+    }
     if (options.threads < 1) throw user_error(fmt::format("assemble: threads is {}; allowed: 1 or more", options.threads));
     if (options.subset < 1) throw user_error(fmt::format("assemble: subset is {}; allowed: 1 or more paths", options.subset));
+    if (!(options.pause_after_s >= 0)) {
+        throw user_error(
+            fmt::format("assemble: pause_after_s is {}; allowed: 0 (no pause) or more seconds", options.pause_after_s));
+    }
+    if (!(options.compress >= 0 && options.compress < 1)) {
+        throw user_error(fmt::format("assemble: compress is {}; allowed: 0 (none) to below 1", options.compress));
+    }
 }
 
-// r = (d - g) / sigma, and this path's share of the misfit.
-void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, double sigma,
-                    std::vector<double>& residual, data_misfit& misfit) {
+noise_filter noise_of(std::int64_t path, std::span<const double> sigma, std::span<const double> correlation) {
+    const auto i = static_cast<std::size_t>(path);
+    return {sigma[i], correlation.empty() ? 0.0 : correlation[i]};
+}
+
+// r = W (d - g), with W of noise_filter, and this path's share of the misfit. scratch: for W d.
+void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, const noise_filter& noise,
+                    std::vector<double>& residual, std::vector<double>& scratch, data_misfit& misfit) {
     residual.resize(g.size());
+    scratch.resize(g.size());
     for (std::size_t t = 0; t < g.size(); ++t) {
         if (!std::isfinite(observed[t])) {
             throw user_error(
                 fmt::format("observed data: sample {} of path {} is {}; allowed: finite numbers (metres)", t, path, observed[t]));
         }
-        residual[t] = (observed[t] - g[t]) / sigma;
+        residual[t] = observed[t] - g[t];
+    }
+    whiten(noise, residual, residual);
+    whiten(noise, observed, scratch);
+    for (std::size_t t = 0; t < g.size(); ++t) {
         misfit.chi_data += 0.5 * residual[t] * residual[t];
-        misfit.data_norm += 0.5 * (observed[t] / sigma) * (observed[t] / sigma);
+        misfit.data_norm += 0.5 * scratch[t] * scratch[t];
     }
     misfit.samples += static_cast<std::int64_t>(g.size());
 }
 
 // Everything one computing thread needs and counts.
 template <class T> struct worker {
-    std::vector<double> g, residual, gradient;
-    std::vector<float> panel;
-    std::vector<T> weighted, product;
+    std::vector<double> g, residual, scratch, gradient;
+    std::vector<float> panel;         // of one window
+    std::vector<T> weighted, lateral; // of all windows of a stack
     std::vector<std::int64_t> parameters;
     data_misfit misfit;
     team_times times;
@@ -77,6 +109,9 @@ template <class Worker> assembly_result sum_over_team(const runtime::world& rank
         result.times.product_s += w.times.product_s;
         result.times.update_s += w.times.update_s;
         result.times.paths += w.times.paths;
+        result.times.updates += w.times.updates;
+        result.times.rows += w.times.rows;
+        result.times.samples += w.times.samples;
     }
     std::array<double, 2> sums{result.misfit.chi_data, result.misfit.data_norm};
     ranks.communicator().sum_in_place(std::span<double>(sums));
@@ -86,16 +121,116 @@ template <class Worker> assembly_result sum_over_team(const runtime::world& rank
     return result;
 }
 
-// G^T r in double: k n multiply-adds, 4 k n bytes read.
-void transpose_apply(std::span<const float> panel, std::span<const double> residual, double sigma, std::vector<double>& gradient) {
-    const std::size_t n = panel.size() / residual.size();
-    gradient.assign(n, 0.0);
+// What is left to do, ascending.
+std::vector<std::int64_t> not_counted(std::int64_t paths, const io::checkpoint* saved) {
+    if (saved != nullptr) return saved->missing(paths);
+    std::vector<std::int64_t> all(static_cast<std::size_t>(paths));
+    std::iota(all.begin(), all.end(), std::int64_t{0});
+    return all;
+}
+
+// For a team that is handed stacks: as many in a subset as hold the paths that are asked for, and progress in paths that counts what was done
+// before.
+team_options for_stacks(const path_stacks& stacks, std::int64_t total, team_options options) {
+    const std::int64_t left = stacks.before(stacks.size());
+    if (left > 0) {
+        const double share = static_cast<double>(options.subset) / static_cast<double>(left);
+        options.subset = static_cast<int>(
+            std::clamp(std::round(share * static_cast<double>(stacks.size())), 1.0, static_cast<double>(options.subset)));
+    }
+    if (options.progress) {
+        options.progress = [told = std::move(options.progress), &stacks, before = total - left,
+                            total](std::int64_t done, std::int64_t) { told(before + stacks.before(done), total); };
+    }
+    return options;
+}
+
+// gradient += G^T W^T r in double: k n multiply-adds, 4 k n bytes read. scratch: for W^T r.
+void transpose_apply(std::span<const float> panel, std::span<const double> residual, const noise_filter& noise,
+                     std::vector<double>& scratch, std::vector<double>& gradient) {
+    scratch.resize(residual.size());
+    whiten_transposed(noise, residual, scratch);
+    const std::size_t n = gradient.size();
     for (std::size_t t = 0; t < residual.size(); ++t) {
-        const double weight = residual[t] / sigma;
+        const double weight = scratch[t];
         const float* const row = panel.data() + t * n;
         for (std::size_t j = 0; j < n; ++j) gradient[j] += weight * static_cast<double>(row[j]);
     }
 }
+
+// The columns of a separable Jacobian in the order of a Kronecker product: the knot slowest, then the parameter, then the radial spline.
+void kronecker_order(const path& p, std::vector<std::int64_t>& parameters) {
+    parameters.clear();
+    for (const std::int32_t knot : p.lateral().knot) {
+        for (std::int64_t parameter = 0; parameter < p.parameters_of_model(); ++parameter) {
+            const std::int64_t first = (parameter * p.n_lateral() + knot) * p.n_radial();
+            for (std::int64_t i = 0; i < p.n_radial(); ++i) parameters.push_back(first + i);
+        }
+    }
+}
+
+// What a stack adds: its panels, or their factors, one under the other, and its gradient.
+template <class T> class stacked_update {
+  public:
+    stacked_update(const forward_problem& forward, const path_set& paths, std::span<const std::int64_t> stack, worker<T>& w)
+        : forward_(forward), first_(paths[stack.front()]), w_(w), separable_(forward.separable()) {
+        columns_ = separable_ ? first_.n_radial() * first_.parameters_of_model() : first_.touched();
+        for (const std::int64_t index : stack) rows_ += paths[index].samples();
+        w_.weighted.resize(static_cast<std::size_t>(rows_ * columns_));
+        w_.gradient.assign(static_cast<std::size_t>(columns_), 0.0);
+    }
+
+    /// g and the panel, or its factor, of the next window.
+    void linearise(const path& p, std::span<const double> model) {
+        w_.g.resize(static_cast<std::size_t>(p.samples()));
+        w_.panel.resize(static_cast<std::size_t>(p.samples() * columns_));
+        if (separable_) {
+            forward_.factor(p, model, w_.g, w_.panel);
+        } else {
+            forward_.panel(p, model, w_.g, w_.panel);
+        }
+    }
+
+    /// Puts it under those before. residual: W (d - g).
+    void add(const noise_filter& noise) {
+        transpose_apply(w_.panel, w_.residual, noise, w_.scratch, w_.gradient);
+        whiten_panel<T>(noise, w_.panel, columns_, std::span(w_.weighted).subspan(filled_, w_.panel.size()));
+        windows_.push_back(
+            {base::row_major<const T>(w_.weighted.data() + filled_, static_cast<std::int64_t>(w_.residual.size()), columns_), {}});
+        filled_ += w_.panel.size();
+    }
+
+    /// The indices that the update goes to, and the gradient at them.
+    void complete() {
+        if (!separable_) {
+            w_.parameters.resize(static_cast<std::size_t>(columns_));
+            first_.parameters(w_.parameters);
+            return;
+        }
+        kronecker_order(first_, w_.parameters);
+        const std::vector<double>& h = first_.lateral().value;
+        w_.lateral.assign(h.begin(), h.end());
+        const std::vector<double> profile(w_.gradient);
+        w_.gradient.clear();
+        for (const double value : h) {
+            for (const double of_column : profile) w_.gradient.push_back(value * of_column);
+        }
+    }
+
+    linalg::gram_report add_to(linalg::gram_updater<T>& hessian, double compress) const {
+        if (!separable_) return hessian.update(windows_, w_.parameters, {.tolerance = compress * compress});
+        return hessian.update_kronecker(w_.lateral, base::row_major<const T>(w_.weighted.data(), rows_, columns_), w_.parameters);
+    }
+
+  private:
+    const forward_problem& forward_;
+    const path& first_;
+    worker<T>& w_;
+    bool separable_;
+    std::int64_t rows_ = 0, columns_ = 0;
+    std::size_t filled_ = 0;
+    std::vector<linalg::weighted_panel<T>> windows_;
+};
 
 } // namespace
 
@@ -103,8 +238,8 @@ template <class T>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
                          array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options) {
-    check(forward, paths, observed, sigma, model, options);
+                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
+    check(forward, paths, observed, sigma, correlation, model, options);
     if (hessian.layout().rows.extent != forward.basis().size() || hessian.layout().cols.extent != forward.basis().size() ||
         gradient.layout().extent != forward.basis().size()) {
         throw user_error(fmt::format(
@@ -113,45 +248,52 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
             hessian.layout().rows.extent, hessian.layout().cols.extent, gradient.layout().extent, forward.basis().size()));
     }
     const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
+    linalg::gram_updater<T> products(hessian);
     const base::timer wall;
     std::vector<worker<T>> team(static_cast<std::size_t>(options.threads));
-    path_team hand_out(ranks, paths.size(), options);
-    const double poll_s = hand_out.run([&](int thread, std::int64_t index) {
+    const auto left = not_counted(paths.size(), saved);
+    const path_stacks stacks(paths, left);
+    const auto team_does = for_stacks(stacks, paths.size(), options);
+    path_team hand_out(ranks, stacks.size(), team_does);
+    const double poll_s = hand_out.run([&](int thread, std::int64_t place) {
+        const auto stack = stacks[place];
         auto& w = team[static_cast<std::size_t>(thread)];
-        const path& p = paths[index];
-        const auto k = static_cast<std::size_t>(p.samples());
-        const auto n = static_cast<std::size_t>(p.touched());
-        const double noise = sigma[static_cast<std::size_t>(index)];
-
+        stacked_update<T> update(forward, paths, stack, w);
         base::timer clock;
-        w.g.resize(k);
-        w.panel.resize(k * n);
-        w.parameters.resize(n);
-        p.parameters(w.parameters);
-        forward.panel(p, model, w.g, w.panel);
-        weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), k), w.g, noise, w.residual, w.misfit);
-        w.times.panel_s += clock.seconds();
-
+        for (const std::int64_t index : stack) {
+            const noise_filter noise = noise_of(index, sigma, correlation);
+            clock.restart();
+            update.linearise(paths[index], model);
+            weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g, noise,
+                           w.residual, w.scratch, w.misfit);
+            w.times.panel_s += clock.seconds();
+            clock.restart();
+            update.add(noise);
+            w.times.product_s += clock.seconds();
+        }
         clock.restart();
-        transpose_apply(w.panel, w.residual, noise, w.gradient);
-        w.weighted.resize(k * n);
-        for (std::size_t e = 0; e < k * n; ++e) w.weighted[e] = static_cast<T>(static_cast<double>(w.panel[e]) / noise);
-        w.product.resize(n * n);
-        linalg::gram_upper(p.touched(), p.samples(), w.weighted.data(), w.product.data());
+        update.complete();
         w.times.product_s += clock.seconds();
 
         clock.restart();
-        // Column major, upper triangle: with ascending indices update_symmetric reads no other element.
-        hessian.update_symmetric(base::column_major<const T>(w.product.data(), p.touched(), p.touched(), p.touched()),
-                                 w.parameters);
+        std::vector<io::checkpoint::open_subset> open;
+        // Opened late, all of them: what throws before has updated nothing, and a checkpoint waits until all are finished.
+        for (std::size_t i = 0; saved != nullptr && i < stack.size(); ++i) open.push_back(saved->begin(stack[i]));
+        const auto report = update.add_to(products, options.compress);
         gradient.update(w.gradient, w.parameters);
-        w.times.update_s += clock.seconds();
-        ++w.times.paths;
+        for (auto& subset : open) subset.finish();
+        w.times.product_s += report.multiply_s;
+        w.times.update_s += clock.seconds() - report.multiply_s;
+        w.times.paths += static_cast<std::int64_t>(stack.size());
+        w.times.rows += report.rank;
+        w.times.samples += report.samples;
+        ++w.times.updates;
     });
     const base::timer commit_clock;
     hessian.commit();
     gradient.commit();
     auto result = sum_over_team(ranks, team);
+    result.left = stacks.before(stacks.size()) - ranks.communicator().sum(result.times.paths);
     result.times.commit_s = commit_clock.seconds();
     result.times.poll_s = poll_s;
     result.times.wall_s = wall.seconds();
@@ -160,25 +302,27 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
 
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&);
+                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&);
+                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                                const team_options& options) {
-    check(forward, paths, observed, sigma, model, options);
+                                const team_options& options, std::span<const double> correlation) {
+    check(forward, paths, observed, sigma, correlation, model, options);
     const base::timer wall;
     std::vector<worker<float>> team(static_cast<std::size_t>(options.threads));
-    path_team hand_out(ranks, paths.size(), options);
+    team_options to_the_end = options;
+    to_the_end.pause_after_s = 0;
+    path_team hand_out(ranks, paths.size(), to_the_end);
     const double poll_s = hand_out.run([&](int thread, std::int64_t index) {
         auto& w = team[static_cast<std::size_t>(thread)];
         const base::timer clock;
         w.g.resize(static_cast<std::size_t>(paths[index].samples()));
         forward.seismogram(paths[index], model, w.g);
         weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g,
-                       sigma[static_cast<std::size_t>(index)], w.residual, w.misfit);
+                       noise_of(index, sigma, correlation), w.residual, w.scratch, w.misfit);
         w.times.panel_s += clock.seconds();
         ++w.times.paths;
     });

@@ -1,95 +1,69 @@
 #include <craton/apps/tomography/forward_problem.hpp>
 
-#include <craton/apps/tomography/kernels/finite_elements.hpp>
-#include <craton/apps/tomography/kernels/legendre.hpp>
+#include "mode_family.hpp"
+
 #include <craton/apps/tomography/kernels/mode_sum.hpp>
-#include <craton/apps/tomography/kernels/quadrature.hpp>
+#include <craton/apps/tomography/kernels/source_filter.hpp>
 #include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
+#include <craton/linalg/blas.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <limits>
 #include <numbers>
 #include <utility>
 
 namespace craton::tomography {
 
-namespace {
+/// Per thread, grown to the largest path seen: no allocation in steady state.
+struct forward_problem::scratch {
+    mode_family::excitation excited;
+    std::vector<double> omega;
+    std::vector<double> profile;     // path average of the model, per parameter and radial spline
+    std::vector<double> sensitivity; // samples x columns
+    std::vector<double> tile;
 
-constexpr double pi = std::numbers::pi;
+    // Of coupled modes.
+    std::vector<std::complex<double>> path_waves;  // H_a(m), knots x (widest + 1)
+    std::vector<std::complex<double>> model_waves; // (widest + 1) x columns
+    std::vector<std::complex<double>> sheared;     // modes x columns
+    mode_coupling::amplitudes coupled;
+    std::vector<double> cosine, sine, times;
+    std::vector<float> by_knot; // a panel in the order of knots, parameters and radial splines
 
-/// Cosine taper in frequency between the corners 1/T1 < 1/T2 < 1/T3 < 1/T4.
-double band_pass_gain(const std::array<double, 4>& periods_s, double frequency_Hz) {
-    const double f1 = 1 / periods_s[0];
-    const double f2 = 1 / periods_s[1];
-    const double f3 = 1 / periods_s[2];
-    const double f4 = 1 / periods_s[3];
-    if (frequency_Hz <= f1 || frequency_Hz >= f4) {
-        return 0;
+    [[nodiscard]] oscillations modes(const path& path, const mode_family& family) const {
+        return {omega, family.decay_per_s(), excited.amplitude, path.request().t_first_s, path.request().sample_interval_s};
     }
-    if (frequency_Hz < f2) {
-        return 0.5 * (1 - std::cos(pi * (frequency_Hz - f1) / (f2 - f1)));
-    }
-    if (frequency_Hz > f3) {
-        return 0.5 * (1 + std::cos(pi * (frequency_Hz - f3) / (f4 - f3)));
-    }
-    return 1;
-}
-
-/// Spectrum of a triangle of unit area and the given half width: the moment rate of the centroid catalogues.
-double triangle_gain(double omega_rad_s, double half_duration_s) {
-    const double x = 0.5 * omega_rad_s * half_duration_s;
-    if (x < 1e-8) {
-        return 1;
-    } // sinc differs from 1 by x^2 / 6
-    const double sinc = std::sin(x) / x;
-    return sinc * sinc;
-}
-
-void check_periods(const std::array<double, 4>& t, double shortest_period_s) {
-    const bool decreasing = std::isfinite(t[0]) && t[0] > t[1] && t[1] > t[2] && t[2] > t[3] && t[3] > 0;
-    if (!decreasing) {
-        throw user_error(
-            fmt::format("filter: periods ({}, {}, {}, {}) s; allowed: finite, positive and decreasing", t[0], t[1], t[2], t[3]));
-    }
-    if (t[3] < shortest_period_s * (1 - 1e-12)) {
-        throw user_error(
-            fmt::format("filter: its shortest period, {} s, needs modes that the catalogue lacks; allowed: {} s or more", t[3],
-                        shortest_period_s));
-    }
-}
-
-/// Per path azimuthal factors of the two dislocation patterns that radiate SH.
-struct radiation {
-    double order_1; // vertical-plane shear, M_rp and M_rt
-    double order_2; // horizontal-plane shear
 };
 
-radiation radiation_towards(const std::array<double, 6>& moment, double azimuth_rad) {
-    const double phi = pi - azimuth_rad; // from south toward east
-    const auto& [rr, tt, pp, rt, rp, tp] = moment;
-    static_cast<void>(rr); // isotropic and vertical-axis strain make no SH
-    return {rp * std::cos(phi) - rt * std::sin(phi), tp * std::cos(2 * phi) - 0.5 * (tt - pp) * std::sin(2 * phi)};
+namespace {
+
+/// Radial splines of all parameters.
+std::size_t columns_of(const model_basis& basis) { return static_cast<std::size_t>(basis.parameters() * basis.n_radial()); }
+
+/// The coefficients of one knot and parameter.
+const double* profile_at(const model_basis& basis, std::span<const double> model, std::int64_t parameter, std::int32_t knot) {
+    return model.data() + static_cast<std::size_t>((parameter * basis.n_lateral() + knot) * basis.n_radial());
+}
+
+/// From [sample][knot][parameter][radial] to the order of path::parameters(), [sample][parameter][knot][radial].
+void sort_by_parameter(std::span<const float> by_knot, std::size_t samples, std::size_t knots, std::size_t parameters,
+                       std::size_t radial, std::span<float> out) {
+    for (std::size_t t = 0; t < samples; ++t) {
+        for (std::size_t p = 0; p < parameters; ++p) {
+            for (std::size_t a = 0; a < knots; ++a) {
+                std::copy_n(by_knot.data() + ((t * knots + a) * parameters + p) * radial, radial,
+                            out.data() + ((t * parameters + p) * knots + a) * radial);
+            }
+        }
+    }
 }
 
 } // namespace
-
-/// Per thread, grown to the largest path seen: no allocation in steady state.
-struct forward_problem::scratch {
-    std::vector<double> legendre_1;
-    std::vector<double> legendre_2;
-    std::vector<double> amplitude;
-    std::vector<double> omega;
-    std::vector<double> profile;     // path average of the model, per radial spline
-    std::vector<double> sensitivity; // samples x radial
-    std::vector<double> tile;
-
-    [[nodiscard]] oscillations modes(const path& path, const std::vector<double>& decay) const {
-        return {omega, decay, amplitude, path.request().t_first_s, path.request().sample_interval_s};
-    }
-};
 
 forward_problem::scratch& forward_problem::thread_scratch() {
     thread_local scratch work;
@@ -97,150 +71,136 @@ forward_problem::scratch& forward_problem::thread_scratch() {
 }
 
 forward_problem::forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
-                                 std::array<double, 4> filter_periods_s)
-    : modes_(std::move(modes)), basis_(std::move(basis)) {
-    check_periods(filter_periods_s, modes_->arrays().shortest_period_s);
+                                 std::array<double, 4> filter_periods_s, theory kind,
+                                 std::shared_ptr<const spheroidal_catalogue> spheroidal)
+    : modes_(std::move(modes)), basis_(std::move(basis)), kind_(kind) {
+    check_filter_periods(filter_periods_s, modes_->arrays().shortest_period_s);
     const earth_model& earth = modes_->earth();
     const auto knots = basis_->radial().knots_m();
-    if (knots.front() >= earth.surface_radius_m() || knots.back() <= earth.cmb_radius_m()) {
+    if (knots.front() >= earth.solid_surface_radius_m() || knots.back() <= earth.cmb_radius_m()) {
         throw user_error(
             fmt::format("model basis: radial knots from {} to {} m do not reach into mantle and crust; allowed: {} to {} m",
-                        knots.front(), knots.back(), earth.cmb_radius_m(), earth.surface_radius_m()));
+                        knots.front(), knots.back(), earth.cmb_radius_m(), earth.solid_surface_radius_m()));
     }
-    select_modes(filter_periods_s);
-    if (omega_.empty()) {
+    toroidal_ = std::make_shared<const mode_family>(modes_, *basis_, filter_periods_s, kind);
+    if (spheroidal == nullptr) return;
+    if (spheroidal->earth().name() != earth.name()) {
         throw user_error(
-            fmt::format("filter: no toroidal mode has a period between {} and {} s", filter_periods_s[3], filter_periods_s[0]));
+            fmt::format("forward problem: spheroidal modes of '{}' with toroidal modes of '{}'; allowed: one Earth for both",
+                        spheroidal->earth().name(), earth.name()));
     }
-    integrate_kernels();
+    check_filter_periods(filter_periods_s, spheroidal->arrays().shortest_period_s);
+    spheroidal_ = std::make_shared<const mode_family>(std::move(spheroidal), *basis_, filter_periods_s, kind);
 }
 
-void forward_problem::select_modes(const std::array<double, 4>& filter_periods_s) {
-    const mode_arrays& all = modes_->arrays();
-    for (std::size_t k = 0; k < all.n.size(); ++k) {
-        const double omega = all.omega_rad_s[k];
-        const double gain = band_pass_gain(filter_periods_s, omega / (2 * pi));
-        if (gain == 0) {
-            continue;
+std::int64_t forward_problem::active_modes() const { return static_cast<std::int64_t>(toroidal_->size()); }
+std::span<const double> forward_problem::frequency_kernels() const { return toroidal_->kernels(); }
+std::span<const double> forward_problem::active_omega_rad_s() const { return toroidal_->omega_rad_s(); }
+
+const mode_family& forward_problem::family_of(const path& path) const {
+    CRATON_ASSERT(measures(path.request().measured));
+    return path.request().measured == component::transverse ? *toroidal_ : *spheroidal_;
+}
+
+void forward_problem::check(const path& path, std::span<const double> model) const {
+    if (static_cast<std::int64_t>(model.size()) != basis_->size()) {
+        throw user_error(fmt::format("model: {} parameters; allowed: {} ({} lateral knots x {} radial splines x {})", model.size(),
+                                     basis_->size(), basis_->n_lateral(), basis_->n_radial(),
+                                     basis_->parameters() == 1 ? "dlnVs" : "dlnVs and dlnxi"));
+    }
+    if (path.n_lateral() != basis_->n_lateral() || path.n_radial() != basis_->n_radial() ||
+        path.parameters_of_model() != basis_->parameters()) {
+        throw user_error(fmt::format("path: made for a basis of {} x {} x {} splines; allowed: this problem's {} x {} x {}",
+                                     path.parameters_of_model(), path.n_lateral(), path.n_radial(), basis_->parameters(),
+                                     basis_->n_lateral(), basis_->n_radial()));
+    }
+    if (!measures(path.request().measured)) {
+        throw user_error(
+            "path: vertical and radial motion need spheroidal modes, which this problem was made without; allowed: transverse");
+    }
+}
+
+void forward_problem::prepare(const path& path, std::span<const double> model, scratch& work) const {
+    const mode_family& family = family_of(path);
+    family.excite(path, work.excited);
+    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
+    const std::size_t columns = columns_of(*basis_);
+    work.profile.assign(columns, 0.0);
+    const sparse_weights& h = path.lateral();
+    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+        double* const out = work.profile.data() + static_cast<std::size_t>(p) * radial;
+        for (std::size_t at = 0; at < h.knot.size(); ++at) {
+            const double* const knot = profile_at(*basis_, model, p, h.knot[at]);
+            for (std::size_t i = 0; i < radial; ++i) out[i] += h.value[at] * knot[i];
         }
-        const double degree = static_cast<double>(all.l[k]);
-        const double k_squared = degree * (degree + 1);
-        const double surface = modes_->eigenvector(static_cast<std::int64_t>(k)).back();
-        index_.push_back(static_cast<std::int64_t>(k));
-        omega_.push_back(omega);
-        decay_.push_back(0.5 * omega / all.q[k]);
-        gain_.push_back(gain * (2 * degree + 1) / (4 * pi) * surface / (k_squared * omega * omega));
-        l_max_ = std::max(l_max_, all.l[k]);
+    }
+    work.omega.resize(family.size());
+    for (std::size_t k = 0; k < family.size(); ++k) {
+        double shift = 0;
+        for (std::size_t i = 0; i < columns; ++i) shift += family.kernels()[k * columns + i] * work.profile[i];
+        work.omega[k] = family.omega_rad_s()[k] + (shifts_frequencies(kind_) ? shift : 0);
     }
 }
 
-/// I_ki = (1 / 2 w) int 2 mu [(r W' - W)^2 + (k^2 - 2) W^2] B_i dr with the shear modulus at the mode's frequency.
-void forward_problem::integrate_kernels() {
-    const mode_arrays& all = modes_->arrays();
-    const radial_mesh& mesh = modes_->mesh();
-    const std::size_t columns = static_cast<std::size_t>(basis_->n_radial());
-    const std::size_t functions = static_cast<std::size_t>(mesh.order()) + 1;
-    const std::size_t count = functions + 4; // exact to degree 2p + 9: W^2, cubic spline and nearly quadratic mu r^2
-    std::vector<double> points(count), weights(count), values(functions), slopes(functions), splines(columns);
-    gauss_legendre(points, weights);
-    kernels_.assign(omega_.size() * columns, 0.0);
-    const std::vector<double> breaks = basis_->radial().breaks_m();
-    for (std::int64_t e = 0; e < mesh.elements(); ++e) {
-        const auto nodes = mesh.element_nodes_m(e);
-        // The splines' third derivative jumps at their knots: integrate piece by piece.
-        std::vector<double> ends{nodes.front()};
-        std::copy_if(breaks.begin(), breaks.end(), std::back_inserter(ends),
-                     [&](double r) { return r > nodes.front() && r < nodes.back(); });
-        ends.push_back(nodes.back());
-        for (std::size_t piece = 0; piece + 1 < ends.size(); ++piece) {
-            const double half = 0.5 * (ends[piece + 1] - ends[piece]);
-            for (std::size_t q = 0; q < count; ++q) {
-                const double r = ends[piece] + half * (1 + points[q]);
-                const material at = modes_->earth().evaluate(r);
-                lagrange(nodes, r, values, slopes);
-                basis_->radial().evaluate(r, splines);
-                for (std::size_t k = 0; k < omega_.size(); ++k) {
-                    const auto nodal =
-                        modes_->eigenvector(index_[k]).subspan(static_cast<std::size_t>(e) * (functions - 1), functions);
-                    double w = 0;
-                    double slope = 0;
-                    for (std::size_t a = 0; a < functions; ++a) {
-                        w += values[a] * nodal[a];
-                        slope += slopes[a] * nodal[a];
-                    }
-                    const double degree = static_cast<double>(all.l[static_cast<std::size_t>(index_[k])]);
-                    const double shear = r * slope - w;
-                    const double mu = all.dispersion ? dispersed_shear_modulus_Pa(at, omega_[k]) : at.shear_modulus_Pa();
-                    const double density = mu * (shear * shear + (degree * (degree + 1) - 2) * w * w) / omega_[k];
-                    for (std::size_t i = 0; i < columns; ++i) {
-                        kernels_[k * columns + i] += half * weights[q] * density * splines[i];
-                    }
-                }
+void forward_problem::transform_path(const path& path, scratch& work) const {
+    const std::int64_t widest = family_of(path).coupling()->widest();
+    work.path_waves.resize(path.lateral().knot.size() * terms() * static_cast<std::size_t>(widest + 1));
+    basis_->lateral().path_transform(path.arc(), path.begin_rad(), path.end_rad(), path.lateral().knot, widest, terms(),
+                                     family_of(path).bend(), work.path_waves);
+}
+
+void forward_problem::transform_model(const path& path, std::span<const double> model, scratch& work) const {
+    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
+    const std::size_t columns = columns_of(*basis_);
+    // All terms, one after the other.
+    const std::size_t widths = terms() * (static_cast<std::size_t>(family_of(path).coupling()->widest()) + 1);
+    work.model_waves.assign(widths * columns, 0.0);
+    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+        for (std::size_t at = 0; at < path.lateral().knot.size(); ++at) {
+            const double* const knot = profile_at(*basis_, model, p, path.lateral().knot[at]);
+            for (std::size_t m = 0; m < widths; ++m) {
+                const std::complex<double> h = work.path_waves[at * widths + m];
+                std::complex<double>* const out = work.model_waves.data() + m * columns + static_cast<std::size_t>(p) * radial;
+                for (std::size_t i = 0; i < radial; ++i) out[i] += h * knot[i];
             }
         }
     }
 }
 
-void forward_problem::check(const path& path, std::span<const double> model) const {
-    if (static_cast<std::int64_t>(model.size()) != basis_->size()) {
-        throw user_error(fmt::format("model: {} parameters; allowed: {} ({} lateral knots x {} radial splines)", model.size(),
-                                     basis_->size(), basis_->n_lateral(), basis_->n_radial()));
-    }
-    if (path.n_lateral() != basis_->n_lateral() || path.n_radial() != basis_->n_radial()) {
-        throw user_error(fmt::format("path: made for a basis of {} x {} splines; allowed: this problem's {} x {}", path.n_lateral(),
-                                     path.n_radial(), basis_->n_lateral(), basis_->n_radial()));
-    }
+mode_coupling::excitation forward_problem::excitation_of(const path& path, const scratch& work) const {
+    const mode_family& family = family_of(path);
+    const double t_last = path.request().t_first_s + static_cast<double>(path.samples() - 1) * path.request().sample_interval_s;
+    mode_coupling::excitation out{{work.omega, family.decay_per_s(), work.excited.q, family.omega_rad_s(), work.excited.q_slope},
+                                  work.excited.source,
+                                  work.excited.receiver,
+                                  std::max(std::abs(t_last), path.request().sample_interval_s)};
+    if (terms() == 1) return out;
+    out.turning = work.excited.turning;
+    // Waves spread across the path as sqrt(g / lambda), g at most half a tangent in the middle of an arc.
+    const double middle = 0.5 * path.distance_rad();
+    const double on_minor = 0.5 * std::tan(middle);
+    const double on_major = 0.5 / std::tan(middle);
+    const orbit along = path.request().along;
+    const double widest_spread = along == orbit::minor ? on_minor : along == orbit::major ? on_major : std::max(on_minor, on_major);
+    const double spacing = basis_->lateral().spacing_rad();
+    out.fading_degree = widest_spread / (2 * spacing * spacing);
+    // What changes within two spacings along the path is a spline's own shape, not structure that it stands for.
+    out.widest_across = std::min(family.coupling()->widest(), static_cast<std::int64_t>(std::numbers::pi / spacing));
+    return out;
 }
 
-void forward_problem::prepare(const path& path, std::span<const double> model, scratch& work) const {
-    const std::size_t modes = omega_.size();
-    const std::size_t columns = static_cast<std::size_t>(basis_->n_radial());
-    const earth_model& earth = modes_->earth();
-    work.legendre_1.resize(static_cast<std::size_t>(l_max_) + 1);
-    work.legendre_2.resize(static_cast<std::size_t>(l_max_) + 1);
-    legendre_derivatives(path.distance_rad(), work.legendre_1, work.legendre_2);
-
-    // The source's depth counts from 6371 km; above the model's solid surface (an ocean) it is moved onto it.
-    const double radius = std::clamp(earth_radius_m - path.source().depth_m, earth.cmb_radius_m(), earth.surface_radius_m());
-    const radial_mesh& mesh = modes_->mesh();
-    const std::int64_t element = mesh.find(radius);
-    const auto nodes = mesh.element_nodes_m(element);
-    std::array<double, 16> values{};
-    std::array<double, 16> slopes{};
-    lagrange(nodes, radius, std::span(values).first(nodes.size()), std::span(slopes).first(nodes.size()));
-
-    const radiation pattern = radiation_towards(path.source().moment_tensor_Nm, path.azimuth_rad());
-    const mode_arrays& all = modes_->arrays();
-    work.amplitude.resize(modes);
-    for (std::size_t k = 0; k < modes; ++k) {
-        const double* const nodal = modes_->eigenvector(index_[k]).data() + element * mesh.order();
-        double w = 0;
-        double slope = 0;
-        for (std::size_t a = 0; a < nodes.size(); ++a) {
-            w += values[a] * nodal[a];
-            slope += slopes[a] * nodal[a];
+void forward_problem::sum_carriers(const path& path, const scratch& work, std::span<double> g) const {
+    const std::vector<double>& decay = family_of(path).decay_per_s();
+    std::vector<double> cosine(g.size());
+    std::vector<double> sine(g.size());
+    const path_request& window = path.request();
+    for (std::size_t k = 0; k < work.omega.size(); ++k) {
+        mode_wave(work.omega[k], decay[k], window.t_first_s, window.sample_interval_s, cosine, sine);
+        const std::complex<double> direct = work.coupled.direct[k];
+        for (std::size_t j = 0; j < g.size(); ++j) {
+            const double t = window.t_first_s + static_cast<double>(j) * window.sample_interval_s;
+            g[j] += direct.real() * cosine[j] - (direct.imag() + t * work.coupled.turned[k]) * sine[j];
         }
-        const std::size_t l = static_cast<std::size_t>(all.l[static_cast<std::size_t>(index_[k])]);
-        const double shape =
-            (slope - w / radius) * pattern.order_1 * work.legendre_1[l] + w / radius * pattern.order_2 * work.legendre_2[l];
-        work.amplitude[k] = gain_[k] * triangle_gain(omega_[k], path.source().half_duration_s) * shape;
-    }
-
-    work.profile.assign(columns, 0.0);
-    const sparse_weights& h = path.lateral();
-    for (std::size_t at = 0; at < h.knot.size(); ++at) {
-        const double* const knot = model.data() + static_cast<std::size_t>(h.knot[at]) * columns;
-        for (std::size_t i = 0; i < columns; ++i) {
-            work.profile[i] += h.value[at] * knot[i];
-        }
-    }
-    work.omega.resize(modes);
-    for (std::size_t k = 0; k < modes; ++k) {
-        double shift = 0;
-        for (std::size_t i = 0; i < columns; ++i) {
-            shift += kernels_[k * columns + i] * work.profile[i];
-        }
-        work.omega[k] = omega_[k] + shift;
     }
 }
 
@@ -248,10 +208,56 @@ void forward_problem::sensitivity(const path& path, std::span<const double> mode
     CRATON_ASSERT(static_cast<std::int64_t>(g.size()) == path.samples());
     check(path, model);
     prepare(path, model, work);
-    const std::int64_t columns = basis_->n_radial();
-    work.sensitivity.resize(static_cast<std::size_t>(path.samples() * columns));
-    work.tile.resize(static_cast<std::size_t>(columns * mode_sum_tile));
-    mode_sum_sensitivity(work.modes(path, decay_), kernels_, columns, g, work.sensitivity, work.tile);
+    const mode_family& family = family_of(path);
+    const std::size_t columns = columns_of(*basis_);
+    work.sensitivity.assign(static_cast<std::size_t>(path.samples()) * columns, 0.0);
+    if (kind_ == theory::path_average) {
+        work.tile.resize(columns * static_cast<std::size_t>(mode_sum_tile));
+        mode_sum_sensitivity(work.modes(path, family), family.kernels(), static_cast<std::int64_t>(columns), g, work.sensitivity,
+                             work.tile);
+        return;
+    }
+    mode_sum(work.modes(path, family), g);
+    transform_path(path, work);
+    transform_model(path, model, work);
+    const bool shifted = shifts_frequencies(kind_);
+    family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled,
+                             shifted ? std::span<const double>(family.kernels()) : std::span<const double>(), work.sheared);
+    sum_carriers(path, work, g);
+    if (shifted) shear(path, work);
+}
+
+/// T(t, i) = Re sum_k E_k(t) [(i t (A_k + P_k) - t^2 N_k) I_ki + V_ki], V what the shifts do to the coupling itself.
+void forward_problem::shear(const path& path, scratch& work) const {
+    const mode_family& family = family_of(path);
+    const std::size_t modes = family.size();
+    const std::size_t columns = columns_of(*basis_);
+    const auto samples = static_cast<std::size_t>(path.samples());
+    const path_request& window = path.request();
+    work.cosine.resize(samples);
+    work.sine.resize(samples);
+    std::vector<double> waves(samples * 3 * modes);
+    std::vector<double> amplitudes(3 * modes * columns);
+    for (std::size_t k = 0; k < modes; ++k) {
+        mode_wave(work.omega[k], family.decay_per_s()[k], window.t_first_s, window.sample_interval_s, work.cosine, work.sine);
+        const std::complex<double> direct = work.coupled.direct[k] + work.excited.amplitude[k];
+        for (std::size_t j = 0; j < samples; ++j) {
+            const double t = window.t_first_s + static_cast<double>(j) * window.sample_interval_s;
+            double* const row = waves.data() + j * 3 * modes + 3 * k;
+            row[0] = -t * (direct.real() * work.sine[j] + (direct.imag() + t * work.coupled.turned[k]) * work.cosine[j]);
+            row[1] = work.cosine[j];
+            row[2] = -work.sine[j];
+        }
+        double* const amplitude = amplitudes.data() + 3 * k * columns;
+        for (std::size_t i = 0; i < columns; ++i) {
+            amplitude[i] = family.kernels()[k * columns + i];
+            amplitude[columns + i] = work.sheared[k * columns + i].real();
+            amplitude[2 * columns + i] = work.sheared[k * columns + i].imag();
+        }
+    }
+    linalg::multiply_add(path.samples(), static_cast<std::int64_t>(columns), static_cast<std::int64_t>(3 * modes), waves.data(),
+                         static_cast<std::int64_t>(3 * modes), amplitudes.data(), static_cast<std::int64_t>(columns),
+                         work.sensitivity.data(), static_cast<std::int64_t>(columns));
 }
 
 void forward_problem::seismogram(const path& path, std::span<const double> model, std::span<double> g) const {
@@ -259,36 +265,70 @@ void forward_problem::seismogram(const path& path, std::span<const double> model
     check(path, model);
     scratch& work = thread_scratch();
     prepare(path, model, work);
-    mode_sum(work.modes(path, decay_), g);
+    const mode_family& family = family_of(path);
+    mode_sum(work.modes(path, family), g);
+    if (kind_ == theory::path_average) return;
+    transform_path(path, work);
+    transform_model(path, model, work);
+    family.coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
+    sum_carriers(path, work, g);
+}
+
+void forward_problem::factor(const path& path, std::span<const double> model, std::span<double> g, std::span<float> factor) const {
+    CRATON_ASSERT(separable());
+    scratch& work = thread_scratch();
+    sensitivity(path, model, g, work);
+    CRATON_ASSERT(factor.size() == work.sensitivity.size());
+    std::ranges::transform(work.sensitivity, factor.begin(), [](double value) { return static_cast<float>(value); });
 }
 
 void forward_problem::panel(const path& path, std::span<const double> model, std::span<double> g, std::span<float> panel) const {
     CRATON_ASSERT(static_cast<std::int64_t>(panel.size()) == path.samples() * path.touched());
     scratch& work = thread_scratch();
     sensitivity(path, model, g, work);
-    expand_panel(work.sensitivity, basis_->n_radial(), path.lateral().value, panel);
+    const bool one_parameter = basis_->parameters() == 1;
+    if (!one_parameter) work.by_knot.resize(panel.size());
+    const std::span<float> by_knot = one_parameter ? panel : std::span<float>(work.by_knot);
+    expand_panel(work.sensitivity, static_cast<std::int64_t>(columns_of(*basis_)), path.lateral().value, by_knot);
+    if (kind_ != theory::path_average) {
+        work.times.resize(g.size());
+        for (std::size_t j = 0; j < g.size(); ++j) {
+            work.times[j] = path.request().t_first_s + static_cast<double>(j) * path.request().sample_interval_s;
+        }
+        family_of(path).coupling()->add_panel(excitation_of(path, work), work.path_waves,
+                                              static_cast<std::int64_t>(path.lateral().knot.size()), work.times, by_knot);
+    }
+    if (one_parameter) return;
+    sort_by_parameter(by_knot, g.size(), path.lateral().knot.size(), static_cast<std::size_t>(basis_->parameters()),
+                      static_cast<std::size_t>(basis_->n_radial()), panel);
 }
 
 void forward_problem::apply(const path& path, std::span<const double> model, std::span<const double> dm,
                             std::span<double> out) const {
     check(path, dm);
     scratch& work = thread_scratch();
-    sensitivity(path, model, out, work);
-    const std::size_t columns = static_cast<std::size_t>(basis_->n_radial());
+    std::vector<double> g(out.size());
+    sensitivity(path, model, g, work);
+    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
+    const std::size_t columns = columns_of(*basis_);
     std::vector<double> average(columns, 0.0);
     const sparse_weights& h = path.lateral();
-    for (std::size_t at = 0; at < h.knot.size(); ++at) {
-        for (std::size_t i = 0; i < columns; ++i) {
-            average[i] += h.value[at] * dm[static_cast<std::size_t>(h.knot[at]) * columns + i];
+    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+        for (std::size_t at = 0; at < h.knot.size(); ++at) {
+            const double* const knot = profile_at(*basis_, dm, p, h.knot[at]);
+            for (std::size_t i = 0; i < radial; ++i) average[static_cast<std::size_t>(p) * radial + i] += h.value[at] * knot[i];
         }
     }
     for (std::size_t j = 0; j < out.size(); ++j) {
         double sum = 0;
-        for (std::size_t i = 0; i < columns; ++i) {
-            sum += work.sensitivity[j * columns + i] * average[i];
-        }
+        for (std::size_t i = 0; i < columns; ++i) sum += work.sensitivity[j * columns + i] * average[i];
         out[j] = sum;
     }
+    if (kind_ == theory::path_average) return;
+    // What couples is linear in the model.
+    transform_model(path, dm, work);
+    family_of(path).coupling()->drive(excitation_of(path, work), work.model_waves, work.coupled, {}, work.sheared);
+    sum_carriers(path, work, out);
 }
 
 void forward_problem::apply_transpose(const path& path, std::span<const double> model, std::span<const double> residual,
@@ -297,20 +337,81 @@ void forward_problem::apply_transpose(const path& path, std::span<const double> 
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == basis_->size());
     scratch& work = thread_scratch();
     std::vector<double> g(residual.size());
+    if (kind_ != theory::path_average) {
+        const auto touched = static_cast<std::size_t>(path.touched());
+        std::vector<float> rows(residual.size() * touched);
+        panel(path, model, g, rows);
+        const auto parameters = path.parameters();
+        for (std::size_t j = 0; j < residual.size(); ++j) {
+            for (std::size_t i = 0; i < touched; ++i) {
+                out[static_cast<std::size_t>(parameters[i])] += residual[j] * static_cast<double>(rows[j * touched + i]);
+            }
+        }
+        return;
+    }
     sensitivity(path, model, g, work);
-    const std::size_t columns = static_cast<std::size_t>(basis_->n_radial());
+    const std::size_t radial = static_cast<std::size_t>(basis_->n_radial());
+    const std::size_t columns = columns_of(*basis_);
     std::vector<double> profile(columns, 0.0);
     for (std::size_t j = 0; j < residual.size(); ++j) {
-        for (std::size_t i = 0; i < columns; ++i) {
-            profile[i] += work.sensitivity[j * columns + i] * residual[j];
-        }
+        for (std::size_t i = 0; i < columns; ++i) profile[i] += work.sensitivity[j * columns + i] * residual[j];
     }
     const sparse_weights& h = path.lateral();
-    for (std::size_t at = 0; at < h.knot.size(); ++at) {
-        for (std::size_t i = 0; i < columns; ++i) {
-            out[static_cast<std::size_t>(h.knot[at]) * columns + i] += h.value[at] * profile[i];
+    for (std::int64_t p = 0; p < basis_->parameters(); ++p) {
+        for (std::size_t at = 0; at < h.knot.size(); ++at) {
+            double* const knot = out.data() + static_cast<std::size_t>((p * basis_->n_lateral() + h.knot[at]) * basis_->n_radial());
+            for (std::size_t i = 0; i < radial; ++i) knot[i] += h.value[at] * profile[static_cast<std::size_t>(p) * radial + i];
         }
     }
+}
+
+void forward_problem::plane_kernel(const path& path, std::span<const double> angles_rad, std::span<const double> radii_m,
+                                   std::span<float> kernel) const {
+    const auto samples = static_cast<std::size_t>(path.samples());
+    CRATON_ASSERT(kernel.size() == samples * angles_rad.size() * radii_m.size());
+    const earth_model& earth = modes_->earth();
+    for (const double r : radii_m) {
+        if (!(r >= earth.cmb_radius_m() && r <= earth.solid_surface_radius_m())) {
+            throw user_error(fmt::format("kernel: radius {} m is outside mantle and crust; allowed: {} to {} m", r,
+                                         earth.cmb_radius_m(), earth.solid_surface_radius_m()));
+        }
+    }
+    scratch& work = thread_scratch();
+    const std::vector<double> reference(static_cast<std::size_t>(basis_->size()), 0.0);
+    check(path, reference);
+    prepare(path, reference, work);
+    const mode_family& family = family_of(path);
+    // Along the circle no spline cuts couplings off: structure may be as narrow as the shortest wave.
+    const mode_family::at_radii seen = family.seen_at(radii_m, 1, kind_, std::numeric_limits<std::int64_t>::max());
+    const std::size_t columns = radii_m.size();
+    std::vector<double> g(samples), shifts(samples * columns), tile(columns * static_cast<std::size_t>(mode_sum_tile));
+    std::fill(kernel.begin(), kernel.end(), 0.0F);
+    if (shifts_frequencies(kind_)) {
+        mode_sum_sensitivity(work.modes(path, family), seen.shifts, static_cast<std::int64_t>(columns), g, shifts, tile);
+        const double length = path.request().along == orbit::major ? path.end_rad() - path.begin_rad() : path.distance_rad();
+        std::vector<double> along(angles_rad.size());
+        for (std::size_t a = 0; a < along.size(); ++a) {
+            const bool inside = angles_rad[a] >= path.begin_rad() && angles_rad[a] <= path.begin_rad() + length;
+            along[a] = inside ? 1 / length : 0;
+        }
+        expand_panel(shifts, static_cast<std::int64_t>(columns), along, kernel);
+    }
+    if (seen.coupling == nullptr) return;
+    const std::size_t widths = static_cast<std::size_t>(seen.coupling->widest()) + 1;
+    std::vector<std::complex<double>> waves(angles_rad.size() * widths);
+    for (std::size_t a = 0; a < angles_rad.size(); ++a) {
+        const bool inside = angles_rad[a] >= path.begin_rad() && angles_rad[a] <= path.end_rad();
+        for (std::size_t m = 0; m < widths && inside; ++m) {
+            waves[a * widths + m] = std::polar(1 / (2 * std::numbers::pi), static_cast<double>(m) * angles_rad[a]);
+        }
+    }
+    std::vector<double> times(samples);
+    for (std::size_t j = 0; j < samples; ++j) {
+        times[j] = path.request().t_first_s + static_cast<double>(j) * path.request().sample_interval_s;
+    }
+    mode_coupling::excitation excited = excitation_of(path, work);
+    excited.turning = {}; // structure does not change across the path
+    seen.coupling->add_panel(excited, waves, static_cast<std::int64_t>(angles_rad.size()), times, kernel);
 }
 
 } // namespace craton::tomography

@@ -2,6 +2,7 @@
 
 #include <craton/apps/tomography/kernels/quadrature.hpp>
 #include <craton/apps/tomography/kernels/splines.hpp>
+#include <craton/base/assert.hpp>
 #include <craton/base/error.hpp>
 
 #include <fmt/format.h>
@@ -166,25 +167,34 @@ void lateral_splines::weights_at(const unit_vector& point, sparse_weights& out) 
     }
 }
 
-sparse_weights lateral_splines::path_average(const unit_vector& from, const unit_vector& to) const {
-    // Four Gauss points per half spacing: on average one every spacing / 8. The splines' third derivative jumps at one and two
-    // spacings, which limits the error to a few 1e-6.
+template <class Visit> void lateral_splines::visit_points(double begin_rad, double end_rad, double panel_rad, Visit visit) const {
     constexpr std::size_t points_per_panel = 4;
     std::array<double, points_per_panel> points{};
     std::array<double, points_per_panel> weights{};
     gauss_legendre(points, weights);
-    const great_circle_arc arc(from, to);
-    const std::int64_t panels =
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(arc.length_rad() / (0.5 * spacing_rad_))));
-    const double half = 0.5 / static_cast<double>(panels); // half a panel, as a fraction of the arc
-    std::unordered_map<std::int32_t, double> sums;
+    const double length = end_rad - begin_rad;
+    const std::int64_t panels = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(length / panel_rad)));
+    const double half = 0.5 * length / static_cast<double>(panels);
     for (std::int64_t p = 0; p < panels; ++p) {
         for (std::size_t q = 0; q < points_per_panel; ++q) {
-            const double fraction = half * (static_cast<double>(2 * p + 1) + points[q]);
-            visit_neighbours(arc.at(fraction * arc.length_rad()),
-                             [&](std::int32_t knot, double value) { sums[knot] += half * weights[q] * value; });
+            visit(begin_rad + half * (static_cast<double>(2 * p + 1) + points[q]), half * weights[q]);
         }
     }
+}
+
+sparse_weights lateral_splines::path_average(const unit_vector& from, const unit_vector& to) const {
+    const great_circle_arc arc(from, to);
+    return path_average(arc, 0, arc.length_rad());
+}
+
+sparse_weights lateral_splines::path_average(const great_circle_arc& along, double begin_rad, double end_rad) const {
+    // Four Gauss points per half spacing: on average one every spacing / 8. The splines' third derivative jumps at one and two
+    // spacings, which limits the error to a few 1e-6.
+    std::unordered_map<std::int32_t, double> sums;
+    visit_points(begin_rad, end_rad, 0.5 * spacing_rad_, [&](double angle, double weight) {
+        visit_neighbours(along.at(angle),
+                         [&](std::int32_t knot, double value) { sums[knot] += weight * value / (end_rad - begin_rad); });
+    });
     std::vector<std::pair<std::int32_t, double>> sorted(sums.begin(), sums.end());
     std::sort(sorted.begin(), sorted.end());
     sparse_weights out;
@@ -195,6 +205,93 @@ sparse_weights lateral_splines::path_average(const unit_vector& from, const unit
         out.value.push_back(value);
     }
     return out;
+}
+
+/// First and second derivative of S_a at a point in a direction.
+std::array<double, 2> lateral_splines::across(std::int32_t knot, const unit_vector& point, const unit_vector& direction) const {
+    const unit_vector& centre = knots_[static_cast<std::size_t>(knot)];
+    const double angle = distance_rad(point, centre);
+    const double d = angle / spacing_rad_;
+    const auto [slope, curvature] = spherical_spline_slopes(d);
+    if (angle < 1e-7) return {0, curvature / (spacing_rad_ * spacing_rad_)};
+    const double turn =
+        -(direction.x * centre.x + direction.y * centre.y + direction.z * centre.z) / std::sin(angle); // d angle / dy
+    const double bend = (1 - turn * turn) / std::tan(angle);
+    return {slope * turn / spacing_rad_, curvature * turn * turn / (spacing_rad_ * spacing_rad_) + slope * bend / spacing_rad_};
+}
+
+void lateral_splines::path_transform(const great_circle_arc& along, double begin_rad, double end_rad,
+                                     std::span<const std::int32_t> knots, std::int64_t widest, std::size_t terms, double bend,
+                                     std::span<std::complex<double>> h) const {
+    const std::size_t widths = static_cast<std::size_t>(widest) + 1;
+    CRATON_ASSERT(h.size() == knots.size() * terms * widths && (terms == 1 || terms == terms_across));
+    std::fill(h.begin(), h.end(), 0.0);
+    std::vector<std::complex<double>> waves(widths);
+    const double delta = along.length_rad();
+    const unit_vector left = along.left();
+    const auto visit_known = [&](const unit_vector& point, const auto& visit) {
+        visit_neighbours(point, [&](std::int32_t knot, double value) {
+            const auto found = std::lower_bound(knots.begin(), knots.end(), knot);
+            if (found != knots.end() && *found == knot) visit(static_cast<std::size_t>(found - knots.begin()), value);
+        });
+    };
+    // Of one point, the terms of the knots that are near it.
+    std::vector<std::array<double, terms_across>> felt(knots.size());
+    std::vector<std::size_t> near;
+    std::vector<std::pair<std::size_t, double>> aside;
+    const auto of = [&](std::size_t at) -> std::array<double, terms_across>& {
+        if (std::find(near.begin(), near.end(), at) == near.end()) near.push_back(at);
+        return felt[at];
+    };
+    const auto add_across = [&](const unit_vector& point, double angle) {
+        const double lean = std::sin(delta - angle) / std::sin(delta);
+        const double spread = std::sin(angle) * lean;
+        double all = 0; // of the path's knots together
+        for (const std::size_t at : near) {
+            const auto [slope, curvature] = across(knots[at], point, left);
+            felt[at][1] = 0.5 * spread * curvature;
+            felt[at][2] = lean * slope;
+            felt[at][3] = bend * curvature;
+            all += felt[at][0];
+        }
+        if (all == 0) return;
+        const double fourth = -0.125 * spread * spread / (spacing_rad_ * spacing_rad_ * spacing_rad_ * spacing_rad_);
+        for (const std::size_t at : near) felt[at][3] += 6 * fourth * felt[at][0];
+        for (const int steps : {-2, -1, 1, 2}) {
+            const double c = std::cos(steps * spacing_rad_);
+            const double s = std::sin(steps * spacing_rad_);
+            double here = 0;
+            aside.clear();
+            visit_known({c * point.x + s * left.x, c * point.y + s * left.y, c * point.z + s * left.z},
+                        [&](std::size_t at, double value) {
+                            aside.emplace_back(at, value);
+                            here += value;
+                        });
+            // Nothing is made of next to nothing, past the ends of a path.
+            const double scale = (steps * steps == 1 ? -4 : 1) * fourth * all / std::max(here, 0.05 * all);
+            for (const auto& [at, value] : aside) of(at)[3] += scale * value;
+        }
+    };
+    // A wave turns by at most 2 within a panel: four points are then good to 1e-6.
+    const double panel = std::min(0.5 * spacing_rad_, 2 / static_cast<double>(widths));
+    visit_points(begin_rad, end_rad, panel, [&](double angle, double weight) {
+        for (std::size_t m = 0; m < widths; ++m)
+            waves[m] = std::polar(weight / (2 * std::numbers::pi), static_cast<double>(m) * angle);
+        const unit_vector point = along.at(angle);
+        near.clear();
+        visit_known(point, [&](std::size_t at, double value) {
+            near.push_back(at);
+            felt[at] = {value, 0, 0, 0};
+        });
+        if (terms > 1) add_across(point, angle);
+        for (const std::size_t at : near) {
+            for (std::size_t f = 0; f < terms; ++f) {
+                std::complex<double>* const out = h.data() + (at * terms + f) * widths;
+                for (std::size_t m = 0; m < widths; ++m) out[m] += felt[at][f] * waves[m];
+            }
+            felt[at] = {};
+        }
+    });
 }
 
 } // namespace craton::tomography

@@ -43,11 +43,14 @@ class dispersive_problem {
           // Half way in the logarithm between 0T2 and the shortest period: the steps to the ends are then equally long.
           centre_(options.dispersion ? 2 * pi / std::sqrt(2600 * options.shortest_period_s) : 2 * pi),
           inertia_(assemble_inertia(earth, mesh)),
-          stiffness_(assemble_energy(earth, mesh, [this](const material& at) { return dispersed_shear_modulus_Pa(at, centre_); })),
-          elastic_(assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa(); })),
-          loss_(assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa() / at.q_mu; })),
-          loss_squared_(
-              assemble_energy(earth, mesh, [](const material& at) { return at.shear_modulus_Pa() / (at.q_mu * at.q_mu); })) {}
+          stiffness_(
+              assemble_energy(earth, mesh, [this](const material& at) { return shear(dispersed_love_parameters(at, centre_)); })),
+          elastic_(assemble_energy(earth, mesh, [](const material& at) { return shear(at.love()); })),
+          loss_(assemble_energy(earth, mesh, [](const material& at) { return shear(at.loss()); })),
+          loss_squared_(assemble_energy(earth, mesh, [](const material& at) {
+              const love_parameters loss = at.loss();
+              return shear_moduli{loss.L / at.q_mu, loss.N / at.q_mu};
+          })) {}
 
     [[nodiscard]] eigenpairs solve(double k_squared, double upper) const {
         const double lowest = 2 * pi / longest_period_s;
@@ -84,6 +87,8 @@ class dispersive_problem {
     }
 
   private:
+    static shear_moduli shear(const love_parameters& moduli) { return {moduli.L, moduli.N}; }
+
     int order_;
     bool dispersion_;
     bool attenuation_;
@@ -121,9 +126,9 @@ void check_stored(const earth_model& earth, const mode_arrays& a) {
             fmt::format("modes: stored arrays contradict each other: {} modes of {} nodes need {} eigenvector values, got {}",
                         modes, a.nodes_m.size(), modes * a.nodes_m.size(), a.eigenvectors.size()));
     }
-    if (a.nodes_m.empty() || a.nodes_m.front() != earth.cmb_radius_m() || a.nodes_m.back() != earth.surface_radius_m()) {
+    if (a.nodes_m.empty() || a.nodes_m.front() != earth.cmb_radius_m() || a.nodes_m.back() != earth.solid_surface_radius_m()) {
         throw user_error(fmt::format("modes: stored nodes do not span the mantle and crust of {}: {} to {} m are needed",
-                                     earth.name(), earth.cmb_radius_m(), earth.surface_radius_m()));
+                                     earth.name(), earth.cmb_radius_m(), earth.solid_surface_radius_m()));
     }
     for (std::size_t i = 0; i < modes; ++i) {
         if (a.l[i] < 1 || a.n[i] < 0 || !(a.omega_rad_s[i] > 0) || !std::isfinite(a.omega_rad_s[i]) || !(a.q[i] > 0)) {
@@ -160,7 +165,7 @@ mode_catalogue mode_catalogue::solve(const earth_model& earth, const mode_option
             const auto mode = problem.own_frequency(degree, pairs.omega_squared[i], vector);
             const std::int64_t overtone = static_cast<std::int64_t>(i) + (l == 1 ? 1 : 0);
             if (mode.omega < limit) {
-                append(out, overtone, l, mode, earth.surface_radius_m(), vector);
+                append(out, overtone, l, mode, earth.solid_surface_radius_m(), vector);
             }
         }
     }
@@ -181,9 +186,9 @@ std::pair<double, double> mode_catalogue::eigenfunction(std::int64_t mode, doubl
     if (mode < 0 || mode >= size()) {
         throw user_error(fmt::format("modes: index {} is out of range; allowed: 0 to {}", mode, size() - 1));
     }
-    if (!(radius_m >= earth_.cmb_radius_m() && radius_m <= earth_.surface_radius_m())) {
+    if (!(radius_m >= earth_.cmb_radius_m() && radius_m <= earth_.solid_surface_radius_m())) {
         throw user_error(fmt::format("modes: radius {} m is outside mantle and crust; allowed: {} to {} m", radius_m,
-                                     earth_.cmb_radius_m(), earth_.surface_radius_m()));
+                                     earth_.cmb_radius_m(), earth_.solid_surface_radius_m()));
     }
     const std::int64_t element = mesh_.find(radius_m);
     const auto nodes = mesh_.element_nodes_m(element);

@@ -87,7 +87,25 @@ unit_vector geographic(double latitude_deg, double longitude_deg) {
     return position(geocentric_latitude_rad(latitude_deg * degree), longitude_deg * degree);
 }
 
+/// h_a of the knots within reach of a path. All round, frequencies still shift by the average over the minor arc: other knots have h_a = 0.
+sparse_weights weights_along(const lateral_splines& splines, const path& p, orbit along) {
+    if (along != orbit::whole) return splines.path_average(p.arc(), p.begin_rad(), p.end_rad());
+    const sparse_weights minor = splines.path_average(p.arc(), 0, p.distance_rad());
+    sparse_weights out = splines.path_average(p.arc(), 0, 2 * std::numbers::pi);
+    auto next = minor.knot.begin();
+    for (std::size_t at = 0; at < out.knot.size(); ++at) {
+        next = std::lower_bound(next, minor.knot.end(), out.knot[at]);
+        const bool on_it = next != minor.knot.end() && *next == out.knot[at];
+        out.value[at] = on_it ? minor.value[static_cast<std::size_t>(next - minor.knot.begin())] : 0;
+    }
+    return out;
+}
+
 } // namespace
+
+double path::begin_rad() const { return request_.along == orbit::major ? distance_rad_ : 0; }
+
+double path::end_rad() const { return request_.along == orbit::minor ? distance_rad_ : 2 * std::numbers::pi; }
 
 std::span<const std::int64_t> path::parameters() const {
     thread_local std::vector<std::int64_t> indices;
@@ -99,9 +117,11 @@ std::span<const std::int64_t> path::parameters() const {
 void path::parameters(std::span<std::int64_t> out) const {
     CRATON_ASSERT(static_cast<std::int64_t>(out.size()) == touched());
     auto at = out.begin();
-    for (const std::int32_t knot : lateral_.knot) {
-        for (std::int64_t i = 0; i < n_radial_; ++i) {
-            *at++ = knot * n_radial_ + i;
+    for (std::int64_t parameter = 0; parameter < parameters_of_model_; ++parameter) {
+        for (const std::int32_t knot : lateral_.knot) {
+            for (std::int64_t i = 0; i < n_radial_; ++i) {
+                *at++ = (parameter * n_lateral_ + knot) * n_radial_ + i;
+            }
         }
     }
 }
@@ -124,6 +144,12 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
     for (std::size_t i = 0; i < requests.size(); ++i) {
         const path_request& r = requests[i];
         check_request(i, r, events.size(), stations.size());
+        if (!forward.measures(r.measured)) {
+            throw user_error(fmt::format(
+                "path {} (event {}, station {}): vertical and radial motion need spheroidal modes, which this problem was "
+                "made without; allowed: transverse",
+                i, r.event, r.station));
+        }
         const unit_vector& from = made->event_positions[static_cast<std::size_t>(r.event)];
         const unit_vector& to = made->station_positions[static_cast<std::size_t>(r.station)];
         path& p = made->paths[i];
@@ -132,9 +158,11 @@ path_set::path_set(const forward_problem& forward, std::span<const event> events
         p.distance_rad_ = tomography::distance_rad(from, to);
         check_distance(i, r, p.distance_rad_);
         p.azimuth_rad_ = tomography::azimuth_rad(from, to);
-        p.lateral_ = basis.lateral().path_average(from, to);
+        p.arc_.emplace(from, to);
+        p.lateral_ = weights_along(basis.lateral(), p, r.along);
         p.n_lateral_ = basis.n_lateral();
         p.n_radial_ = basis.n_radial();
+        p.parameters_of_model_ = basis.parameters();
         made->offsets.push_back(made->offsets.back() + r.samples);
     }
     contents_ = made;
@@ -151,8 +179,7 @@ std::vector<double> path_set::coverage(const model_basis& basis) const {
         if (p.n_lateral() == basis.n_lateral()) {
             add(p.lateral());
         } else {
-            add(basis.lateral().path_average(contents_->event_positions[static_cast<std::size_t>(p.request().event)],
-                                             contents_->station_positions[static_cast<std::size_t>(p.request().station)]));
+            add(weights_along(basis.lateral(), p, p.request().along));
         }
     }
     return sum;

@@ -49,23 +49,27 @@ double energy::form(double k_squared, std::span<const double> w, int bandwidth) 
     return banded_form(radial, bandwidth, w) + (k_squared - 2) * banded_form(tangential, bandwidth, w);
 }
 
-energy assemble_energy(const earth_model& earth, const radial_mesh& mesh, const modulus& weight) {
+energy assemble_energy(const earth_model& earth, const radial_mesh& mesh, const moduli_at& weight) {
     energy out{zero_band(mesh), zero_band(mesh)};
-    std::vector<double> weighted;
+    std::vector<double> vertical;
+    std::vector<double> horizontal;
     std::vector<double> strain;
     for_each_element(mesh, [&](std::int64_t first, const std::vector<double>& radii, const std::vector<double>& weights,
                                const std::vector<double>& values, const std::vector<double>& derivatives) {
         const std::size_t functions = values.size() / radii.size();
-        weighted.resize(radii.size());
+        vertical.resize(radii.size());
+        horizontal.resize(radii.size());
         strain.resize(values.size());
         for (std::size_t q = 0; q < radii.size(); ++q) {
-            weighted[q] = weights[q] * weight(earth.evaluate(radii[q]));
+            const shear_moduli moduli = weight(earth.evaluate(radii[q]));
+            vertical[q] = weights[q] * moduli.L;
+            horizontal[q] = weights[q] * moduli.N;
             for (std::size_t a = 0; a < functions; ++a) {
                 strain[q * functions + a] = radii[q] * derivatives[q * functions + a] - values[q * functions + a];
             }
         }
-        add_element(weighted, strain, first, mesh.order(), out.radial);
-        add_element(weighted, values, first, mesh.order(), out.tangential);
+        add_element(vertical, strain, first, mesh.order(), out.radial);
+        add_element(horizontal, values, first, mesh.order(), out.tangential);
     });
     return out;
 }

@@ -12,8 +12,8 @@ namespace craton::tomography {
 /// A banded matrix in LAPACK's upper storage, bandwidth = the mesh's order.
 using band = std::vector<double>;
 
-/// The two halves of the strain energy, A + (k^2 - 2) B, weighted by any modulus of the radius:
-/// A = int m (r W' - W)^2 dr, B = int m W^2 dr.
+/// The two halves of the strain energy, A + (k^2 - 2) B, weighted by any pair of moduli of the radius in the places of L and N:
+/// A = int L (r W' - W)^2 dr, B = int N W^2 dr.
 struct energy {
     band radial;
     band tangential;
@@ -21,8 +21,13 @@ struct energy {
     [[nodiscard]] double form(double k_squared, std::span<const double> w, int bandwidth) const;
 };
 
-using modulus = std::function<double(const material&)>;
-[[nodiscard]] energy assemble_energy(const earth_model& earth, const radial_mesh& mesh, const modulus& weight);
+struct shear_moduli {
+    double L;
+    double N;
+};
+
+using moduli_at = std::function<shear_moduli(const material&)>;
+[[nodiscard]] energy assemble_energy(const earth_model& earth, const radial_mesh& mesh, const moduli_at& weight);
 /// int rho r^2 W^2 dr.
 [[nodiscard]] band assemble_inertia(const earth_model& earth, const radial_mesh& mesh);
 

@@ -17,6 +17,10 @@ constexpr std::int64_t line = 16; // floats of a cache line
 
 std::int64_t whole_lines(std::int64_t floats) { return (floats + line - 1) / line * line; }
 
+// Floats of all lines that have cells i0 <= i < i1 of a row. A line that only begins or ends with them is theirs too: whole vectors
+// take it whole, and no cell of another one may have its memory there.
+std::int64_t lines_of(std::int64_t i0, std::int64_t i1) { return i0 < i1 ? whole_lines(i1) - i0 / line * line : 0; }
+
 template <class Value> void require(bool holds, const char* what, Value value, const char* allowed) {
     if (holds) return;
     std::ostringstream message;
@@ -124,8 +128,8 @@ void absorbing_layers::make_profiles(const absorbing_settings& s, const grid_par
 void absorbing_layers::make_rows(const absorbing_settings& s, const grid_part& part) {
     const auto [l0, l1] = cells_in_layer(0, false, s, part);
     const auto [u0, u1] = cells_in_layer(0, true, s, part);
-    const std::int64_t lower = whole_lines(l1 - l0);
-    const std::int64_t upper = whole_lines(u1 - u0);
+    const std::int64_t lower = lines_of(l0, l1);
+    const std::int64_t upper = lines_of(u0, u1);
     layers_.ends = {layer_part{l0, l1, 0, lower}, layer_part{u0, u1, 3 * lower, upper}};
     layers_.whole = {0, shape_.nx, 0, whole_lines(shape_.nx)};
     std::array<std::int64_t, 3> sizes{};

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -377,6 +378,94 @@ TEST_P(cholesky_test, kronecker_product_is_added_to_the_upper_triangle) {
                  user_error);
     world().quiesce();
 }
+
+TEST_P(cholesky_test, kronecker_product_is_added_to_a_diagonal_block) {
+    constexpr std::int64_t outer = 4;
+    constexpr std::int64_t inner = 5;
+    constexpr std::int64_t order = 31;
+    std::vector<double> a(outer * outer);
+    std::vector<double> b(inner * inner);
+    std::iota(a.begin(), a.end(), 1.0);
+    std::iota(b.begin(), b.end(), -3.0);
+    const auto lateral = base::row_major<const double>(a.data(), outer, outer);
+    const auto radial = base::row_major<const double>(b.data(), inner, inner);
+    for (const std::int64_t offset : {0, 7, 11}) {
+        convergent_matrix<double> matrix(world(), order, order, 4, 4);
+        linalg::add_kronecker(matrix, lateral, radial, 1.0, offset);
+        world().barrier();
+        for (std::int64_t i = 0; i < order; ++i) {
+            for (std::int64_t j = 0; j < order; ++j) {
+                const auto p = i - offset;
+                const auto q = j - offset;
+                const bool inside = i <= j && p >= 0 && q < outer * inner;
+                const double product = inside ? a[static_cast<std::size_t>(p / inner * outer + q / inner)] *
+                                                    b[static_cast<std::size_t>(p % inner * inner + q % inner)]
+                                              : 0.0;
+                ASSERT_EQ(matrix.read(i, j), product) << i << ", " << j << " at " << offset;
+            }
+        }
+        tests::expect_user_error([&] { linalg::add_kronecker(matrix, lateral, radial, 1.0, 12); }, "at 12 of a 31 x 31 matrix");
+        tests::expect_user_error([&] { linalg::add_kronecker(matrix, lateral, radial, 1.0, -1); }, "at -1 of a 31 x 31 matrix");
+        world().quiesce();
+    }
+}
+
+// y = U^-T b has y . y = b . A^-1 b, and U^-1 y is the solution: with z for y, U^-1 z is what has covariance A^-1.
+template <class Matrix> void expect_halves(runtime::world& world) {
+    constexpr std::int64_t n = 90;
+    Matrix matrix = [&] {
+        if constexpr (std::is_same_v<Matrix, array::symmetric_matrix<double>>) {
+            return Matrix(world, n, 8);
+        } else {
+            return Matrix(world, n, n, 8, 8);
+        }
+    }();
+    add_elements<double>(matrix, n);
+    const linalg::cholesky<double> factor(matrix);
+    const plain_inverse inverse(n);
+    const auto b = right_hand_side(n, 0.3);
+    const auto y = factor.solve_transposed_factor(b);
+    double square = 0;
+    double wanted = 0;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+        square += y[i] * y[i];
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            wanted += b[i] * inverse(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) * b[j];
+        }
+    }
+    EXPECT_NEAR(square, wanted, 1e-11 * wanted);
+    EXPECT_LT(largest_residual(factor.solve_factor(y), b), 1e-12);
+
+    // All columns of the identity: U^-1 is upper triangular, and U^-1 U^-T = A^-1.
+    convergent_matrix<double> columns(world, n, n, 7, 4);
+    std::vector<std::int64_t> all(n);
+    std::iota(all.begin(), all.end(), 0);
+    const double one = 1;
+    for (std::size_t i = 0; world.rank() == 0 && i < n; ++i) {
+        columns.update(base::row_major<const double>(&one, 1, 1), std::span(all).subspan(i, 1), std::span(all).subspan(i, 1));
+    }
+    columns.commit();
+    factor.solve_factor(columns);
+    const auto v = columns.read_slice(all, all);
+    for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (std::int64_t k = 0; k < n; ++k)
+                sum += v[static_cast<std::size_t>(i * n + k)] * v[static_cast<std::size_t>(j * n + k)];
+            ASSERT_NEAR(sum, inverse(i, j), 1e-11);
+            if (i > j) {
+                ASSERT_NEAR(v[static_cast<std::size_t>(i * n + j)], 0.0, 1e-12);
+            }
+        }
+    }
+    world.quiesce();
+    factor.solve_transposed_factor(columns); // U^-T U^-1 of the identity
+    EXPECT_THROW(static_cast<void>(factor.solve_factor(std::vector<double>(n + 1))), user_error);
+    world.quiesce();
+}
+
+TEST_P(cholesky_test, half_solutions_of_full_storage) { expect_halves<convergent_matrix<double>>(world()); }
+TEST_P(cholesky_test, half_solutions_of_upper_only_storage) { expect_halves<array::symmetric_matrix<double>>(world()); }
 
 TEST_P(cholesky_test, copies_elements_into_double) {
     convergent_matrix<float> from(world(), 70, 70, 16, 16);

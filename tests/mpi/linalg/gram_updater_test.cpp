@@ -182,6 +182,50 @@ TEST_P(gram_updater_test, compression_loses_no_more_than_it_may) {
     }
 }
 
+// Three panels of ranks 3, 5 and 3 are 11 rows, although the last spans what the first does: what they have in common is not looked for.
+TEST_P(gram_updater_test, stacked_panels_are_compressed_each_by_itself) {
+    constexpr std::int64_t k = 30, n = 90;
+    std::mt19937 random(21);
+    std::normal_distribution<double> normal;
+    const auto of_rank = [&](std::size_t rank) {
+        std::vector<double> panel(k * n);
+        for (std::size_t r = 0; r < rank; ++r) {
+            std::vector<double> row(n);
+            for (auto& v : row) v = normal(random);
+            for (std::size_t t = 0; t < k; ++t) {
+                const double factor = normal(random);
+                for (std::size_t b = 0; b < n; ++b) panel[t * n + b] += factor * row[b];
+            }
+        }
+        return panel;
+    };
+    const auto three = of_rank(3);
+    const auto five = of_rank(5);
+    std::vector<double> weights(k);
+    for (auto& w : weights) w = 1 + std::abs(normal(random));
+    const auto view = [](const std::vector<double>& panel) { return base::row_major<const double>(panel.data(), k, n); };
+    const std::vector<linalg::weighted_panel<double>> panels{{view(three), weights}, {view(five), {}}, {view(three), {}}};
+    std::vector<std::int64_t> indices(n);
+    std::iota(indices.begin(), indices.end(), 4);
+    convergent_matrix<double> exact(world(), extent, extent, 16, 16);
+    convergent_matrix<double> compressed(world(), extent, extent, 16, 16);
+    gram_updater<double> gram_exact(exact);
+    gram_updater<double> gram_compressed(compressed);
+    gram_exact.update(panels, indices);
+    const auto report = gram_compressed.update(panels, indices, {1e-12, {}, true});
+    EXPECT_EQ(report.samples, 3 * k);
+    EXPECT_EQ(report.rank, 3 + 5 + 3);
+    EXPECT_GT(report.multiply_s, 0.0);
+    exact.commit();
+    compressed.commit();
+    const auto a = exact.read_slice(all_indices(), all_indices());
+    const auto b = compressed.read_slice(all_indices(), all_indices());
+    double trace = 0;
+    for (const double value : exact.diagonal()) trace += value;
+    for (std::size_t e = 0; e < a.size(); ++e) ASSERT_NEAR(a[e], b[e], 1e-11 * trace);
+    world().quiesce();
+}
+
 TEST_P(gram_updater_test, kronecker_panels_are_not_expanded) {
     constexpr std::int64_t n_radial = 5, k = 7;
     const std::vector<double> lateral{1, -2, 3, 4};

@@ -1,29 +1,42 @@
 // The distributed assembly against plain loops over G: every path's panel, summed serially in double on each rank.
 
 #include "../../expect_user_error.hpp"
+#include "../../sanitized.hpp"
 #include "../../unit/tomography/small_problem.hpp"
 #include "../deliveries.hpp"
+#include "../io/shared_folder.hpp"
 
 #include <craton/apps/tomography/assembly.hpp>
 #include <craton/base/error.hpp>
+#include <craton/io/checkpoint.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
+#include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace {
 
 using namespace craton;
 using tomography::assemble;
+using tomography::component;
 using tomography::data_misfit;
 using tomography::evaluate_misfit;
 using tomography::forward_problem;
+using tomography::orbit;
+using tomography::path_request;
 using tomography::path_set;
 using tomography::team_options;
+using tomography::theory;
 
 class assembly_test : public tests::every_delivery {};
 CRATON_FOR_EVERY_DELIVERY(assembly_test);
@@ -35,8 +48,23 @@ struct problem {
     std::vector<double> model = tomography::testing::random_vector(forward.basis().size(), 0.01, 1);
     std::vector<double> observed;
     std::vector<double> sigma;
+    std::vector<double> correlation; // none
 
-    problem() {
+    problem() { make_data(); }
+    problem(forward_problem f, path_set p) : forward(std::move(f)), paths(std::move(p)) { make_data(); }
+
+    /// So many different (event, station, arc) are among the paths.
+    [[nodiscard]] std::int64_t stacks() const {
+        std::set<std::tuple<std::int64_t, std::int64_t, orbit>> found;
+        for (std::int64_t i = 0; i < paths.size(); ++i) {
+            const auto& window = paths[i].request();
+            found.emplace(window.event, window.station, window.along);
+        }
+        return static_cast<std::int64_t>(found.size());
+    }
+
+  private:
+    void make_data() {
         const auto target = tomography::testing::random_vector(forward.basis().size(), 0.01, 2);
         for (std::int64_t i = 0; i < paths.size(); ++i) {
             std::vector<double> g(static_cast<std::size_t>(paths[i].samples()));
@@ -47,48 +75,138 @@ struct problem {
             sigma.push_back(0.1 * std::sqrt(sum / static_cast<double>(g.size())) * (1.0 + 0.1 * static_cast<double>(i)));
         }
     }
+
+  public:
     [[nodiscard]] std::size_t size() const { return model.size(); }
 };
+
+// Five windows of each of three stations, of which one is along the other arc; neighbours in the table belong to different stations. With a
+// correlation of the noise of its own for each.
+problem many_windows(theory kind, bool three_components = false) {
+    const forward_problem cheap = tomography::testing::small_problem(true, true, three_components ? 2 : 3);
+    auto basis = cheap.shared_basis();
+    std::shared_ptr<const tomography::spheroidal_catalogue> spheroidal;
+    if (three_components) {
+        static const auto solved = std::make_shared<const tomography::spheroidal_catalogue>(tomography::spheroidal_catalogue::solve(
+            tomography::earth_model::prem_isotropic(), {.shortest_period_s = 150, .order = 3}));
+        spheroidal = solved;
+        const auto knots = basis->radial().knots_m();
+        basis = std::make_shared<const tomography::model_basis>(2, std::vector<double>(knots.begin(), knots.end()), 2);
+    }
+    forward_problem forward(cheap.shared_modes(), basis, {800, 500, 180, 150}, kind, spheroidal);
+    const std::vector<tomography::event> events{tomography::testing::some_event()};
+    const std::vector<tomography::station> stations{{48.3, 8.3}, {-35.3, 149.0}, {71.3, -156.8}};
+    std::vector<path_request> requests;
+    for (std::int64_t window = 0; window < 5; ++window) {
+        const auto measured = three_components ? static_cast<component>(window % 3) : component::transverse;
+        for (std::int64_t s = 0; s < 3; ++s) {
+            requests.push_back({0, s, 900.0 + 400.0 * static_cast<double>(window), 12.5, 24 + 3 * ((window + s) % 3),
+                                window == 3 ? orbit::major : orbit::minor, measured});
+        }
+    }
+    path_set paths(forward, events, stations, requests);
+    problem p(std::move(forward), std::move(paths));
+    for (std::size_t i = 0; i < p.sigma.size(); ++i) p.correlation.push_back(0.1 * static_cast<double>(i % 8));
+    return p;
+}
 
 struct reference {
     std::vector<double> hessian, gradient;
     data_misfit misfit;
 };
 
-reference assemble_serially(const problem& p) {
+// L^-1 b of C_d = L L^T by Cholesky's textbook recurrence on the whole covariance sigma^2 rho^|t - u| of a window.
+std::vector<double> weighed(const std::vector<double>& b, double sigma, double rho) {
+    const std::size_t k = b.size();
+    std::vector<double> lower(k * k, 0.0), x(k);
+    for (std::size_t t = 0; t < k; ++t) {
+        for (std::size_t u = 0; u <= t; ++u) {
+            double sum = sigma * sigma * std::pow(rho, static_cast<double>(t - u));
+            for (std::size_t s = 0; s < u; ++s) sum -= lower[t * k + s] * lower[u * k + s];
+            lower[t * k + u] = t == u ? std::sqrt(sum) : sum / lower[u * k + u];
+        }
+        double sum = b[t];
+        for (std::size_t s = 0; s < t; ++s) sum -= lower[t * k + s] * x[s];
+        x[t] = sum / lower[t * k + t];
+    }
+    return x;
+}
+
+// The Jacobian column by column, samples long: of a path average through the double-precision product with unit vectors, which shares no
+// code with panel(); of coupled modes, where that takes too long, by panel().
+std::vector<std::vector<double>> columns_of(const problem& p, const tomography::path& path, std::span<const std::int64_t> touched) {
+    const auto k = static_cast<std::size_t>(path.samples());
+    std::vector<std::vector<double>> columns(touched.size(), std::vector<double>(k));
+    if (!p.forward.separable()) {
+        std::vector<double> g(k);
+        std::vector<float> panel(k * touched.size());
+        p.forward.panel(path, p.model, g, panel);
+        for (std::size_t a = 0; a < touched.size(); ++a) {
+            for (std::size_t t = 0; t < k; ++t) columns[a][t] = static_cast<double>(panel[t * touched.size() + a]);
+        }
+        return columns;
+    }
+    for (std::size_t a = 0; a < touched.size(); ++a) {
+        std::vector<double> unit(p.size(), 0.0);
+        unit[static_cast<std::size_t>(touched[a])] = 1.0;
+        p.forward.apply(path, p.model, unit, columns[a]);
+    }
+    return columns;
+}
+
+reference assemble_serially(const problem& p, std::int64_t without = -1) {
     const std::size_t n = p.size();
     reference r{std::vector<double>(n * n, 0.0), std::vector<double>(n, 0.0), {}};
     for (std::int64_t i = 0; i < p.paths.size(); ++i) {
+        if (i == without) continue;
         const auto k = static_cast<std::size_t>(p.paths[i].samples());
         const double sigma = p.sigma[static_cast<std::size_t>(i)];
-        // The Jacobian column by column, through the double-precision product with unit vectors: no code shared with panel().
+        const double rho = p.correlation.empty() ? 0.0 : p.correlation[static_cast<std::size_t>(i)];
         std::vector<double> g(k);
         p.forward.seismogram(p.paths[i], p.model, g);
-        std::vector<std::vector<double>> columns;
         std::vector<std::int64_t> touched(static_cast<std::size_t>(p.paths[i].touched()));
         p.paths[i].parameters(touched);
-        for (const auto j : touched) {
-            std::vector<double> unit(n, 0.0);
-            unit[static_cast<std::size_t>(j)] = 1.0;
-            columns.emplace_back(k);
-            p.forward.apply(p.paths[i], p.model, unit, columns.back());
-        }
+        auto columns = columns_of(p, p.paths[i], touched);
+        for (auto& column : columns) column = weighed(column, sigma, rho);
+        std::vector<double> residuals(k), data(k);
         for (std::size_t t = 0; t < k; ++t) {
-            const double d = p.observed[static_cast<std::size_t>(p.paths.offset(i)) + t];
-            const double residual = (d - g[t]) / sigma;
+            data[t] = p.observed[static_cast<std::size_t>(p.paths.offset(i)) + t];
+            residuals[t] = data[t] - g[t];
+        }
+        data = weighed(data, sigma, rho);
+        residuals = weighed(residuals, sigma, rho);
+        for (std::size_t t = 0; t < k; ++t) {
+            const double residual = residuals[t];
             r.misfit.chi_data += 0.5 * residual * residual;
-            r.misfit.data_norm += 0.5 * d * d / sigma / sigma;
+            r.misfit.data_norm += 0.5 * data[t] * data[t];
             for (std::size_t a = 0; a < touched.size(); ++a) {
                 const auto row = static_cast<std::size_t>(touched[a]);
-                r.gradient[row] += columns[a][t] / sigma * residual;
+                r.gradient[row] += columns[a][t] * residual;
                 for (std::size_t b = a; b < touched.size(); ++b) {
-                    r.hessian[row * n + static_cast<std::size_t>(touched[b])] += columns[a][t] * columns[b][t] / sigma / sigma;
+                    r.hessian[row * n + static_cast<std::size_t>(touched[b])] += columns[a][t] * columns[b][t];
                 }
             }
         }
         r.misfit.samples += static_cast<std::int64_t>(k);
     }
     return r;
+}
+
+// Made once for all deliveries.
+const problem& usual() {
+    static const problem made;
+    return made;
+}
+
+const problem& coupled() {
+    static const problem made = many_windows(theory::nact);
+    return made;
+}
+
+const reference& reference_of(const problem& p) {
+    static std::map<const problem*, reference> known; // those above
+    const auto found = known.find(&p);
+    return found != known.end() ? found->second : known.emplace(&p, assemble_serially(p)).first->second;
 }
 
 template <class T>
@@ -110,18 +228,22 @@ void expect_close(const array::convergent_matrix<T>& matrix, const std::vector<d
     EXPECT_LT(std::sqrt(sums[0] / sums[1]), tolerance);
 }
 
-template <class T> void expect_equals_reference(runtime::world& world, int threads, double tolerance) {
-    const problem p;
-    const auto expected = assemble_serially(p);
+template <class T>
+tomography::team_times expect_equals_reference(runtime::world& world, const problem& p, int threads, double tolerance,
+                                               double compress = 0) {
+    const auto& expected = reference_of(p);
     const auto n = static_cast<std::int64_t>(p.size());
     array::convergent_matrix<T> hessian(world, n, n, 16, 16);
     array::convergent_vector<double> gradient(world, n, 16);
     std::int64_t reported = -1;
-    const team_options options{threads, 2, [&](std::int64_t done, std::int64_t total) {
+    const team_options options{threads, 2,
+                               [&](std::int64_t done, std::int64_t total) {
                                    reported = done;
                                    EXPECT_EQ(total, p.paths.size());
-                               }};
-    const auto result = assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options);
+                               },
+                               0, compress};
+    const auto result =
+        assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation);
 
     expect_close(hessian, expected.hessian, tolerance);
     const auto gathered = gradient.gather();
@@ -136,17 +258,133 @@ template <class T> void expect_equals_reference(runtime::world& world, int threa
     EXPECT_NEAR(result.misfit.data_norm, expected.misfit.data_norm, 1e-10 * expected.misfit.data_norm);
     EXPECT_EQ(result.misfit.samples, expected.misfit.samples);
     EXPECT_EQ(world.communicator().sum(result.times.paths), p.paths.size());
+    EXPECT_EQ(world.communicator().sum(result.times.updates), p.stacks());
+    EXPECT_EQ(world.communicator().sum(result.times.samples), p.paths.offset(p.paths.size()));
     EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() : -1);
 
-    const auto misfit = evaluate_misfit(world, p.forward, p.paths, p.observed, p.sigma, p.model, {threads, 2, {}}).misfit;
+    const auto misfit =
+        evaluate_misfit(world, p.forward, p.paths, p.observed, p.sigma, p.model, {threads, 2, {}}, p.correlation).misfit;
     EXPECT_NEAR(misfit.chi_data, expected.misfit.chi_data, 1e-10 * expected.misfit.chi_data);
     EXPECT_EQ(misfit.samples, expected.misfit.samples);
     world.quiesce();
+    return result.times;
 }
 
-TEST_P(assembly_test, equals_the_serial_reference_in_float) { expect_equals_reference<float>(world(), 1, 1e-6); }
-TEST_P(assembly_test, equals_the_serial_reference_with_threads) { expect_equals_reference<float>(world(), 3, 1e-6); }
-TEST_P(assembly_test, equals_the_serial_reference_in_double) { expect_equals_reference<double>(world(), 2, 1e-6); }
+TEST_P(assembly_test, equals_the_serial_reference_in_float) { expect_equals_reference<float>(world(), usual(), 1, 1e-6); }
+TEST_P(assembly_test, equals_the_serial_reference_with_threads) { expect_equals_reference<float>(world(), usual(), 3, 1e-6); }
+TEST_P(assembly_test, equals_the_serial_reference_in_double) { expect_equals_reference<double>(world(), usual(), 2, 1e-6); }
+
+TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
+    static const problem p = [] {
+        problem made;
+        for (std::size_t i = 0; i < made.sigma.size(); ++i) made.correlation.push_back(i % 3 == 0 ? 0.0 : 0.8);
+        return made;
+    }();
+    expect_equals_reference<double>(world(), p, 2, 1e-6);
+}
+
+// Windows of one event, station and arc are one update: as a Kronecker product, with two parameters and three components too, and as panels.
+TEST_P(assembly_test, windows_of_a_path_are_one_update) {
+    static const problem p = many_windows(theory::path_average);
+    static const problem three_components = many_windows(theory::path_average, true);
+    EXPECT_EQ(p.paths.size(), 15);
+    EXPECT_EQ(p.stacks(), 6);
+    expect_equals_reference<float>(world(), p, 2, 1e-6);
+    expect_equals_reference<double>(world(), three_components, 1, 1e-6);
+    expect_equals_reference<float>(world(), coupled(), 2, 1e-6);
+}
+
+// What compression leaves out is of the size that was allowed, and not nothing: samples are closer than the band needs.
+TEST_P(assembly_test, panels_are_compressed_to_their_numerical_rank) {
+    if (craton::tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; the other tests run the same code";
+    const problem& p = coupled();
+    const auto all = expect_equals_reference<double>(world(), p, 1, 1e-7);
+    EXPECT_EQ(all.rows, all.samples);
+    for (const double compress : {1e-2, 1e-4}) {
+        const auto times = expect_equals_reference<double>(world(), p, 1, std::max(compress * compress, 1e-7), compress);
+        const std::int64_t rows = world().communicator().sum(times.rows);
+        const std::int64_t samples = world().communicator().sum(times.samples);
+        EXPECT_LT(static_cast<double>(rows), (compress > 1e-3 ? 0.5 : 0.7) * static_cast<double>(samples));
+        EXPECT_GT(rows, 4 * p.paths.size());
+        expect_equals_reference<float>(world(), p, 2, std::max(compress * compress, 1e-6), compress);
+    }
+}
+
+// Pauses after the first subset or so, saves, forgets everything, and goes on from the file: as a job does that is killed at each pause.
+void expect_goes_on_from_checkpoint(runtime::world& world, const problem& p) {
+    const auto& expected = reference_of(p);
+    const auto n = static_cast<std::int64_t>(p.size());
+    const tests::shared_folder folder(world.communicator());
+    double chi_data = 0;
+    int calls = 0;
+    for (std::int64_t left = p.paths.size(); left > 0; ++calls) {
+        array::convergent_matrix<double> hessian(world, n, n, 16, 16);
+        array::convergent_vector<double> gradient(world, n, 16);
+        io::checkpoint saved(world, folder.file("assembly.h5"));
+        saved.add("hessian", hessian);
+        saved.add("gradient", gradient);
+        static_cast<void>(saved.resume());
+        const std::int64_t before = saved.counted().size();
+        std::int64_t reported = -1;
+        team_options options{2, 1, [&](std::int64_t done, std::int64_t total) {
+                                 reported = done;
+                                 EXPECT_EQ(total, p.paths.size());
+                             }};
+        options.pause_after_s = calls < 5 ? 1e-9 : 0; // at once, but not before a first path is handed out
+        const auto result =
+            assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation, &saved);
+        EXPECT_EQ(before + world.communicator().sum(result.times.paths) + result.left, p.paths.size());
+        EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() - result.left : -1);
+        left = result.left;
+        chi_data += result.misfit.chi_data;
+        saved.save();
+        EXPECT_EQ(saved.counted().size(), p.paths.size() - left);
+        EXPECT_GT(saved.counted().size(), before);
+        if (left == 0) {
+            expect_close(hessian, expected.hessian, 1e-6);
+            const auto again = assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options,
+                                        p.correlation, &saved);
+            EXPECT_EQ(world.communicator().sum(again.times.paths), 0);
+            expect_close(hessian, expected.hessian, 1e-6);
+        }
+        world.quiesce();
+    }
+    if (world.size() == 1) { // among several, others may have taken all before rank 0 looks at its clock
+        EXPECT_EQ(calls, std::min<std::int64_t>(p.stacks(), 6));
+    }
+    EXPECT_NEAR(chi_data, expected.misfit.chi_data, 1e-10 * expected.misfit.chi_data);
+}
+
+TEST_P(assembly_test, pauses_and_goes_on_from_its_checkpoint) { expect_goes_on_from_checkpoint(world(), usual()); }
+TEST_P(assembly_test, a_stack_is_in_a_checkpoint_as_a_whole) {
+    if (craton::tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; the other tests run the same code";
+    expect_goes_on_from_checkpoint(world(), coupled());
+}
+
+// As where a job had other stacks: what is counted already is left out of its stack.
+TEST_P(assembly_test, a_stack_goes_on_with_what_is_not_counted) {
+    const problem& p = coupled();
+    constexpr std::int64_t counted = 4;
+    const auto expected = assemble_serially(p, counted);
+    const auto n = static_cast<std::int64_t>(p.size());
+    const tests::shared_folder folder(world().communicator());
+    array::convergent_matrix<double> hessian(world(), n, n, 16, 16);
+    array::convergent_vector<double> gradient(world(), n, 16);
+    io::checkpoint saved(world(), folder.file("assembly.h5"));
+    saved.add("hessian", hessian);
+    saved.add("gradient", gradient);
+    static_cast<void>(saved.resume());
+    if (world().rank() == 0) saved.begin(counted).finish();
+    saved.save();
+    const auto result =
+        assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, {}, p.correlation, &saved);
+    EXPECT_EQ(world().communicator().sum(result.times.paths), p.paths.size() - 1);
+    EXPECT_EQ(world().communicator().sum(result.times.updates), p.stacks());
+    expect_close(hessian, expected.hessian, 1e-7);
+    saved.save();
+    EXPECT_EQ(saved.counted().size(), p.paths.size());
+    world().quiesce();
+}
 
 TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     problem p;
@@ -156,12 +394,22 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     const auto refused = [&](const std::string& words, const team_options& options = {}) {
         tests::expect_user_error(
             [&] {
-                static_cast<void>(assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options));
+                static_cast<void>(
+                    assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation));
             },
             words);
     };
     refused("threads is 0; allowed: 1 or more", {0, 16, {}});
     refused("subset is 0; allowed: 1 or more", {1, 0, {}});
+    p.correlation.assign(p.sigma.size() - 1, 0.5);
+    refused("noise correlations for");
+    p.correlation.assign(p.sigma.size(), 0.5);
+    p.correlation[2] = 1.0;
+    refused("noise correlation of path 2 is 1; allowed: at least 0 and below 1");
+    p.correlation.clear();
+    refused("pause_after_s is -1; allowed: 0", {1, 16, {}, -1.0});
+    refused("compress is -0.1; allowed: 0 (none) to below 1", {1, 16, {}, 0, -0.1});
+    refused("compress is 1; allowed: 0 (none) to below 1", {1, 16, {}, 0, 1.0});
     p.sigma[3] = 0.0;
     refused("standard deviation of path 3 is 0 m; allowed: positive");
     p.sigma.pop_back();

@@ -26,7 +26,7 @@ using namespace craton::waves;
 using array::index3;
 
 constexpr double h = 100;
-constexpr index3 cells{30, 26, 33};
+constexpr index3 cells{34, 26, 33}; // the upper x layer crosses a cache line
 
 // Smoothly varying rock with a sharp step.
 void heterogeneous(const sample_plane& points, const ground_values& into) {

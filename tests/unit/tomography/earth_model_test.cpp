@@ -50,6 +50,68 @@ TEST(earth_model, values_at_the_tabulated_radii_of_prem) {
     EXPECT_NEAR(earth.evaluate(6368e3).vs_m_s, 3200, 1e-9);
 }
 
+TEST(earth_model, anisotropic_values_at_the_tabulated_radii_of_prem) {
+    const earth_model earth = earth_model::prem();
+    // Dziewonski & Anderson (1981), their table of the anisotropic upper mantle: radius, vpv, vph, vsv, vsh (m/s), eta.
+    const double table[][6] = {{6151e3, 7800.50, 8048.62, 4441.10, 4436.29, 0.97654},
+                               {6346.6e3, 8022.12, 8190.32, 4396.02, 4611.80, 0.90039}};
+    for (const auto& row : table) {
+        const material at = earth.evaluate(row[0], row[0] > 6200e3);
+        EXPECT_NEAR(at.vp_m_s, row[1], 0.1);
+        EXPECT_NEAR(at.vph_m_s, row[2], 0.1);
+        EXPECT_NEAR(at.vs_m_s, row[3], 0.1);
+        EXPECT_NEAR(at.vsh_m_s, row[4], 0.1);
+        EXPECT_NEAR(at.eta, row[5], 1e-4);
+    }
+    EXPECT_EQ(earth.surface_radius_m(), 6371e3);
+    EXPECT_EQ(earth.solid_surface_radius_m(), 6368e3);
+    EXPECT_EQ(earth.cmb_radius_m(), 3480e3);
+    EXPECT_TRUE(earth.evaluate(6370e3).fluid());
+    EXPECT_EQ(earth.evaluate(1000e3).q_kappa, 1327.7);
+    EXPECT_EQ(earth.evaluate(5000e3).q_kappa, 57823);
+}
+
+TEST(earth_model, gravity_is_that_of_prem) {
+    const earth_model earth = earth_model::prem();
+    // Dziewonski & Anderson (1981), Table II, before the coefficients of the densities were rounded.
+    EXPECT_NEAR(earth.gravity_m_s2(6371e3), 9.8156, 5e-3);
+    EXPECT_NEAR(earth.gravity_m_s2(5701e3), 10.0143, 5e-3);
+    EXPECT_NEAR(earth.gravity_m_s2(3480e3), 10.6823, 5e-3);
+    EXPECT_NEAR(earth.gravity_m_s2(1221.5e3), 4.4002, 5e-3);
+    EXPECT_EQ(earth.gravity_m_s2(0), 0);
+}
+
+TEST(earth_model, loves_moduli_of_isotropic_layers_are_lames) {
+    const material at = earth_model::prem().evaluate(5000e3);
+    const double mu = at.shear_modulus_Pa();
+    const double kappa = at.density_kg_m3 * at.vp_m_s * at.vp_m_s - 4 * mu / 3;
+    const love_parameters m = at.love();
+    EXPECT_NEAR(m.A / (kappa + 4 * mu / 3), 1, 1e-14);
+    EXPECT_NEAR(m.F / (kappa - 2 * mu / 3), 1, 1e-14);
+    EXPECT_NEAR(m.voigt_bulk_modulus() / kappa, 1, 1e-14);
+    EXPECT_NEAR(m.voigt_shear_modulus() / mu, 1, 1e-14);
+    const love_parameters loss = at.loss();
+    EXPECT_NEAR(loss.C / (kappa / at.q_kappa + 4 * mu / 3 / at.q_mu), 1, 1e-14);
+    EXPECT_NEAR(loss.F / (kappa / at.q_kappa - 2 * mu / 3 / at.q_mu), 1, 1e-12);
+    const love_parameters dispersed = dispersed_love_parameters(at, 0.1);
+    EXPECT_DOUBLE_EQ(dispersed.L, dispersed_shear_modulus_Pa(at, 0.1));
+    EXPECT_EQ(earth_model::prem().evaluate(2000e3).loss().L, 0);
+}
+
+TEST(earth_model, layers_of_the_users_own) {
+    const earth_model prem = earth_model::prem();
+    std::vector<earth_layer> layers(prem.layers().begin(), prem.layers().end());
+    EXPECT_EQ(earth_model::from_layers("own", layers).name(), "own");
+    EXPECT_EQ(earth_model::from_layers("own", layers).gravity_m_s2(6e6), prem.gravity_m_s2(6e6));
+    auto gap = layers;
+    gap[3].inner_radius_m += 1e3;
+    expect_user_error([&] { earth_model::from_layers("own", gap); }, {"own", "3631000", "3630000"});
+    auto massless = layers;
+    massless[2].density = {};
+    expect_user_error([&] { earth_model::from_layers("own", massless); }, {"density 0", "positive"});
+    expect_user_error([&] { earth_model::from_layers("own", {layers[0]}); }, {"1 layers", "fluid core"});
+}
+
 TEST(earth_model, prem_iso_light_equals_the_axisem_mesh) {
     // Nodes of the mesh of an AxiSEM database: radius (m), density (kg/m^3), vs (m/s), in single precision.
     const double mesh[][3] = {{6002081.0, 3524.7031, 4748.1436}, {6061000.0, 3489.5193, 4706.9004},
@@ -81,7 +143,8 @@ TEST(earth_model, shear_modulus_falls_below_one_hertz) {
 }
 
 TEST(earth_model, errors_name_value_and_what_is_allowed) {
-    expect_user_error([] { earth_model::by_name("ak135"); }, {"ak135", "prem_isotropic", "prem_iso_light"});
+    expect_user_error([] { earth_model::by_name("ak135"); },
+                      {"ak135", "prem_isotropic", "prem_iso_light", "prem", "prem_isotropic_ocean"});
     EXPECT_EQ(earth_model::by_name("prem_iso_light").name(), "prem_iso_light");
     EXPECT_EQ(earth_model::by_name("prem_isotropic").name(), "prem_isotropic");
     expect_user_error([] { return earth_model::prem_isotropic().evaluate(6370e3); }, {"6370000", "6368000"});

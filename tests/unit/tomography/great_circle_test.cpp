@@ -35,6 +35,13 @@ TEST(great_circle, geocentric_latitudes) {
     EXPECT_NEAR((45 * degree - geocentric_latitude_rad(45 * degree)) / degree * 60, 11.55, 0.01);
 }
 
+TEST(great_circle, left_of_the_way_east_is_north) {
+    const unit_vector left = great_circle_arc(position(0, 0.3), position(0, 1.7)).left();
+    EXPECT_NEAR(left.x, 0, 1e-15);
+    EXPECT_NEAR(left.y, 0, 1e-15);
+    EXPECT_NEAR(left.z, 1, 1e-15);
+}
+
 TEST(great_circle, points_of_an_arc_are_at_their_distance_on_the_same_course) {
     const unit_vector from = at_deg(35, 140);
     const unit_vector to = at_deg(-12, -77);

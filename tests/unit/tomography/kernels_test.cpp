@@ -134,6 +134,16 @@ TEST(splines, cubic_b_splines_equal_the_recursive_definition) {
     EXPECT_DOUBLE_EQ(four[3], 1.0);
 }
 
+TEST(splines, slopes_of_the_spherical_spline_are_its_derivatives) {
+    constexpr double h = 1e-4;
+    for (const double d : {0.0, 0.3, 0.9, 1.2, 1.9, 2.5}) {
+        const auto [slope, curvature] = spherical_spline_slopes(d);
+        const auto mirrored = [](double at) { return spherical_spline(std::abs(at)); };
+        EXPECT_NEAR(slope, (mirrored(d + h) - mirrored(d - h)) / (2 * h), 1e-6) << d;
+        EXPECT_NEAR(curvature, (mirrored(d + h) - 2 * mirrored(d) + mirrored(d - h)) / (h * h), 1e-3) << d;
+    }
+}
+
 TEST(splines, spherical_spline_is_smooth_at_its_knots_and_one_at_its_centre) {
     EXPECT_DOUBLE_EQ(spherical_spline(0), 1);
     EXPECT_DOUBLE_EQ(spherical_spline(1), 0.25);

@@ -142,6 +142,13 @@ TEST_P(layered_updates, equal_corrections_and_updates_on_whole_grids) {
         expect_same({nx, 17, 16}, {0, 0, 0}, {nx, 17, 16}, {0, nx, 0, 17, 0, 16});
 }
 
+// The upper x layer lies in one line more than its width has, of which the first is part of a whole vector.
+TEST_P(layered_updates, equal_corrections_and_updates_where_a_layer_crosses_lines) {
+    for (const std::int64_t nx : {34, 49, 50, 52, 66, 67})
+        expect_same({nx, 17, 16}, {0, 0, 0}, {nx, 17, 16}, {0, nx, 0, 17, 0, 16});
+    for (const std::int64_t nx : {82, 83, 98}) expect_same({nx, 44, 44}, {0, 17, 17}, {nx, 8, 9}, {0, nx, 0, 8, 0, 9}, 20);
+}
+
 // More cells than a line has: their memory is folded where it begins within a vector.
 TEST_P(layered_updates, equal_corrections_and_updates_in_wide_layers) {
     for (const std::int64_t nx : {44, 61, 70}) expect_same({nx, 44, 44}, {0, 17, 17}, {nx, 8, 9}, {0, nx, 0, 8, 0, 9}, 20);

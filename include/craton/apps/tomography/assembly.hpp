@@ -4,6 +4,7 @@
 #include <craton/apps/tomography/path_set.hpp>
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
+#include <craton/io/checkpoint.hpp>
 #include <craton/runtime/world.hpp>
 
 #include <cstdint>
@@ -17,8 +18,15 @@ using progress_function = std::function<void(std::int64_t done, std::int64_t tot
 
 struct team_options {
     int threads = 1; ///< computing threads per rank, besides the calling thread, which polls
-    int subset = 16; ///< paths that a rank takes at a time
+    int subset = 16; ///< paths that a rank takes at a time; by assemble() rounded to whole stacks of windows
     progress_function progress;
+    /// assemble() only, the same on every rank: after so many seconds no more paths are handed out, and it returns when those that were are
+    /// done. 0: never.
+    double pause_after_s = 0;
+    /// assemble() only: above zero, panels of samples x parameters may first be replaced by fewer rows with nearly the same product G^T G, where
+    /// that is expected to pay: the trace norm of what the product loses is at most compress^2 times its trace, so that singular values of a
+    /// panel that are below `compress` times the root of its sum of squares may be lost.
+    double compress = 0;
 };
 
 /// What the data say of a model, summed over all ranks.
@@ -31,42 +39,55 @@ struct data_misfit {
 /// Seconds of this rank, summed over its computing threads except wall and poll.
 struct team_times {
     double panel_s = 0;   ///< g and G
-    double product_s = 0; ///< G^T G and G^T r
+    double product_s = 0; ///< G^T G and G^T r, with compression
     double update_s = 0;  ///< handing both to the convergent arrays
     double poll_s = 0;    ///< the calling thread running handlers
     double commit_s = 0;
     double wall_s = 0;
-    std::int64_t paths = 0; ///< done by this rank
+    std::int64_t paths = 0;   ///< done by this rank
+    std::int64_t updates = 0; ///< of the Hessian that they made
+    std::int64_t rows = 0;    ///< of panels, that were multiplied: their samples, or fewer after compression
+    std::int64_t samples = 0; ///< of the same panels
 };
 
 struct assembly_result {
-    data_misfit misfit;
+    data_misfit misfit; ///< of the paths done in this call
     team_times times;
+    std::int64_t left = 0; ///< paths that a pause has left to do; the same on every rank
 };
 
 /// Adds the upper triangle of G^T C_d^-1 G to `hessian` and G^T C_d^-1 (d - g(m)) to `gradient`, then commits both.
 ///
+/// All windows of one event, station and arc, which touch the same parameters, make one update: their whitened panels are stacked. A separable
+/// Jacobian (forward_problem::separable) is never expanded: its Kronecker product costs one multiplication per element of the Hessian.
+///
 /// Collective, blocking. Subsets of paths are handed out dynamically by a counter; on each rank a team of threads computes panels and
 /// updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `sigma`: noise standard
-/// deviation per path, metres; `model`: all the same on every rank. Throws user_error for lengths that do not match, a sigma that is not positive,
-/// a thread or subset number below 1 (on every rank), or a sample that is not finite (on the rank that meets it, naming path and
-/// sample; the caller must then end the job).
+/// deviation per path, metres; `correlation`: of neighbouring samples' noise, per path, in [0, 1), so that C_d of a path is that of
+/// noise_filter, or empty for none; `model`: all the same on every rank. Throws user_error for lengths that do not match, a sigma that is
+/// not positive, a correlation out of range, a thread or subset number below 1, a compress out of [0, 1) (on every rank), or a sample that is not finite (on the rank
+/// that meets it, naming path and sample; the caller must then end the job).
+///
+/// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are left out, and
+/// the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for that.
 template <class T>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
                          array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options);
+                         const team_options& options, std::span<const double> correlation = {}, io::checkpoint* saved = nullptr);
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
-                                         array::convergent_vector<double>&, const team_options&);
+                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
+                                         io::checkpoint*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
-                                         array::convergent_vector<double>&, const team_options&);
+                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
+                                         io::checkpoint*);
 
 /// The data misfit of a model, without the Jacobian. Otherwise as assemble().
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                                 std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                                const team_options& options);
+                                const team_options& options, std::span<const double> correlation = {});
 
 } // namespace craton::tomography

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <craton/apps/tomography/mode_catalogue.hpp>
+#include <craton/apps/tomography/mode_coupling.hpp>
 #include <craton/apps/tomography/model_basis.hpp>
 #include <craton/apps/tomography/path_set.hpp>
+#include <craton/apps/tomography/spheroidal_catalogue.hpp>
 
 #include <array>
 #include <cstdint>
@@ -12,66 +14,106 @@
 
 namespace craton::tomography {
 
-/// Transverse seismograms by summation of toroidal modes in the path-average approximation with exponentiated frequency shifts
+/// What a model does to a sum of modes.
+enum class theory {
+    path_average, ///< PAVA: frequencies shift by the model's average along the path, in the exponent (Woodhouse & Dziewonski 1984)
+    /// PAVA along each branch of overtones, and coupling across branches, which is sensitive in the great circle's plane and, to second
+    /// order in the wavelength, to what structure does across the path.
+    nact,
+    nact_in_plane, ///< the same without what is beside the circle: zeroth order (Li & Tanimoto 1993), faster
+    born,          ///< coupling of all pairs and no shift: linear in the model, for comparison with exact integrals over the sphere
+    born_in_plane,
+};
+[[nodiscard]] constexpr bool shifts_frequencies(theory kind) { return kind != theory::born && kind != theory::born_in_plane; }
+[[nodiscard]] constexpr bool couples_across_branches(theory kind) { return kind == theory::nact || kind == theory::nact_in_plane; }
+[[nodiscard]] constexpr bool sees_across_the_path(theory kind) { return kind == theory::nact || kind == theory::born; }
+
+class mode_family;
+
+/// Seismograms by summation of modes, toroidal ones for transverse motion, spheroidal ones for vertical and radial, in the path-average approximation with exponentiated frequency shifts
 /// (Woodhouse & Dziewonski 1984), and their exact derivatives with respect to the model:
 ///
 ///   g(t)            = sum_k A_k F_k cos((w_k + dw_k) t) exp(-w_k t / 2 Q_k),        dw_k = sum_{a,i} I_ki h_a m_{a,i}
 ///   d g(t)/d m_{a,i} = h_a T(t, i),   T(t, i) = sum_k -t A_k F_k sin((w_k + dw_k) t) exp(-w_k t / 2 Q_k) I_ki
 ///
+/// With theory::nact both gain the coupling of modes of different branches (mode_coupling), formed between the shifted frequencies:
+///
+///   g(t) += Re sum_k (P_k + i t N_k) exp(i s_k t),   s_k = w_k + dw_k + i w_k / 2 Q_k
+///
 /// A_k: excitation by the moment tensor; F_k: gain of band-pass and moment rate at w_k (the static offset lies outside the
 /// band and is dropped); I_ki: the mode's sensitivity to radial spline i; h_a: the path's average of lateral spline a.
 ///
-/// Displacement in metres, positive to the right of the direction of propagation seen from above: clockwise about the source, the
-/// transverse component of ObsPy and of SAC's rotate. Immutable; every method may be called from any number of threads.
+/// Displacement in metres, positive up, away from the source, and to the right of the direction of propagation seen from above: clockwise
+/// about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion near a source, and spheroidal modes to
+/// transverse motion, is left out. Immutable; every method may be called from any number of threads.
 class forward_problem {
   public:
     /// filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3, 0 beyond T1 and T4.
     /// Throws user_error when the periods do not decrease, T4 is below the catalogue's shortest period (modes would be missing), no
-    /// mode is in the band, or the radial knots do not reach into mantle and crust.
+    /// mode is in the band, the radial knots do not reach into mantle and crust, or the catalogues are of Earths of other names.
     forward_problem(std::shared_ptr<const mode_catalogue> modes, std::shared_ptr<const model_basis> basis,
-                    std::array<double, 4> filter_periods_s);
+                    std::array<double, 4> filter_periods_s, theory kind = theory::path_average,
+                    std::shared_ptr<const spheroidal_catalogue> spheroidal = nullptr);
 
+    [[nodiscard]] theory kind() const { return kind_; }
     [[nodiscard]] const model_basis& basis() const { return *basis_; }
     [[nodiscard]] const mode_catalogue& modes() const { return *modes_; }
     [[nodiscard]] const std::shared_ptr<const model_basis>& shared_basis() const { return basis_; }
     [[nodiscard]] const std::shared_ptr<const mode_catalogue>& shared_modes() const { return modes_; }
-    /// Modes inside the band.
-    [[nodiscard]] std::int64_t active_modes() const { return static_cast<std::int64_t>(omega_.size()); }
-    /// I_ki in rad/s, active modes x n_radial; I_ki of a mode sums to dw for dlnVs = 1, which is w_k.
-    [[nodiscard]] std::span<const double> frequency_kernels() const { return kernels_; }
-    [[nodiscard]] std::span<const double> active_omega_rad_s() const { return omega_; }
+    /// Whether a component's modes are there.
+    [[nodiscard]] bool measures(component measured) const { return measured == component::transverse || spheroidal_ != nullptr; }
+    /// Toroidal modes inside the band.
+    [[nodiscard]] std::int64_t active_modes() const;
+    /// I_ki of toroidal modes in rad/s, active modes x (parameters x n_radial); I_ki of dlnVs sums to dw for dlnVs = 1, which is w_k.
+    [[nodiscard]] std::span<const double> frequency_kernels() const;
+    [[nodiscard]] std::span<const double> active_omega_rad_s() const;
 
     /// g, path.samples() long, in metres. This and the following throw user_error when model size or path's basis are others.
     void seismogram(const path& path, std::span<const double> model, std::span<double> g) const;
+    /// Whether a path's Jacobian is a product, d g(t) / d m_{p,a,i} = h_a T(t, p, i), and factor() can be asked for.
+    [[nodiscard]] bool separable() const { return kind_ == theory::path_average; }
+    /// g and the factor T of a separable Jacobian: samples x (parameters x n_radial), row major; h_a is path.lateral().
+    void factor(const path& path, std::span<const double> model, std::span<double> g, std::span<float> factor) const;
     /// g and its Jacobian: samples x touched, row major, columns as in path.parameters().
     void panel(const path& path, std::span<const double> model, std::span<double> g, std::span<float> panel) const;
 
-    /// The Jacobian in double precision without forming it: out = G_(path) dm, for checks and for iterative solvers.
+    /// The Jacobian without forming it: out = G_(path) dm, in double precision, for checks and for iterative solvers.
     void apply(const path& path, std::span<const double> model, std::span<const double> dm, std::span<double> out) const;
-    /// out += G_(path)^T residual; out has the model's size.
+    /// out += G_(path)^T residual; out has the model's size. In double precision with theory::path_average, through panel() otherwise.
     void apply_transpose(const path& path, std::span<const double> model, std::span<const double> residual,
                          std::span<double> out) const;
+
+    /// What structure at a point of the great circle's plane does to a seismogram of the reference Earth: du(t) = sum over points of
+    /// kernel x dlnVs x dr x dphi, for structure that does not change across the path. kernel: samples x angles x radii,
+    /// metres per metre and radian. Angles from the source, within the path; radii within mantle and crust (else user_error). Tabulates
+    /// the pairs of modes at the radii anew: seconds.
+    void plane_kernel(const path& path, std::span<const double> angles_rad, std::span<const double> radii_m,
+                      std::span<float> kernel) const;
 
   private:
     struct scratch;
     static scratch& thread_scratch();
-    void select_modes(const std::array<double, 4>& filter_periods_s);
-    void integrate_kernels();
+    [[nodiscard]] const mode_family& family_of(const path& path) const;
     void check(const path& path, std::span<const double> model) const;
     /// Fills the scratch's amplitudes and shifted frequencies for one path.
     void prepare(const path& path, std::span<const double> model, scratch& work) const;
     /// g and T(t, i), the latter into the scratch.
     void sensitivity(const path& path, std::span<const double> model, std::span<double> g, scratch& work) const;
+    /// More than 1 where structure across the path counts.
+    [[nodiscard]] std::size_t terms() const { return sees_across_the_path(kind_) ? lateral_splines::terms_across : 1; }
+    /// H_a(m) of the path's knots, and sum_a H_a(m) m_{a,i}, of each term.
+    void transform_path(const path& path, scratch& work) const;
+    void transform_model(const path& path, std::span<const double> model, scratch& work) const;
+    [[nodiscard]] mode_coupling::excitation excitation_of(const path& path, const scratch& work) const;
+    /// g += what the coupled amplitudes sound like.
+    void sum_carriers(const path& path, const scratch& work, std::span<double> g) const;
+    void shear(const path& path, scratch& work) const;
 
     std::shared_ptr<const mode_catalogue> modes_;
     std::shared_ptr<const model_basis> basis_;
-    // Per active mode.
-    std::vector<std::int64_t> index_; // in the catalogue
-    std::vector<double> omega_;
-    std::vector<double> decay_; // w / 2Q, 1/s
-    std::vector<double> gain_;  // band-pass at w times everything of A_k that does not depend on the path
-    std::vector<double> kernels_;
-    std::int64_t l_max_ = 0;
+    theory kind_;
+    std::shared_ptr<const mode_family> toroidal_;
+    std::shared_ptr<const mode_family> spheroidal_; // none where only transverse motion is asked for
 };
 
 } // namespace craton::tomography

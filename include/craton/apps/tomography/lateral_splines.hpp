@@ -2,6 +2,8 @@
 
 #include <craton/apps/tomography/kernels/great_circle.hpp>
 
+#include <array>
+#include <complex>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,9 +33,24 @@ class lateral_splines {
     void weights_at(const unit_vector& point, sparse_weights& out) const;
     /// h_a = (1/Delta) int_0^Delta S_a ds along the minor arc: what a path's seismogram sees of knot a.
     [[nodiscard]] sparse_weights path_average(const unit_vector& from, const unit_vector& to) const;
+    /// The same between two angles along the great circle that an arc lies on, counted from its start: 0 to the arc's length is the
+    /// minor arc, from there to 2 pi the major arc.
+    [[nodiscard]] sparse_weights path_average(const great_circle_arc& along, double begin_rad, double end_rad) const;
+    /// What waves feel of a spline, as functions of the angle phi along a great circle's arc of length Delta, with
+    /// g = sin(phi) sin(Delta - phi) / sin(Delta) and y the angle across it, to the left: S_a itself; (g / 2) d2S_a/dy2;
+    /// sin(Delta - phi) / sin(Delta) dS_a/dy; and bend d2S_a/dy2 - (g^2 / 8) d4S_a/dy4. The fourth derivative is a difference over
+    /// spacings; further aside fewer of the path's knots are at hand, which is made up for by what all of them together amount to there.
+    static constexpr std::size_t terms_across = 4;
+    /// (1 / 2 pi) int f exp(i m phi) dphi between two angles along the great circle, for m = 0 .. widest, of the knots given (ascending),
+    /// f the first or all four of these terms. h: knots x terms x (widest + 1).
+    void path_transform(const great_circle_arc& along, double begin_rad, double end_rad, std::span<const std::int32_t> knots,
+                        std::int64_t widest, std::size_t terms, double bend, std::span<std::complex<double>> h) const;
 
   private:
+    [[nodiscard]] std::array<double, 2> across(std::int32_t knot, const unit_vector& point, const unit_vector& direction) const;
     template <class Visit> void visit_neighbours(const unit_vector& point, Visit visit) const;
+    /// visit(angle, weight) at four Gauss points in each panel, which is at most so long.
+    template <class Visit> void visit_points(double begin_rad, double end_rad, double panel_rad, Visit visit) const;
     [[nodiscard]] std::int64_t cell_of(double coordinate) const;
     void sort_into_cells();
 

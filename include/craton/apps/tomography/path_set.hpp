@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,16 @@ struct station {
     double longitude_deg = 0;
 };
 
+/// Along which part of the great circle through event and station a wave has come.
+enum class orbit {
+    minor, ///< the shorter way: S, G1, R1
+    major, ///< the longer way: G2, R2
+    whole, ///< all round: the coupling of modes along the great circle without the asymptotics of one arrival; shifts from the minor arc
+};
+
+/// Of displacement, in metres: up, away from the source, and to the right of the direction of propagation.
+enum class component { vertical, radial, transverse };
+
 /// What the user asks for: which event at which station, in which time window after the origin time.
 struct path_request {
     std::int64_t event = 0;
@@ -34,6 +45,8 @@ struct path_request {
     double t_first_s = 0;
     double sample_interval_s = 1;
     std::int64_t samples = 1;
+    orbit along = orbit::minor;
+    component measured = component::transverse;
 };
 
 /// One source, one receiver, one time window, and the lateral knots between them.
@@ -45,11 +58,18 @@ class path {
     [[nodiscard]] double distance_rad() const { return distance_rad_; }
     /// At the source, clockwise from north.
     [[nodiscard]] double azimuth_rad() const { return azimuth_rad_; }
-    /// h_a of every knot within reach of the minor arc.
+    /// From the source through the receiver.
+    [[nodiscard]] const great_circle_arc& arc() const { return *arc_; }
+    /// The path as angles from the source along the great circle.
+    [[nodiscard]] double begin_rad() const;
+    [[nodiscard]] double end_rad() const;
+    /// h_a of every knot within reach of the path.
     [[nodiscard]] const sparse_weights& lateral() const { return lateral_; }
-    /// How many parameters the path touches: lateral knots times radial splines.
-    [[nodiscard]] std::int64_t touched() const { return static_cast<std::int64_t>(lateral_.knot.size()) * n_radial_; }
-    /// The touched parameters, ascending. The indices are written out into memory of the calling thread (kept per path they would
+    /// How many coefficients the path touches: lateral knots times radial splines, of each parameter.
+    [[nodiscard]] std::int64_t touched() const {
+        return static_cast<std::int64_t>(lateral_.knot.size()) * n_radial_ * parameters_of_model_;
+    }
+    /// The touched coefficients, ascending. The indices are written out into memory of the calling thread (kept per path they would
     /// take 3 GB for 1e5 paths): the span is valid in this thread until it asks a path for its parameters again.
     [[nodiscard]] std::span<const std::int64_t> parameters() const;
     /// The same into memory of the caller, touched() long.
@@ -57,16 +77,19 @@ class path {
     /// The basis the path was made for has this many lateral knots and radial splines.
     [[nodiscard]] std::int64_t n_lateral() const { return n_lateral_; }
     [[nodiscard]] std::int64_t n_radial() const { return n_radial_; }
+    [[nodiscard]] std::int64_t parameters_of_model() const { return parameters_of_model_; }
 
   private:
     friend class path_set;
     path_request request_;
     const event* source_ = nullptr;
+    std::optional<great_circle_arc> arc_;
     double distance_rad_ = 0;
     double azimuth_rad_ = 0;
     sparse_weights lateral_;
     std::int64_t n_lateral_ = 0;
     std::int64_t n_radial_ = 0;
+    std::int64_t parameters_of_model_ = 1;
 };
 
 /// All paths of an inversion. Immutable; copies share the paths, so a path lives as long as any copy of its set.

@@ -58,6 +58,11 @@ great_circle_arc::great_circle_arc(const unit_vector& from, const unit_vector& t
     ahead_ = {ahead.x / norm, ahead.y / norm, ahead.z / norm};
 }
 
+unit_vector great_circle_arc::left() const {
+    return {start_.y * ahead_.z - start_.z * ahead_.y, start_.z * ahead_.x - start_.x * ahead_.z,
+            start_.x * ahead_.y - start_.y * ahead_.x};
+}
+
 unit_vector great_circle_arc::at(double angle_rad) const {
     const double c = std::cos(angle_rad);
     const double s = std::sin(angle_rad);

@@ -45,6 +45,18 @@ void make_tile(double omega, double decay, double amplitude, double t, double in
 
 } // namespace
 
+void mode_wave(double omega_rad_s, double decay_per_s, double t_first_s, double interval_s, std::span<double> cosine,
+               std::span<double> sine) {
+    const std::int64_t samples = static_cast<std::int64_t>(cosine.size());
+    tile now;
+    for (std::int64_t first = 0; first < samples; first += mode_sum_tile) {
+        make_tile(omega_rad_s, decay_per_s, 1, t_first_s + static_cast<double>(first) * interval_s, interval_s, now);
+        const std::int64_t count = std::min(mode_sum_tile, samples - first);
+        std::copy_n(now.cosine, count, cosine.data() + first);
+        std::copy_n(now.sine, count, sine.data() + first);
+    }
+}
+
 void mode_sum(const oscillations& modes, std::span<double> g) {
     const std::int64_t samples = static_cast<std::int64_t>(g.size());
     tile now;

@@ -31,6 +31,8 @@ class great_circle_arc {
     [[nodiscard]] double length_rad() const { return length_rad_; }
     /// The point at an angle from the start.
     [[nodiscard]] unit_vector at(double angle_rad) const;
+    /// To the left of the direction of travel, perpendicular to the arc's plane.
+    [[nodiscard]] unit_vector left() const;
 
   private:
     unit_vector start_;

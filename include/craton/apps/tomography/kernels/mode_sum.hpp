@@ -27,6 +27,10 @@ void mode_sum(const oscillations& modes, std::span<double> g);
 void mode_sum_sensitivity(const oscillations& modes, std::span<const double> kernels, std::int64_t columns, std::span<double> g,
                           std::span<double> sensitivity, std::span<double> scratch);
 
+/// One mode: cosine[j] = cos(w t_j) exp(-d t_j), sine[j] likewise, t_j = t_first + j * interval.
+void mode_wave(double omega_rad_s, double decay_per_s, double t_first_s, double interval_s, std::span<double> cosine,
+               std::span<double> sine);
+
 /// panel[j, a * columns + i] = h[a] T[j, i], rounded once to single precision. One flop and 4 bytes written per element.
 void expand_panel(std::span<const double> sensitivity, std::int64_t columns, std::span<const double> h, std::span<float> panel);
 

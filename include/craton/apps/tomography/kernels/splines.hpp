@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace craton::tomography {
 
@@ -16,6 +17,13 @@ namespace craton::tomography {
         return 0.25 * rest * rest * rest;
     }
     return 0;
+}
+
+/// Its first and second derivative by d.
+[[nodiscard]] inline std::pair<double, double> spherical_spline_slopes(double d) {
+    if (d < 1) return {(2.25 * d - 3) * d, 4.5 * d - 3};
+    if (d < 2) return {-0.75 * (2 - d) * (2 - d), 1.5 * (2 - d)};
+    return {0, 0};
 }
 
 /// The four cubic B-splines that are not zero on an interval of a non-decreasing knot vector (de Boor's recurrence): returns the

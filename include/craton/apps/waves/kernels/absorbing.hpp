@@ -35,8 +35,8 @@ struct layer_row {
 };
 
 /// Cells i0 <= i < i1 of rows, at most `pitch`, that share the memory at + first + component * pitch + i % pitch for components 0, 1,
-/// 2. `first` and `pitch` are multiples of 16: a vector of cells has its memory in a line, and the cells of a layer as few lines as
-/// there can be.
+/// 2. `first` and `pitch` are multiples of 16, and each line of 16 cells that has some of these has a line of memory of its own: a
+/// vector of cells has its memory in a line, and finds 0 there for cells that are none of these.
 struct layer_part {
     std::int64_t i0 = 0, i1 = 0;
     std::int64_t first = 0; ///< behind layer_row::at

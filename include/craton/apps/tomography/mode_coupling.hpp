@@ -1,0 +1,117 @@
+#pragma once
+
+#include <craton/apps/tomography/kernels/pair_response.hpp>
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace craton::tomography {
+
+/// Strain of every mode at points along the radius, in as many channels as the energy density is a sum of products of.
+struct strain_fields {
+    std::int64_t modes = 0;
+    std::int64_t channels = 0;
+    std::int64_t points = 0;
+    std::vector<double> values; ///< modes x channels x points
+};
+
+/// Weight of each channel's product at each point: d omega^2_kj = sum_cq weight[c, q] f_k[c, q] f_j[c, q] for a unit change of one
+/// parameter along the whole radius, quadrature weights included. One per model parameter (dlnVs, dlnxi).
+struct parameter_weights {
+    std::vector<double> values; ///< channels x points
+};
+
+/// Which pairs of modes a perturbation couples.
+enum class coupled_pairs {
+    across_branches, ///< n != n': the Born part of NACT, beside frequency shifts along the branches
+    all,             ///< the first Born approximation: nothing is shifted
+};
+
+/// Sensitivity of mode sums in the plane of the great circle: coupling of pairs of modes whose potentials are replaced by travelling waves
+/// (Li & Tanimoto 1993; Li & Romanowicz 1995; Romanowicz et al. 2008), for one receiver component:
+///
+///   du(t) = Re sum_{k<j} C_kj(t) sum_p K_kj,p Re{ (rho_k S_j) H_p(m) + (rho_j S_k) conj H_p(m) },   m = l_j - l_k >= 0
+///
+/// K_kj,i: coupling (rad^2/s^2) by radial spline i; H_a(m) = (1 / 2 pi) int S_a(phi) exp(i m phi) dphi along the path of lateral spline a;
+/// S: source, rho: receiver and propagation, complex amplitudes of a mode; C_kj: pair_response.
+///
+/// Waves of a finite length also feel structure beside the circle. Stationary phase in 1 / lambda, lambda = (l_k + l_j + 1) / 2, adds
+/// the curvature G of structure across the path, the change of the source's radiation times its slope D, and the largest of the second
+/// order, B:
+///
+///   ... + Re{ (i / lambda) [rho_k S_j G(m) + rho_j S_k conj G(m) + rho_k S'_j D(m) + rho_j S'_k conj D(m)] }
+///       + Re{ rho_k S_j B(m) + rho_j S_k conj B(m) } / lambda^2,   S' = dS / dPhi
+///
+/// G, D and B: lateral_splines::path_transform. All three are turned off, as 1 / (1 + (fading / lambda)^4), for waves whose Fresnel zone
+/// is wider than a spline, to which the curvature of one spline means nothing. Immutable; any number of threads.
+class mode_coupling {
+  public:
+    /// Modes in the order of l, then n. splines: points x columns, the radial splines' values. Couplings of m above `widest` are left
+    /// out: H_a(m) of splines as wide as these has fallen to nothing. 4 bytes x columns x parameters x modes^2 / 2 are kept.
+    mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
+                  std::span<const parameter_weights> parameters, std::span<const double> splines, coupled_pairs which,
+                  std::int64_t widest);
+
+    [[nodiscard]] std::int64_t modes() const { return static_cast<std::int64_t>(l_.size()); }
+    /// Radial splines times parameters.
+    [[nodiscard]] std::int64_t columns() const { return columns_; }
+    /// H has widest() + 1 values per lateral spline.
+    [[nodiscard]] std::int64_t widest() const { return widest_; }
+    /// K_kj,i of any pair, in rad^2/s^2.
+    [[nodiscard]] std::span<const float> coupling(std::int64_t k, std::int64_t j) const;
+
+    /// What a path brings.
+    struct excitation {
+        carriers modes;                                 ///< frequencies as the model shifts them
+        std::span<const std::complex<double>> source;   ///< S_k
+        std::span<const std::complex<double>> receiver; ///< rho_k
+        double t_last_s = 0;
+        /// dS_k / dPhi, Phi the azimuth from the source toward the left of the path; empty for structure in the plane alone.
+        std::span<const std::complex<double>> turning = {};
+        /// Of the mean degree + 1/2 of two modes: where half of what structure does across the path is left.
+        double fading_degree = 0;
+        std::int64_t widest_across = 0; ///< beyond this m H alone counts
+        /// H, or H, G, D and B.
+        [[nodiscard]] std::size_t terms() const { return turning.empty() ? 1 : 4; }
+    };
+    /// Amplitudes that the model's coupling adds to the carriers: Re sum_k (direct_k + i t turned_k) E_k(t).
+    struct amplitudes {
+        std::vector<std::complex<double>> direct; ///< modes
+        std::vector<double> turned;               ///< modes
+    };
+    /// model: terms x (widest + 1) x columns, sum_a H_a(m) m_{a,i} of each term. With `shifts` (I_ki = d omega_k / d m_i, modes x columns)
+    /// `sheared` gets, modes x columns, what E_k's amplitude changes by when the model shifts the frequencies between which modes couple.
+    void drive(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, std::span<const double> shifts,
+               std::vector<std::complex<double>>& sheared) const;
+
+    /// Adds to panel[t, a, i] (samples x lateral x columns) the response at times t_s to a unit of each coefficient. h: lateral x
+    /// terms x (widest + 1), H_a(m) of each term (lateral_splines::path_transform).
+    void add_panel(const excitation& by, std::span<const std::complex<double>> h, std::int64_t lateral, std::span<const double> t_s,
+                   std::span<float> panel) const;
+
+  private:
+    struct scratch;
+    [[nodiscard]] std::size_t size() const { return l_.size(); }
+    [[nodiscard]] std::size_t tiles() const;
+    /// K of tile x tile modes; the first tile is not above the second.
+    [[nodiscard]] const float* tile(std::size_t low, std::size_t high) const;
+    /// For one carrier with all: responses, and the amplitudes of the real and the imaginary part of each term's H; 0 where a pair does
+    /// not couple.
+    void couple(const excitation& by, std::size_t k, std::size_t row, scratch& work) const;
+    /// Y of all pairs for a model, modes x modes.
+    void couplings(const excitation& by, std::span<const std::complex<double>> model, scratch& work) const;
+    /// D of carriers first .. first + count - 1: amplitudes of cosine, minus sine and, in rows that follow, minus t sine.
+    void carriers_of_panel(const excitation& by, std::span<const std::complex<double>> h, std::size_t knots, std::size_t first,
+                           std::size_t count, scratch& work) const;
+
+    std::vector<std::int64_t> l_;
+    std::vector<std::int64_t> n_;
+    std::int64_t columns_ = 0;
+    std::int64_t widest_ = 0;
+    coupled_pairs which_ = coupled_pairs::across_branches;
+    std::vector<float> k_; // tiles of pairs, one beside the other: those of tile rows before, then low <= high
+};
+
+} // namespace craton::tomography

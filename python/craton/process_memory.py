@@ -1,0 +1,43 @@
+"""Memory of this process as the kernel counts it, in bytes: Linux's /proc/self; zeros where there is none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+__all__ = ["available_bytes", "peak_bytes", "reset_peak", "resident_bytes", "shared_bytes"]
+
+KIB = 1024
+
+
+def peak_bytes() -> int:
+    """Largest resident set since the start, or since reset_peak."""
+    return _field("/proc/self/status", "VmHWM:")
+
+
+def resident_bytes() -> int:
+    """Resident set now."""
+    return _field("/proc/self/status", "VmRSS:")
+
+
+def shared_bytes() -> int:
+    """That part of the resident set which other processes may map too: matrices of a node with several ranks."""
+    return _field("/proc/self/status", "RssShmem:")
+
+
+def available_bytes() -> int:
+    """What this machine has free for new processes."""
+    return _field("/proc/meminfo", "MemAvailable:")
+
+
+def reset_peak() -> None:
+    """From now on peak_bytes counts anew; where the kernel does not allow it, it goes on as it was."""
+    with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as marks:
+        marks.write("5")
+
+
+def _field(file: str, name: str) -> int:
+    if not os.path.exists(file):
+        return 0
+    with open(file, encoding="ascii") as lines:
+        return next((KIB * int(line.split()[1]) for line in lines if line.startswith(name)), 0)

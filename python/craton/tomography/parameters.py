@@ -1,0 +1,64 @@
+"""How a model vector is made up: one block of spline coefficients for each physical parameter, one after the other.
+
+Within a block the radial index is the fast one, as everywhere: coefficient a * radial + i belongs to lateral spline a and radial
+spline i. Blocks may have lateral knots of their own; the prior does not correlate one block with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+
+
+@dataclass(frozen=True)
+class ParameterBlock:
+    """One parameter's coefficients within the model vector."""
+
+    name: str
+    """What it is in the field's words: "dlnVs"."""
+    offset: int
+    """Of its first coefficient."""
+    lateral: int
+    """Lateral splines."""
+    radial: int
+    """Radial splines."""
+
+    @property
+    def size(self) -> int:
+        return self.lateral * self.radial
+
+    @property
+    def within(self) -> slice:
+        """Where its coefficients are."""
+        return slice(self.offset, self.offset + self.size)
+
+
+def blocks_of(bases: Sequence[tuple[str, ModelBasis]]) -> tuple[ParameterBlock, ...]:
+    """Of parameters in the order of the model vector: name and splines of each."""
+    blocks: list[ParameterBlock] = []
+    for name, basis in bases:
+        offset = blocks[-1].offset + blocks[-1].size if blocks else 0
+        blocks.append(ParameterBlock(name, offset, basis.n_lateral, basis.n_radial))
+    return tuple(blocks)
+
+
+NAMES = ("dlnVs", "dlnxi")
+"""What a basis' parameters are, in their order."""
+
+
+def blocks_in(basis: ModelBasis) -> tuple[ParameterBlock, ...]:
+    """Of all the parameters of one basis."""
+    return blocks_of([(name, basis) for name in NAMES[: basis.parameters]])
+
+
+def only_block(basis: ModelBasis) -> ParameterBlock:
+    """Of a model that has one parameter. UserError where it has more."""
+    if basis.parameters != 1:
+        raise UserError('[prior] kind = "matern" with [basis] xi = true; allowed: "gaussian"')
+    return blocks_in(basis)[0]

@@ -1,0 +1,199 @@
+"""Files of waveforms, indexed by station and read when they are needed.
+
+MiniSEED, SAC and what else ObsPy reads, and ASDF through pyasdf. A file that cannot be read is a decision of the ledger; only that
+nothing at all can be read is an error.
+"""
+
+from __future__ import annotations
+
+import glob
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from craton.errors import UserError
+from craton.tomography.waveforms.decisions import Ledger
+
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+RAW_TAG = "raw_recording"
+"""What ASDF files call unprocessed data, by convention."""
+MARGIN_S = 1.0
+
+
+def need_obspy(what: str) -> None:
+    """UserError where ObsPy is not installed."""
+    try:
+        import obspy  # noqa: F401
+    except ImportError:
+        raise UserError(f"{what}: ObsPy is needed; allowed: pip install 'craton[seismology]'") from None
+
+
+def matching_files(patterns: Iterable[str], folder: Path, setting: str) -> list[Path]:
+    """All files of all patterns, sorted, each once. UserError for a pattern that matches nothing."""
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        names = sorted(glob.glob(str(folder / Path(pattern).expanduser()), recursive=True))
+        files = [Path(name) for name in names if Path(name).is_file()]
+        if not files:
+            raise UserError(
+                f"{setting} = {pattern!r}: no file in {folder} matches; allowed: a pattern that finds files"
+            )
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def one_line(error: Exception) -> str:
+    """An exception of somebody's reader, for a message."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A contiguous part of a channel's record in a file."""
+
+    file: Path
+    id: str
+    """NET.STA.LOC.CHA"""
+    start: Any
+    end: Any
+    """UTCDateTime of the first and last sample"""
+    span_ns: tuple[int, int] = field(init=False, repr=False)
+    asdf_name: str = ""
+    """of the dataset in an ASDF file"""
+
+    def __post_init__(self) -> None:
+        # whole numbers compare a hundred times faster, and every earthquake asks every piece of a station
+        object.__setattr__(self, "span_ns", (self.start.ns, self.end.ns))
+
+    def meets(self, start_ns: int, end_ns: int) -> bool:
+        """Has samples between two times."""
+        first_ns, last_ns = self.span_ns
+        return bool(last_ns >= start_ns and first_ns <= end_ns)
+
+
+@dataclass
+class Archive:
+    """What the waveform files hold. Not thread-safe: ASDF files stay open."""
+
+    pieces: dict[str, list[Piece]] = field(default_factory=lambda: defaultdict(list))
+    """by NET.STA"""
+    inventories: list[Any] = field(default_factory=list)
+    """of ASDF files"""
+    events: list[tuple[Path, Any]] = field(default_factory=list)
+    """of ASDF files"""
+    _open: dict[Path, Any] = field(default_factory=dict)
+
+    @property
+    def stations(self) -> list[str]:
+        return sorted(self.pieces)
+
+    def add(self, file: Path, ledger: Ledger) -> None:
+        """Indexes a file; a damaged one goes to the ledger."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # readers warn of what the checks below find anyway
+            try:
+                found = self._asdf_pieces(file, ledger) if is_hdf5(file) else self._obspy_pieces(file)
+            except UserError:
+                raise
+            except Exception as error:  # of many readers
+                ledger.reject("file", str(file), "unreadable", one_line(error))
+                return
+        if not found:
+            ledger.reject("file", str(file), "empty", "no waveform in it")
+        for piece in found:
+            network, station = piece.id.split(".")[:2]
+            if not station:
+                ledger.reject("file", str(file), "no station", f"channel '{piece.id}' names no station")
+                continue
+            self.pieces[f"{network}.{station}"].append(piece)
+
+    def read(self, station: str, start: Any, end: Any) -> Any:
+        """An ObsPy Stream of all that a station recorded between two times; `stats.craton_file` names each trace's file."""
+        from obspy import Stream, read
+
+        stream = Stream()
+        for piece in self.pieces.get(station, ()):
+            if not piece.meets(start.ns, end.ns):
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if piece.asdf_name:
+                    part = self._asdf(piece.file).waveforms[station][piece.asdf_name].copy()
+                else:
+                    part = read(str(piece.file), starttime=start - MARGIN_S, endtime=end + MARGIN_S)
+            for trace in part.trim(start, end):
+                if trace.id == piece.id and len(trace):
+                    trace.stats.craton_file = str(piece.file)
+                    stream.append(trace)
+        # a file with several pieces of a channel was read once per piece
+        unique = {
+            (trace.id, str(trace.stats.starttime), len(trace), trace.stats.craton_file): trace for trace in stream
+        }
+        return Stream(list(unique.values()))
+
+    @staticmethod
+    def _obspy_pieces(file: Path) -> list[Piece]:
+        from obspy import read
+
+        stream = read(str(file), headonly=True)
+        return [
+            Piece(file, trace.id, trace.stats.starttime, trace.stats.endtime) for trace in stream if trace.stats.npts
+        ]
+
+    def _asdf_pieces(self, file: Path, ledger: Ledger) -> list[Piece]:
+        data = self._asdf(file)
+        pieces = []
+        for station in data.waveforms.list():
+            group = data.waveforms[station]
+            names = [name for name in group.list() if name != "StationXML"]
+            tags = sorted({name.rpartition("__")[2] for name in names})
+            tag = RAW_TAG if RAW_TAG in tags else (tags[0] if tags else "")
+            for other in tags:
+                if other != tag:
+                    ledger.reject(
+                        "file", f"{file} {station}", "other tag", f"tag {other} is not used, because {tag} is"
+                    )
+            for name in names:
+                if name.endswith(f"__{tag}"):
+                    trace = group[name][0]
+                    pieces.append(Piece(file, trace.id, trace.stats.starttime, trace.stats.endtime, name))
+            if "StationXML" in group.list():
+                self.inventories.append(group.StationXML)
+        self.events.extend((file, event) for event in data.events)
+        return pieces
+
+    def _asdf(self, file: Path) -> Any:
+        if file not in self._open:
+            try:
+                from pyasdf import ASDFDataSet
+            except ImportError:
+                raise UserError(
+                    f"{file}: pyasdf is needed to read ASDF; allowed: pip install 'craton[seismology]', or MiniSEED"
+                ) from None
+            self._open[file] = ASDFDataSet(str(file), mode="r", mpi=False)
+        return self._open[file]
+
+
+def is_hdf5(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
+
+
+def open_archive(files: Iterable[Path], ledger: Ledger, progress: Callable[[int], None] = lambda _: None) -> Archive:
+    """Indexes all files. UserError where none holds a waveform."""
+    archive = Archive()
+    count = 0
+    for count, file in enumerate(files, 1):
+        archive.add(file, ledger)
+        progress(count)
+    if not archive.pieces:
+        rejected = ledger.decisions[-1] if ledger.decisions else None
+        what = f"; the last: {rejected.subject}: {rejected.reason}" if rejected else ""
+        raise UserError(
+            f"[input] waveforms: none of {count} files holds a waveform{what}; allowed: "
+            "MiniSEED, SAC, ASDF, or what else ObsPy reads"
+        )
+    return archive

@@ -1,0 +1,351 @@
+"""Earthquakes, responses and waveforms from an FDSN web service, through ObsPy's client.
+
+What is on disk is not asked for again: a fetch that was ended goes on where it was. `windows` takes what it leaves:
+
+    events.xml, stations.xml                 as the server gave them
+    waveforms/EVENT/NET.STA.mseed            one file per earthquake and station, raw records
+    waveforms/EVENT/NET.STA.nodata           the server has none
+    fetch.json                               what was asked for
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from craton.errors import UserError
+from craton.progress import ProgressBar, rate_text
+from craton.run_folder import Folder, replaced
+from craton.tomography.catalogue import Events
+from craton.tomography.data import geocentric_vectors
+from craton.tomography.waveforms.archive import matching_files, need_obspy, one_line
+from craton.tomography.waveforms.config import WaveformConfig
+from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.earthquakes import read_earthquakes
+
+MOST_FAILURES = 5
+"""So many requests in a row that fail: the server is down, or does not want us."""
+
+
+class FetchFolder(Folder):
+    """Names of the files."""
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.xml"
+
+    @property
+    def stations(self) -> Path:
+        return self.path / "stations.xml"
+
+    @property
+    def request(self) -> Path:
+        return self.path / "fetch.json"
+
+    def waveforms(self, event: str, station: str) -> Path:
+        return self.path / "waveforms" / event / f"{station}.mseed"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.events, self.stations, self.request
+
+
+class RequestFailed(Exception):
+    """A request that may succeed another time."""
+
+
+def downloaded(file: Path, request: Callable[[str], None]) -> None:
+    """Has `request` write a file, which takes its name when it is whole. RequestFailed; or FDSNNoDataException, when the server has
+    none."""
+    from obspy.clients.fdsn.header import FDSNNoDataException
+
+    with replaced(file) as aside:
+        try:
+            request(str(aside))
+        except FDSNNoDataException:
+            raise
+        except Exception as error:  # of ObsPy, urllib, sockets, readers
+            raise RequestFailed(one_line(error)) from None
+
+
+@dataclass
+class Fetched:
+    """Counts of one fetch; waveforms are files, one per earthquake and station."""
+
+    earthquakes: int = 0
+    without_tensor: int = 0
+    stations: int = 0
+    there_before: int = 0
+    new: int = 0
+    no_data: int = 0
+    failed: int = 0
+    bytes: int = 0
+    last_failure: str = ""
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.earthquakes} earthquakes, {self.stations} stations: {self.new} files of waveforms fetched "
+            f"({self.bytes / 1e6:.1f} MB), {self.there_before} were there, {self.no_data} times the server has no data"
+        )
+        if self.without_tensor:
+            text += f"; {self.without_tensor} earthquakes cannot be used (no moment tensor, or none that is whole)"
+        if self.failed:
+            text += f"; {self.failed} requests failed, the last: {self.last_failure}: the same command tries them again"
+        return text
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One file of waveforms."""
+
+    event: int
+    network: str
+    station: str
+
+
+def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
+    """Everything that [fetch] names and the folder lacks. UserError where the server cannot be reached, where no earthquake is
+    usable, or where the folder was fetched by another request. Not collective: one process asks."""
+    need_obspy("craton tomography fetch")
+    folder = FetchFolder(config.fetch.directory)
+    folder.make()
+    folder.lock()
+    for left_behind in folder.path.glob("waveforms/*/*.new"):  # of a fetch that was killed
+        left_behind.unlink(missing_ok=True)
+    try:
+        check_request(folder, config)
+        return Fetcher(config, folder, console).run()
+    finally:
+        folder.release()
+
+
+def check_request(folder: FetchFolder, config: WaveformConfig) -> None:
+    """Two requests in one folder would be told apart by nobody."""
+    settings, processing = config.fetch, config.processing
+    request = {
+        **{name: list(getattr(settings, name)) for name in ("networks", "stations", "locations", "channels")},
+        **{name: getattr(settings, name) for name in ("server", "event_server", "start", "end", "catalog")},
+        **{name: getattr(settings, name) for name in ("min_magnitude", "max_magnitude", "max_depth_km")},
+        "before_s": processing.before_s,
+        "after_s": processing.after_s,
+        "events": list(config.input.events),
+    }
+    if folder.request.exists():
+        try:
+            before = json.loads(folder.request.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{folder.request}: {error}; allowed: the file that a fetch has left") from None
+        for name, value in request.items():
+            if before.get(name) != value:
+                raise UserError(
+                    f"{config.source}: {name} = {json.dumps(value)}, but {folder.path} was fetched with "
+                    f"{json.dumps(before.get(name))}; allowed: the same, or another [fetch] directory"
+                )
+        return
+    with replaced(folder.request) as aside:
+        aside.write_text(json.dumps(request, indent=1) + "\n", encoding="utf-8")
+
+
+@dataclass
+class Fetcher:
+    """One run of the command."""
+
+    config: WaveformConfig
+    folder: FetchFolder
+    console: Any
+
+    def run(self) -> Fetched:
+        settings = self.config.fetch
+        done = Fetched()
+        client: Any = None
+        if not self.config.input.events and not self.folder.events.exists():
+            client = self._client(settings.event_server or settings.server)
+            self._events(client)
+        events = self._usable_events(done)
+        if not self.folder.stations.exists():
+            client = self._client(settings.server)
+            self._stations(client, events)
+        wanted = list(self._wanted(events, done))
+        missing = [item for item in wanted if not self._is_there(self._file(events, item))]
+        done.there_before = len(wanted) - len(missing)
+        if missing:
+            client = client if client is not None and not settings.event_server else self._client(settings.server)
+            self._waveforms(client, events, wanted, missing, done)
+        return done
+
+    def _client(self, server: str) -> Any:
+        from obspy.clients.fdsn import Client
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a short name that has been renamed
+                return Client(server, timeout=self.config.fetch.timeout_s)
+        except Exception as error:  # of ObsPy, urllib, the XML of the service description
+            raise UserError(
+                f"[fetch] server = {server!r}: {one_line(error)}; allowed: an FDSN web service that answers"
+            ) from None
+
+    def _events(self, client: Any) -> None:
+        from obspy import UTCDateTime
+
+        settings = self.config.fetch
+        if not settings.start or not settings.end:
+            raise UserError(
+                f"{self.config.source}: [fetch] start and end are missing; allowed: a date and time in UTC for both, or files "
+                "in [input] events"
+            )
+        self._ask(
+            "events",
+            self.folder.events,
+            lambda name: client.get_events(
+                starttime=UTCDateTime(settings.start),
+                endtime=UTCDateTime(settings.end),
+                minmagnitude=settings.min_magnitude,
+                maxmagnitude=settings.max_magnitude,
+                maxdepth=settings.max_depth_km,
+                **({"catalog": settings.catalog} if settings.catalog else {}),
+                filename=name,
+            ),
+        )
+
+    def _usable_events(self, done: Fetched) -> Events:
+        patterns = self.config.input.events
+        files = (
+            matching_files(patterns, self.config.folder, f"{self.config.source}: [input] events")
+            if patterns
+            else [self.folder.events]
+        )
+        ledger = Ledger()
+        events = read_earthquakes(files, (), ledger)
+        done.earthquakes = len(events)
+        done.without_tensor = sum(item.stage == "event" and not item.accepted for item in ledger.decisions)
+        return events
+
+    def _stations(self, client: Any, events: Events) -> None:
+        from obspy import UTCDateTime
+
+        settings = self.config.fetch
+        times = [UTCDateTime(text) for text in events.origin_time]
+        self._ask(
+            "stations",
+            self.folder.stations,
+            lambda name: client.get_stations(
+                network=",".join(settings.networks),
+                station=",".join(settings.stations),
+                location=",".join(settings.locations),
+                channel=",".join(settings.channels),
+                starttime=min(times) - self.config.processing.before_s,
+                endtime=max(times) + self.config.processing.after_s,
+                level="response",
+                filename=name,
+            ),
+        )
+
+    def _ask(self, what: str, file: Path, request: Callable[[str], None]) -> None:
+        from obspy.clients.fdsn.header import FDSNNoDataException
+
+        try:
+            downloaded(file, request)
+        except (RequestFailed, FDSNNoDataException) as error:
+            raise UserError(f"[fetch] {what}: {one_line(error)}; allowed: a request that the server answers") from None
+
+    def _wanted(self, events: Events, done: Fetched) -> Iterator[Wanted]:
+        """Stations that ran at the time, within the distances of [windows]."""
+        from obspy import UTCDateTime, read_inventory
+
+        try:
+            inventory = read_inventory(str(self.folder.stations))
+        except Exception as error:  # of many readers
+            raise UserError(
+                f"{self.folder.stations}: {one_line(error)}; allowed: StationXML (remove it to ask again)"
+            ) from None
+        done.stations = len({(network.code, station.code) for network in inventory for station in network})
+        limits = self.config.windows
+        seen = set()
+        for row, text in enumerate(events.origin_time):
+            time = UTCDateTime(text)
+            at = geocentric_vectors(events.latitude_deg[[row]], events.longitude_deg[[row]])[0]
+            for network in inventory:
+                for station in network:
+                    there = geocentric_vectors(np.array([station.latitude]), np.array([station.longitude]))[0]
+                    distance = float(np.degrees(np.arccos(np.clip(at @ there, -1.0, 1.0))))
+                    key = (row, network.code, station.code)
+                    if key in seen or not limits.min_distance_deg <= distance <= limits.max_distance_deg:
+                        continue
+                    if any(
+                        (channel.start_date is None or channel.start_date <= time)
+                        and (channel.end_date is None or channel.end_date >= time)
+                        for channel in station
+                    ):
+                        seen.add(key)
+                        yield Wanted(*key)
+
+    def _file(self, events: Events, item: Wanted) -> Path:
+        return self.folder.waveforms(events.name[item.event], f"{item.network}.{item.station}")
+
+    @staticmethod
+    def _is_there(file: Path) -> bool:
+        return file.exists() or file.with_suffix(".nodata").exists()
+
+    def _waveforms(
+        self, client: Any, events: Events, wanted: list[Wanted], missing: list[Wanted], done: Fetched
+    ) -> None:
+        started = time.monotonic()
+
+        def rate(per_s: float) -> str:
+            return f"{rate_text(per_s, 'files')}, {rate_text(done.bytes / max(time.monotonic() - started, 1e-9), 'B')}"
+
+        failures = 0
+        with ProgressBar("fetching waveforms", len(wanted), "files", self.console, rate) as bar:
+            bar.begin_at(len(wanted) - len(missing))
+            for item in missing:
+                failure = self._fetch_one(client, events, item, done)
+                failures = failures + 1 if failure else 0
+                if failures == MOST_FAILURES:
+                    raise UserError(
+                        f"[fetch] waveforms: {failures} requests in a row failed, the last: {done.last_failure}; {done.new} files "
+                        "were fetched; allowed: the same command again, which goes on from here"
+                    )
+                bar.advance()
+
+    def _fetch_one(self, client: Any, events: Events, item: Wanted, done: Fetched) -> bool:
+        """True where the request failed. A marker keeps what the server does not have from being asked again."""
+        from obspy import UTCDateTime, read
+        from obspy.clients.fdsn.header import FDSNNoDataException
+
+        file = self._file(events, item)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        centroid_time = UTCDateTime(events.origin_time[item.event])
+        settings, processing = self.config.fetch, self.config.processing
+
+        def request(name: str) -> None:
+            client.get_waveforms(
+                item.network,
+                item.station,
+                ",".join(settings.locations),
+                ",".join(settings.channels),
+                centroid_time - processing.before_s,
+                centroid_time + processing.after_s,
+                filename=name,
+            )
+            read(name, headonly=True)  # an answer that was cut short must not stay
+
+        try:
+            downloaded(file, request)
+            done.bytes += file.stat().st_size
+            done.new += 1
+        except FDSNNoDataException:
+            file.with_suffix(".nodata").write_text("the server has no data\n", encoding="utf-8")
+            done.no_data += 1
+        except RequestFailed as error:
+            done.failed += 1
+            done.last_failure = f"{item.network}.{item.station} of {events.name[item.event]}: {one_line(error)}"
+            return True
+        return False

@@ -1,0 +1,23 @@
+"""The inversion's own band-pass, for observed seismograms: the same gain, without phase."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+f64 = NDArray[np.float64]
+
+
+def band_pass_gain(periods_s: tuple[float, ...], frequency_Hz: ArrayLike) -> f64:
+    """Cosine taper in frequency between 1/T1 < 1/T2 < 1/T3 < 1/T4; 1 between T2 and T3. Every mode of the forward problem is
+    weighted with this gain at its own frequency (band_pass_gain in the C++ sources)."""
+    f1, f2, f3, f4 = (1.0 / period for period in periods_s)
+    f = np.abs(np.asarray(frequency_Hz, float))
+    rising = 0.5 * (1.0 - np.cos(np.pi * np.clip((f - f1) / (f2 - f1), 0.0, 1.0)))
+    falling = 0.5 * (1.0 + np.cos(np.pi * np.clip((f - f3) / (f4 - f3), 0.0, 1.0)))
+    return np.asarray(np.where(f < f2, rising, falling))
+
+
+def triangle_gain(half_duration_s: float, frequency_Hz: ArrayLike) -> f64:
+    """Spectrum of the catalogues' moment rate: a triangle of unit area that is centred on the centroid time."""
+    return np.asarray(np.sinc(np.asarray(frequency_Hz, float) * half_duration_s) ** 2)

@@ -1,0 +1,61 @@
+"""What a configuration has to work with, before anything is processed: earthquakes, stations, channels, responses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from craton.tomography.waveforms.config import WaveformConfig
+from craton.tomography.waveforms.picking import distance_deg
+from craton.tomography.waveforms.preparation import Place, as_stations, find_inputs
+
+MOST_LEFT_OUT = 20
+"""Lines about files and earthquakes that cannot be used."""
+
+
+def inspect(config: WaveformConfig, console: Any = None) -> str:
+    """A text of several lines. UserError where there is nothing to begin with."""
+    from obspy import UTCDateTime
+
+    inputs = find_inputs(config, console)
+    archive, events = inputs.archive, inputs.events
+    lines = [
+        f"{len(events)} earthquakes, {len(archive.stations)} stations, {len(inputs.instruments)} channels with a response"
+    ]
+    bands = config.processing.bands
+    for row, name in enumerate(events.name):
+        time = UTCDateTime(events.origin_time[row])
+        start, end = time - config.processing.before_s, time + config.processing.after_s
+        lines.append(f"{name}  {events.origin_time[row]}  {events.depth_km[row]:g} km  {events.region[row]}".rstrip())
+        for station in archive.stations:
+            pieces = [piece for piece in archive.pieces[station] if piece.meets(start.ns, end.ns)]
+            texts = []
+            for channel in sorted({piece.id for piece in pieces}):
+                of_channel = [piece for piece in pieces if piece.id == channel]
+                first = max(start, min(piece.start for piece in of_channel)) - time
+                last = min(end, max(piece.end for piece in of_channel)) - time
+                note = "" if channel.rpartition(".")[2][:2] in bands else ", band not used"
+                try:
+                    found = inputs.instruments.find(_Named(channel), time)
+                    note += f", {_distance(events, row, found):.1f} degrees"
+                except ValueError as problem:
+                    note += f", {problem}"
+                texts.append(f"    {channel:<18} {first:+.0f} to {last:+.0f} s{note}")
+            lines += texts or [f"    {station:<18} nothing recorded at that time"]
+    left_out = [item for item in inputs.ledger.decisions if not item.accepted]
+    lines += [f"left out: {item.subject}: {item.code}: {item.reason}" for item in left_out[:MOST_LEFT_OUT]]
+    if len(left_out) > MOST_LEFT_OUT:
+        lines.append(f"left out: {len(left_out) - MOST_LEFT_OUT} more")
+    return "\n".join(lines)
+
+
+class _Named:
+    """As much of a trace as the look-up of an instrument needs."""
+
+    def __init__(self, name: str) -> None:
+        self.id = name
+        self.stats: dict[str, Any] = {}
+
+
+def _distance(events: Any, row: int, instrument: Any) -> float:
+    place = Place(instrument.id, instrument.latitude_deg, instrument.longitude_deg, instrument.elevation_m)
+    return distance_deg(events, as_stations([place]), row, 0)

@@ -1,0 +1,153 @@
+"""Picks the windows of one path after the other: expected, cut, compared with the synthetic seismogram, accepted or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.tomography.catalogue import Events, Stations
+from craton.tomography.data import SIGMA_TEXT, geocentric_vectors, out_of_range
+from craton.tomography.waveforms.config import WaveformConfig
+from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.processing import Displacement
+from craton.tomography.waveforms.synthetics import SyntheticSource
+from craton.tomography.waveforms.table import Window, provenance_text
+from craton.tomography.waveforms.windows import (
+    Candidate,
+    agreement,
+    correlation_time_s,
+    expected_windows,
+    noise_before,
+    rms,
+    verdict,
+    without_shared_samples,
+)
+
+
+@dataclass(frozen=True)
+class DrawnTrace:
+    """For the record section: what a component looks like beside its synthetic."""
+
+    event: int
+    station: int
+    component: str
+    distance_deg: float
+    observed: Displacement
+    synthetic: NDArray[np.float64] | None
+
+
+@dataclass
+class Picker:
+    """Looks for windows on one path after the other."""
+
+    config: WaveformConfig
+    events: Events
+    stations: Stations
+    source: SyntheticSource
+    ledger: Ledger
+    windows: list[Window] = field(default_factory=list)
+    provenance: list[str] = field(default_factory=list)
+    traces: list[DrawnTrace] = field(default_factory=list)
+
+    def pick(self, event: int, station: int, components: dict[str, Displacement]) -> None:
+        """All components of a path."""
+        settings = self.config.windows
+        distance = distance_deg(self.events, self.stations, event, station)
+        names = self.events.name[event], self.stations.name[station]
+        if not settings.min_distance_deg <= distance <= settings.max_distance_deg:
+            self.ledger.reject(
+                "station",
+                names[1],
+                "distance",
+                f"{distance:.2f} degrees; allowed: {settings.min_distance_deg:g} to {settings.max_distance_deg:g}",
+                event=names[0],
+                station=names[1],
+            )
+            return
+        for component, trace in components.items():
+            self.provenance.append(provenance_text(*names, trace.provenance))
+            synthetic = self.source.trace(event, station, component)
+            self.traces.append(DrawnTrace(event, station, component, distance, trace, synthetic))
+            self._pick_on(event, station, component, distance, trace, synthetic)
+
+    def _pick_on(
+        self, event: int, station: int, component: str, distance: float, trace: Displacement, synthetic: Any
+    ) -> None:
+        settings, interval_s = self.config.windows, self.config.processing.sample_interval_s
+        candidates = expected_windows(distance, component, self.config.phases_of(component), settings.arcs, interval_s)
+        noise = noise_before(trace, distance, candidates, settings, interval_s)
+        clear = [window for window in candidates if window.arc_overlap <= settings.max_arc_overlap]
+        for window in candidates:
+            if window not in clear:
+                quality = {"distance_deg": distance, "arc_overlap": window.arc_overlap}
+                covered = f"windows of the other arc cover {100 * window.arc_overlap:.0f}%"
+                text = f"{covered}; allowed: {100 * settings.max_arc_overlap:g}%"
+                self._decide(event, station, window, "other arc", text, quality)
+        for window in without_shared_samples(clear):
+            quality = {"distance_deg": distance, "arc_overlap": window.arc_overlap}
+            code, reason = self._obstacle(window, trace, synthetic, noise)
+            sigma, observed = np.nan, None
+            if not code:
+                found = agreement(trace, synthetic, window, rms(noise), interval_s, settings.max_shift_s)
+                quality |= vars(found) | {"noise_correlation_s": correlation_time_s(noise, interval_s)}
+                code, reason = verdict(found, settings)
+                sigma = float(np.hypot(found.noise_rms_m, settings.noise_floor * found.observed_rms_m))
+                observed = trace.part(window.first, window.count)
+                if not code and out_of_range(np.array(sigma)):
+                    code, reason = "no noise", f"sigma = {sigma:.3g} m; allowed: {SIGMA_TEXT}"
+            if code:
+                sigma, observed = np.nan, None
+            self._decide(event, station, window, code, reason, quality, sigma, observed)
+
+    def _obstacle(self, window: Candidate, trace: Displacement, synthetic: Any, noise: Any) -> tuple[str, str]:
+        """What keeps a window from being compared with the synthetic seismogram."""
+        settings, interval_s = self.config.windows, self.config.processing.sample_interval_s
+        if window.count * interval_s < settings.min_length_s or window.count < 2:
+            return (
+                "too short",
+                f"{max(window.count, 0) * interval_s:g} s are its own; allowed: {settings.min_length_s:g} s",
+            )
+        if window.first < trace.first or window.last >= trace.end:
+            return "not recorded", (
+                f"{window.first * interval_s:g} to {window.last * interval_s:g} s; allowed: inside the record, "
+                f"{trace.first * interval_s:g} to {(trace.end - 1) * interval_s:g} s"
+            )
+        if len(noise) * interval_s < settings.min_noise_s or len(noise) < 2:
+            return (
+                "no noise",
+                f"{len(noise) * interval_s:g} s before the first arrival; allowed: {settings.min_noise_s:g} s",
+            )
+        if synthetic is None:
+            return "no synthetic", f"{self.source.describe()} has no {window.component} seismogram"
+        if window.last >= len(synthetic) or not np.all(np.isfinite(synthetic[window.first : window.last + 1])):
+            return "no synthetic", f"{self.source.describe()} ends before {window.last * interval_s:g} s"
+        return "", ""
+
+    def _decide(
+        self, event: int, station: int, window: Candidate, code: str, reason: str, quality: dict[str, float],
+        sigma: float = np.nan, observed: Any = None,
+    ) -> None:  # fmt: skip
+        interval_s = self.config.processing.sample_interval_s
+        self.windows.append(
+            Window(
+                event, station, window.component, window.arc, window.phase, window.first * interval_s, max(window.count, 0),
+                code, reason, quality, observed, sigma,
+            )
+        )  # fmt: skip
+        names = self.events.name[event], self.stations.name[station]
+        numbers = {name: value for name, value in quality.items() if np.isfinite(value)}
+        more = {"event": names[0], "station": names[1], "numbers": numbers}
+        subject = f"{names[1]} {window}"
+        if code:
+            self.ledger.reject("window", subject, code, reason, **more)
+        else:
+            self.ledger.accept("window", subject, "accepted", **more)
+
+
+def distance_deg(events: Events, stations: Stations, event: int, station: int) -> float:
+    a = geocentric_vectors(events.latitude_deg[[event]], events.longitude_deg[[event]])
+    b = geocentric_vectors(stations.latitude_deg[[station]], stations.longitude_deg[[station]])
+    return float(np.degrees(np.arccos(np.clip(np.sum(a * b), -1.0, 1.0))))

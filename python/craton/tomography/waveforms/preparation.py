@@ -1,0 +1,157 @@
+"""From raw counts to accepted windows: reads, processes, looks for windows and judges them.
+
+One process. Raw records are in memory one station of one event at a time; seismograms on the inversion's grid all the time, 8 bytes
+per sample, as they are drawn at the end.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import craton
+from craton.errors import UserError
+from craton.progress import ProgressBar
+from craton.tomography.catalogue import Events, Stations
+from craton.tomography.waveforms.archive import Archive, matching_files, need_obspy, open_archive
+from craton.tomography.waveforms.config import WaveformConfig
+from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.earthquakes import read_earthquakes
+from craton.tomography.waveforms.picking import DrawnTrace, Picker
+from craton.tomography.waveforms.processing import Displacement
+from craton.tomography.waveforms.responses import Instruments, read_instruments
+from craton.tomography.waveforms.stations import Place, StationReader
+from craton.tomography.waveforms.synthetics import synthetic_source
+from craton.tomography.waveforms.table import WindowTable
+
+FETCHED = {"waveforms": "waveforms/**/*.mseed", "responses": "stations.xml", "events": "events.xml"}
+
+
+@dataclass
+class Inputs:
+    """What the configuration's patterns have found."""
+
+    archive: Archive
+    instruments: Instruments
+    events: Events
+    ledger: Ledger
+
+
+@dataclass
+class Preparation:
+    """The windows of all events and stations, and what led to them."""
+
+    config: WaveformConfig
+    table: WindowTable
+    ledger: Ledger
+    synthetics: str
+    traces: list[DrawnTrace] = field(default_factory=list)
+
+    def record(self) -> dict[str, Any]:
+        """windows.json: strict JSON."""
+        return {
+            "craton": craton.__version__,
+            "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "config": json.loads(json.dumps(self.config.to_dict())),
+            "synthetics": self.synthetics,
+            "accepted_windows": len(self.table.accepted),
+            "rejected_windows": len(self.table.rejected),
+            "reasons": [
+                {"stage": stage, "code": code, "count": count} for (stage, code), count in self.ledger.counts().items()
+            ],
+            "decisions": self.ledger.to_list(),
+            "traces": [json.loads(text) for text in self.table.provenance],
+        }
+
+
+def find_inputs(config: WaveformConfig, console: Any = None) -> Inputs:
+    """Reads earthquakes and responses and indexes waveforms. UserError where there is nothing to begin with."""
+    need_obspy(str(config.source))
+    ledger = Ledger()
+    files = {name: input_files(config, name) for name in FETCHED}
+    if not files["waveforms"]:
+        raise UserError(
+            f"{config.source}: [input] waveforms names no files, and {config.fetch.directory} holds none; allowed: patterns of "
+            "files, or `craton tomography fetch` first"
+        )
+    with ProgressBar("indexing", len(files["waveforms"]), "files", console) as bar:
+        archive = open_archive(files["waveforms"], ledger, bar.update)
+    instruments = read_instruments(files["responses"], archive.inventories, ledger)
+    events = read_earthquakes(files["events"], archive.events, ledger)
+    return Inputs(archive, instruments, events, ledger)
+
+
+def input_files(config: WaveformConfig, name: str) -> list[Path]:
+    """Of [input], or else what fetch has left."""
+    patterns = getattr(config.input, name)
+    if patterns:
+        return matching_files(patterns, config.folder, f"{config.source}: [input] {name}")
+    return sorted(Path(config.fetch.directory).glob(FETCHED[name]))
+
+
+def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
+    """Everything but files. UserError where there is nothing to work on; what is wrong with single files, channels and windows is
+    in the ledger."""
+    inputs = find_inputs(config, console)
+    from obspy import UTCDateTime
+
+    ledger, events = inputs.ledger, inputs.events
+    reader = StationReader(inputs.archive, inputs.instruments, config, ledger)
+    names = inputs.archive.stations
+    places: dict[str, Place] = {}
+    found: list[tuple[int, str, dict[str, Displacement]]] = []
+    with ProgressBar("processing", len(events) * len(names), "stations", console) as bar:
+        for row, event in enumerate(events.name):
+            time = UTCDateTime(events.origin_time[row])
+            at = (float(events.latitude_deg[row]), float(events.longitude_deg[row]))
+            for name in names:
+                place, components = reader.components(event, time, at, name)
+                if place is not None:
+                    places.setdefault(name, place)
+                if components:
+                    found.append((row, name, components))
+                bar.advance()
+    if not found:
+        raise UserError(f"{config.source}: no channel is usable{most_frequent(ledger)}")
+    stations = as_stations([places[name] for name in names if name in places])
+    samples = int(config.processing.after_s / config.processing.sample_interval_s) + 1
+    source = synthetic_source(config, events, stations, samples)
+    picker = Picker(config, events, stations, source, ledger)
+    with ProgressBar("looking for windows", len(found), "seismograms", console) as bar:
+        for row, name, components in found:
+            picker.pick(row, stations.name.index(name), components)
+            bar.advance()
+    settings = config.processing
+    attributes = {
+        "origin": f"observed seismograms, windows picked by `craton tomography windows` against {source.describe()}",
+        "configuration": json.dumps(config.to_dict()),
+    }
+    table = WindowTable(
+        events, stations, tuple(picker.windows), settings.sample_interval_s, settings.filter_periods_s,
+        tuple(picker.provenance), attributes,
+    )  # fmt: skip
+    return Preparation(config, table, ledger, source.describe(), picker.traces)
+
+
+def most_frequent(ledger: Ledger) -> str:
+    """The reason that was given most often, for an error message."""
+    counts = {key: count for key, count in ledger.counts().items() if key[0] in ("channel", "station", "window")}
+    if not counts:
+        return ""
+    (stage, code), count = max(counts.items(), key=lambda entry: entry[1])
+    example = next(item for item in ledger.decisions if not item.accepted and (item.stage, item.code) == (stage, code))
+    return f"; most often ({count} times): {code}, as in {example.subject}: {example.reason}"
+
+
+def as_stations(places: list[Place]) -> Stations:
+    return Stations(
+        name=tuple(place.name for place in places),
+        latitude_deg=np.array([place.latitude_deg for place in places]),
+        longitude_deg=np.array([place.longitude_deg for place in places]),
+        elevation_m=np.array([place.elevation_m for place in places]),
+    )

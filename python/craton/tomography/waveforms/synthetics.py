@@ -1,0 +1,371 @@
+"""Seismograms of a model, g(m), from wherever they come: the mode sum, another solver's files, or an AxiSEM database.
+
+All of them come in the inversion's band, at the inversion's times, in metres. In the hybrid method (French et al. 2015, section II)
+the residual d - g(m) is of an outside solver, while the Jacobian stays that of the mode sum: `predicted` gives that g(m), window
+after window in the order of `observed` in data.h5.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.tomography.catalogue import Events, Stations
+from craton.tomography.data import PathTable
+from craton.tomography.latitudes import geocentric_deg
+from craton.tomography.modes import configured_spheroidal_catalogue, mode_catalogue
+from craton.tomography.waveforms.archive import need_obspy, one_line
+from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
+from craton.tomography.waveforms.filters import triangle_gain
+from craton.tomography.waveforms.rotation import back_azimuth_deg, component_vector
+from craton.tomography.waveforms.spectra import in_band, with_ends_tapered
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, SpheroidalCatalogue
+    from craton._craton import ModeSynthetics as CompleteSynthetics
+
+f64 = NDArray[np.float64]
+
+ASCII_ENDINGS = (".sem.ascii", ".ascii", ".semd", ".sem")
+HORIZONTAL = ("N", "E")
+
+
+class SyntheticSource(Protocol):
+    """Where synthetic seismograms come from. Not collective; not thread-safe."""
+
+    def describe(self) -> str:
+        """For the record."""
+        ...
+
+    def trace(self, event: int, station: int, component: str) -> f64 | None:
+        """Displacement in metres at 0, dt, 2 dt, ... after the centroid time: `samples` values, NaN where the solver did not get
+        that far. None where the source has no such seismogram. `component` is Z, R or T."""
+        ...
+
+
+def synthetic_source(config: WaveformConfig, events: Events, stations: Stations, samples: int) -> SyntheticSource:
+    """As [synthetics] says. UserError where a package, a folder or a database is missing."""
+    kinds: dict[str, type[Any]] = {
+        "modes": ModeSynthetics,
+        "folder": FolderSynthetics,
+        "instaseis": InstaseisSynthetics,
+    }
+    source: SyntheticSource = kinds[config.synthetics.kind](config, events, stations, samples)
+    return source
+
+
+def predicted(source: SyntheticSource, paths: PathTable) -> f64:
+    """g(m) of all windows, one after the other. UserError names the first window that the source does not have."""
+    out = np.empty(int(paths.offsets[-1]))
+    kept: tuple[Any, f64 | None] = (None, None)
+    for path in range(len(paths)):
+        key = int(paths.event[path]), int(paths.station[path]), paths.component[path]
+        if kept[0] != key:
+            kept = key, source.trace(*key)
+        first = round(float(paths.t_first_s[path]) / paths.sample_interval_s)
+        window = None if kept[1] is None else kept[1][first : first + int(paths.samples[path])]
+        if window is None or len(window) < paths.samples[path] or not np.all(np.isfinite(window)):
+            raise UserError(
+                f"{source.describe()}: no {key[2]} seismogram for {paths.describe(path)} at {paths.t_first_s[path]:g} s and the "
+                f"{paths.samples[path]} samples from there; allowed: a source that has all windows"
+            )
+        out[paths.offsets[path] : paths.offsets[path + 1]] = window
+    return out
+
+
+class ModeSynthetics:
+    """Sums of modes of the reference Earth: the inversion's own, toroidal ones for T and spheroidal ones for Z and R;
+    or, with `complete`, all of them on each component, as a seismometer shows them, which gravity and tilt act on."""
+
+    def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
+        from craton._craton import EarthModel, ModelBasis
+
+        self._config = config
+        self._earth = EarthModel.by_name(config.earth.model)
+        self._toroidal = mode_catalogue(self._earth, config, lambda _: None)
+        self._basis = ModelBasis(1, np.linspace(self._earth.cmb_radius_m, self._earth.solid_surface_radius_m, 4))
+        self._reference = np.zeros(self._basis.size)
+        self._events, self._stations, self._samples = events, stations, samples
+        self._kept: tuple[tuple[int, int], f64] = (-1, -1), np.empty(0)
+
+    def describe(self) -> str:
+        if self._config.synthetics.complete:
+            return f"all modes of {self._config.earth.model}, as a seismometer shows them"
+        asked = self._config.windows.components
+        kinds = [name for name, of in (("toroidal", "T"), ("spheroidal", "ZR")) if set(asked) & set(of)]
+        return f"{' and '.join(kinds)} modes of {self._config.earth.model}"
+
+    @cached_property
+    def _transverse(self) -> ForwardProblem:
+        from craton._craton import ForwardProblem
+
+        return ForwardProblem(self._toroidal, self._basis, self._config.processing.filter_periods_s)
+
+    @cached_property
+    def _spheroidal(self) -> SpheroidalCatalogue:
+        """They take longer to compute than toroidal ones, and are left alone where nobody asks."""
+        return configured_spheroidal_catalogue(self._earth, self._config, lambda _: None)
+
+    @cached_property
+    def _three_components(self) -> ForwardProblem:
+        from craton._craton import ForwardProblem
+
+        periods_s = self._config.processing.filter_periods_s
+        return ForwardProblem(self._toroidal, self._basis, periods_s, "pava", self._spheroidal)
+
+    @cached_property
+    def _complete(self) -> CompleteSynthetics:
+        from craton._craton import ModeSynthetics
+
+        return ModeSynthetics(
+            self._spheroidal, self._toroidal, self._config.processing.filter_periods_s, seismometer=True
+        )
+
+    def trace(self, event: int, station: int, component: str) -> f64 | None:
+        from craton._craton import PathSet
+
+        if self._config.synthetics.complete:
+            return self._complete_traces(event, station)[COMPONENTS.index(component)].copy()
+        forward = self._transverse if component == "T" else self._three_components
+        events, stations, one = self._events, self._stations, np.zeros(1, np.int64)
+        paths = PathSet(
+            forward,
+            events.latitude_deg[[event]],
+            events.longitude_deg[[event]],
+            1e3 * events.depth_km[[event]],
+            np.ascontiguousarray(events.moment_tensor_Nm[[event]]),
+            events.half_duration_s[[event]],
+            stations.latitude_deg[[station]],
+            stations.longitude_deg[[station]],
+            one,
+            one,
+            np.zeros(1),
+            self._config.processing.sample_interval_s,
+            np.array([self._samples]),
+            component=[component],
+        )
+        return np.asarray(forward.seismograms(paths, 0, 1, self._reference, 1))
+
+    def _complete_traces(self, event: int, station: int) -> f64:
+        """(3, samples): Z, R, T; those of the last pair are kept."""
+        if self._kept[0] != (event, station):
+            events, stations = self._events, self._stations
+            shallowest_m = 6371e3 - self._earth.solid_surface_radius_m  # as in the inversion, a source is in rock
+            found = self._complete.seismograms(
+                float(events.latitude_deg[event]), float(events.longitude_deg[event]),
+                max(1e3 * float(events.depth_km[event]), shallowest_m),
+                np.ascontiguousarray(events.moment_tensor_Nm[event]), stations.latitude_deg[[station]],
+                stations.longitude_deg[[station]], 0.0, self._config.processing.sample_interval_s, self._samples,
+                float(events.half_duration_s[event]),
+            )  # fmt: skip
+            self._kept = (event, station), np.asarray(found)[0]
+        return self._kept[1]
+
+
+class _OtherSolver:
+    """What the two below share: into the band and onto the grid, and horizontals turned to R and T."""
+
+    def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
+        self._config, self._events, self._stations, self._samples = config, events, stations, samples
+        self._periods = config.processing.filter_periods_s
+        self._times_s = config.processing.sample_interval_s * np.arange(samples)
+
+    def _toward(self, event: int, station: int) -> float:
+        return back_azimuth_deg(
+            (self._events.latitude_deg[event], self._events.longitude_deg[event]),
+            (self._stations.latitude_deg[station], self._stations.longitude_deg[station]),
+        )
+
+    def _on_grid(self, samples: f64, start_s: float, delta_s: float, transfer: Any, where: str) -> f64:
+        if delta_s > 0.5 * self._periods[3]:
+            raise UserError(
+                f"{where}: samples every {delta_s:g} s; allowed: {0.5 * self._periods[3]:g} s, twice in the shortest period of "
+                "[processing] filter_periods_s"
+            )
+        taper_s = self._config.processing.taper_s
+        tapered = with_ends_tapered(samples, 0, int(np.ceil(taper_s / delta_s)))  # it begins at rest
+        found = in_band(tapered, start_s, delta_s, self._periods, self._times_s, transfer)
+        found[self._times_s > start_s + (len(samples) - 1) * delta_s - taper_s] = np.nan
+        return found
+
+
+class FolderSynthetics(_OtherSolver):
+    """Files of another solver, displacement in metres: SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and
+    metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or MiniSEED."""
+
+    def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
+        super().__init__(config, events, stations, samples)
+        self._pattern = config.synthetics.folder
+        self._files: dict[str, dict[tuple[str, str], Path]] = {}
+
+    def describe(self) -> str:
+        return f"folder {self._pattern}"
+
+    def trace(self, event: int, station: int, component: str) -> f64 | None:
+        name = self._stations.name[station]
+        files = self._files_of(event)
+        direct = self._component(event, files.get((name, component)))
+        if direct is not None or component == "Z":
+            return direct
+        north, east = (self._component(event, files.get((name, letter))) for letter in HORIZONTAL)
+        if north is None or east is None:
+            return None
+        _, to_north, to_east = component_vector(component, self._toward(event, station))
+        return np.asarray(to_north * north + to_east * east)
+
+    def _files_of(self, event: int) -> dict[tuple[str, str], Path]:
+        """By station and component."""
+        name = self._events.name[event]
+        if name not in self._files:
+            folder = self._config.folder / Path(self._pattern.replace("{event}", name)).expanduser()
+            if not folder.is_dir():
+                raise UserError(
+                    f"[synthetics] folder = {self._pattern!r}: no folder {folder}; allowed: a folder of seismograms"
+                )
+            self._files[name] = dict(self._named(sorted(folder.iterdir())))
+        return self._files[name]
+
+    @staticmethod
+    def _named(files: Iterable[Path]) -> Iterable[tuple[tuple[str, str], Path]]:
+        for file in files:
+            if not file.is_file():
+                continue
+            if file.name.endswith(ASCII_ENDINGS):
+                network, station, channel = [*file.name.split("."), "", ""][:3]
+                for name in (f"{network}.{station}", f"{station}.{network}") if channel else ():
+                    yield (name, channel[-1]), file  # older versions begin with the station
+                continue
+            need_obspy(str(file))
+            from obspy import read
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    stats = read(str(file), headonly=True)[0].stats
+                except Exception:  # of many readers: the folder may hold other things
+                    continue
+            yield (f"{stats.network}.{stats.station}", (stats.channel or " ")[-1]), file
+
+    def _component(self, event: int, file: Path | None) -> f64 | None:
+        if file is None:
+            return None
+        samples, start_s, delta_s = (
+            self._ascii(file) if file.name.endswith(ASCII_ENDINGS) else self._by_obspy(event, file)
+        )
+        if not np.all(np.isfinite(samples)):
+            raise UserError(f"{file}: holds samples that are not finite; allowed: metres")
+        half_duration_s = float(self._events.half_duration_s[event]) if self._config.synthetics.convolve else 0.0
+        return self._on_grid(samples, start_s, delta_s, lambda f: triangle_gain(half_duration_s, f), str(file))
+
+    @staticmethod
+    def _ascii(file: Path) -> tuple[f64, float, float]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of an empty file
+                table = np.loadtxt(file, ndmin=2)
+        except (OSError, ValueError, UserWarning) as error:
+            raise UserError(f"{file}: {one_line(error)}; allowed: two columns, seconds and metres") from None
+        steps = np.diff(table[:, 0]) if table.shape[1] == 2 else np.empty(0)
+        if (
+            len(steps) < 2
+            or not np.all(np.abs(steps - steps.mean()) <= 1e-2 * abs(steps.mean()))
+            or steps.mean() <= 0.0
+        ):
+            raise UserError(
+                f"{file}: {table.shape[0]} rows of {table.shape[1]} columns; allowed: two columns, "
+                "seconds (evenly spaced) and metres"
+            )
+        return table[:, 1].copy(), float(table[0, 0]), float(steps.mean())
+
+    def _by_obspy(self, event: int, file: Path) -> tuple[f64, float, float]:
+        """SAC files may count from the event (its origin time in `o`); other times are absolute."""
+        from obspy import UTCDateTime, read
+
+        try:
+            trace = read(str(file))[0]
+        except Exception as error:  # of many readers
+            raise UserError(f"{file}: {one_line(error)}; allowed: SAC or MiniSEED, metres") from None
+        sac = trace.stats.get("sac", {})
+        if "o" in sac:
+            start_s = float(sac["b"]) - float(sac["o"])
+        else:
+            start_s = float(trace.stats.starttime - UTCDateTime(self._events.origin_time[event]))
+        return np.asarray(trace.data, float), start_s, float(trace.stats.delta)
+
+
+class InstaseisSynthetics(_OtherSolver):
+    """A database of Green's functions that AxiSEM has computed (van Driel et al. 2015, doi:10.5194/se-6-701-2015). The source that
+    it was computed with is divided out; the event's triangle takes its place."""
+
+    def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
+        super().__init__(config, events, stations, samples)
+        try:
+            import instaseis
+        except ImportError:
+            raise UserError(
+                '[synthetics] kind = "instaseis": the package instaseis is not installed; allowed: pip install instaseis, '
+                'or kind = "modes" or "folder"'
+            ) from None
+        folder = config.folder / Path(config.synthetics.database).expanduser()
+        try:
+            self._database = instaseis.open_db(str(folder))
+        except Exception as error:  # of many kinds
+            raise UserError(
+                f"[synthetics] database = {folder}: {one_line(error)}; allowed: a folder of AxiSEM's"
+            ) from None
+        self._instaseis = instaseis
+        info = self._database.info
+        self._delta_s, self._start_s = float(info.dt), -float(info.src_shift)
+        rate = np.asarray(info.sliprate, float)
+        self._rate = rate / (rate.sum() * self._delta_s)
+        if self._periods[3] < info.period:
+            raise UserError(
+                f"[synthetics] database = {folder}: of {info.period:g} s, while [processing] filter_periods_s ends at "
+                f"{self._periods[3]:g} s; allowed: a band that ends at {info.period:g} s or above"
+            )
+
+    def describe(self) -> str:
+        return f"Instaseis database {self._config.synthetics.database} ({self._database.info.velocity_model})"
+
+    def trace(self, event: int, station: int, component: str) -> f64 | None:
+        info, events = self._database.info, self._events
+        if info.is_reciprocal and ("vertical" if component == "Z" else "horizontal") not in info.components:
+            return None
+        names = ("m_rr", "m_tt", "m_pp", "m_rt", "m_rp", "m_tp")
+        source = self._instaseis.Source(
+            float(geocentric_deg(events.latitude_deg[event])),  # as Instaseis's constructors take them
+            float(events.longitude_deg[event]),
+            1e3 * float(events.depth_km[event]),
+            **dict(zip(names, map(float, events.moment_tensor_Nm[event]), strict=True)),
+        )
+        receiver = self._instaseis.Receiver(
+            float(geocentric_deg(self._stations.latitude_deg[station])), float(self._stations.longitude_deg[station])
+        )
+        try:
+            found = self._database.get_seismograms(
+                source, receiver, (component,), remove_source_shift=False, return_obspy_stream=False
+            )
+        except ValueError as error:
+            raise UserError(
+                f"{self.describe()}: event {events.name[event]}, station {self._stations.name[station]}: {one_line(error)}"
+            ) from None
+        half_duration_s = float(events.half_duration_s[event])
+        return self._on_grid(
+            np.asarray(found[component], float),
+            self._start_s,
+            self._delta_s,
+            lambda f: triangle_gain(half_duration_s, f) / self._own_source(f),
+            self.describe(),
+        )
+
+    def _own_source(self, frequency_Hz: f64) -> NDArray[np.complex128]:
+        """Spectrum of the slip rate that the database was computed with; 1 at frequency 0. It begins where the records begin."""
+        times_s = self._start_s + self._delta_s * np.arange(len(self._rate))
+        return self._delta_s * np.exp(-2j * np.pi * np.outer(frequency_Hz, times_s)) @ self._rate

@@ -1,0 +1,209 @@
+"""Windows of observed seismograms: one `Window`, and a `WindowTable` of accepted and rejected ones, which is data.h5.
+
+docs/tomography_data.md has the file's layout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.tomography.catalogue import Events, Stations
+from craton.tomography.data import Observations, PathTable, load_observations, save_observations
+
+f64 = NDArray[np.float64]
+
+QUALITY = (
+    "distance_deg",
+    "noise_rms_m",
+    "noise_correlation_s",
+    "observed_rms_m",
+    "synthetic_rms_m",
+    "signal_to_noise",
+    "correlation",
+    "shift_s",
+    "amplitude_ratio",
+    "arc_overlap",
+)
+"""Numbers that a window was judged by; NaN where it was rejected before they were known."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of one component of one path, accepted or rejected."""
+
+    event: int
+    """row of the events' table"""
+    station: int
+    """row of the stations' table"""
+    component: str
+    """Z (up), R (away from the source) or T (transverse, clockwise about the source)"""
+    arc: str
+    """minor (the short way round the Earth) or major"""
+    phase: str
+    """fundamental, overtones, or what else [[phases]] names"""
+    t_first_s: float
+    """of the first sample after the centroid time"""
+    samples: int
+    code: str = ""
+    """why it was rejected, in a word or two; empty for an accepted one"""
+    reason: str = ""
+    """the same with values and limits"""
+    quality: dict[str, float] = field(default_factory=dict)
+    observed: f64 | None = None
+    """metres; of an accepted window"""
+    sigma_m: float = np.nan
+    """standard deviation of the noise, metres"""
+
+    @property
+    def accepted(self) -> bool:
+        return not self.code
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """All windows of a data set. Rows of `accepted` are the paths that the inversion reads."""
+
+    events: Events
+    stations: Stations
+    windows: tuple[Window, ...]
+    sample_interval_s: float
+    filter_periods_s: tuple[float, ...]
+    provenance: tuple[str, ...] = ()
+    """one JSON text per trace: event, station, component, files, spans, responses, steps"""
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def accepted(self) -> tuple[Window, ...]:
+        return tuple(window for window in self.windows if window.accepted)
+
+    @property
+    def rejected(self) -> tuple[Window, ...]:
+        return tuple(window for window in self.windows if not window.accepted)
+
+    def paths(self) -> PathTable:
+        """The accepted windows, in their order."""
+        return self._paths(self.accepted)
+
+    def observations(self) -> Observations:
+        """The accepted windows as the inversion takes them. UserError where there is none."""
+        kept = self.accepted
+        if not kept:
+            raise UserError(f"none of {len(self.windows)} windows was accepted; allowed: data of which at least one is")
+        return Observations(
+            self._paths(kept),
+            np.concatenate([window.observed for window in kept]),  # type: ignore[misc]
+            np.array([window.sigma_m for window in kept]),
+            {"kind": "file", **self.attributes},
+        )
+
+    def save(self, file_name: str | os.PathLike[str]) -> None:
+        """data.h5: replaces the file when complete. UserError where no window was accepted, or it cannot be written."""
+        more: dict[str, Any] = {"provenance": list(self.provenance)}
+        more |= {f"quality/{name}": values for name, values in self._quality(self.accepted).items()}
+        left_out = self._paths(self.rejected)
+        names = {"event": self.events.name, "station": self.stations.name}
+        for name, catalogue in names.items():
+            more[f"rejected/{name}"] = [catalogue[row] for row in getattr(left_out, name)]
+        for name in ("component", "arc", "phase"):
+            more[f"rejected/{name}"] = list(getattr(left_out, name))
+        more |= {"rejected/t_first_s": left_out.t_first_s, "rejected/samples": left_out.samples}
+        more["rejected/code"] = [window.code for window in self.rejected]
+        more["rejected/reason"] = [window.reason for window in self.rejected]
+        more |= {f"rejected/quality/{name}": values for name, values in self._quality(self.rejected).items()}
+        save_observations(Path(file_name), self.observations(), self.filter_periods_s, more)
+
+    @classmethod
+    def load(cls, file_name: str | os.PathLike[str]) -> WindowTable:
+        """Any data.h5, also one without windows of several kinds. UserError for a file that is damaged or something else."""
+        data = load_observations(file_name)
+        paths, table = data.paths, data.paths.offsets
+        try:
+            with h5py.File(file_name, "r") as file:
+                provenance = tuple(file["provenance"].asstr()[:]) if "provenance" in file else ()
+                quality = {name: file[f"quality/{name}"][:] for name in QUALITY if f"quality/{name}" in file}
+                left_out = cls._read_rejected(file, paths)
+        except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
+            raise UserError(
+                f"{file_name}: not a complete table of windows ({problem}); see docs/tomography_data.md"
+            ) from None
+        windows = tuple(
+            Window(
+                int(paths.event[row]), int(paths.station[row]),
+                paths.component[row], paths.arc[row], paths.phase[row],
+                float(paths.t_first_s[row]), int(paths.samples[row]),
+                quality={name: float(values[row]) for name, values in quality.items()},
+                observed=data.observed[table[row] : table[row + 1]],
+                sigma_m=float(data.sigma[row]),
+            )
+            for row in range(len(paths))
+        )  # fmt: skip
+        attributes = {
+            name: value
+            for name, value in data.attributes.items()
+            if name not in ("kind", "sample_interval_s", "filter_periods_s", "units")
+        }
+        return cls(
+            paths.events,
+            paths.stations,
+            windows + left_out,
+            paths.sample_interval_s,
+            tuple(data.attributes.get("filter_periods_s", ())),
+            provenance,
+            attributes,
+        )
+
+    @staticmethod
+    def _read_rejected(file: h5py.File, paths: PathTable) -> tuple[Window, ...]:
+        if "rejected" not in file:
+            return ()
+        group = file["rejected"]
+        text = {
+            name: group[name].asstr()[:] for name in ("event", "station", "component", "arc", "phase", "code", "reason")
+        }
+        numbers = {name: group[f"quality/{name}"][:] for name in QUALITY if f"quality/{name}" in group}
+        rows = {"event": paths.events.name, "station": paths.stations.name}
+        return tuple(
+            Window(
+                rows["event"].index(text["event"][row]), rows["station"].index(text["station"][row]),
+                text["component"][row], text["arc"][row], text["phase"][row],
+                float(group["t_first_s"][row]), int(group["samples"][row]),
+                text["code"][row], text["reason"][row],
+                {name: float(values[row]) for name, values in numbers.items()},
+            )
+            for row in range(len(text["event"]))
+        )  # fmt: skip
+
+    def _paths(self, windows: Sequence[Window]) -> PathTable:
+        return PathTable(
+            self.events,
+            self.stations,
+            np.array([window.event for window in windows], np.int64),
+            np.array([window.station for window in windows], np.int64),
+            np.array([window.t_first_s for window in windows], np.float64),
+            np.array([window.samples for window in windows], np.int64),
+            self.sample_interval_s,
+            tuple(window.component for window in windows),
+            tuple(window.arc for window in windows),
+            tuple(window.phase for window in windows),
+        )
+
+    @staticmethod
+    def _quality(windows: Sequence[Window]) -> dict[str, f64]:
+        return {
+            name: np.array([window.quality.get(name, np.nan) for window in windows], np.float64) for name in QUALITY
+        }
+
+
+def provenance_text(event: str, station: str, trace: dict[str, Any]) -> str:
+    """Of one trace, for `WindowTable.provenance`."""
+    return json.dumps({"event": event, "station": station, **trace}, allow_nan=False)

@@ -1,0 +1,126 @@
+"""The folder that `craton tomography windows` leaves, and what it says at the end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from craton.errors import UserError
+from craton.run_folder import Folder, replaced
+from craton.tomography.waveforms.config import WaveformConfig
+from craton.tomography.waveforms.earthquakes import write_events, write_stations
+from craton.tomography.waveforms.pictures import draw_reasons, draw_record_section
+from craton.tomography.waveforms.preparation import Preparation, most_frequent, prepare
+
+
+class WindowFolder(Folder):
+    """What `craton tomography windows` leaves."""
+
+    @property
+    def data(self) -> Path:
+        return self.path / "data.h5"
+
+    @property
+    def record(self) -> Path:
+        return self.path / "windows.json"
+
+    @property
+    def events(self) -> Path:
+        return self.path / "earthquakes.csv"
+
+    @property
+    def stations(self) -> Path:
+        return self.path / "stations.csv"
+
+    @property
+    def picture(self) -> Path:
+        return self.path / "record_section.png"
+
+    @property
+    def reasons_picture(self) -> Path:
+        return self.path / "reasons.png"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self.data, self.record, self.events, self.stations, self.picture, self.reasons_picture
+
+
+def make_windows(
+    config: WaveformConfig, console: Any = None, overwrite: bool = False, pictures: bool = True
+) -> Preparation:
+    """Everything, with files: data.h5, earthquakes.csv, stations.csv, windows.json and pictures in the folder of [output].
+
+    windows.json and reasons.png are written also where no window was accepted, which is a UserError at the end. Not collective.
+    """
+    folder = WindowFolder(config.output.directory)
+    folder.make()
+    folder.lock()
+    try:
+        folder.check(overwrite)
+        prepared = prepare(config, console)
+        write(folder, prepared, pictures)
+    finally:
+        folder.release()
+    return prepared
+
+
+def write(folder: WindowFolder, prepared: Preparation, pictures: bool) -> None:
+    for file in folder.results:
+        file.unlink()
+    with replaced(folder.record) as aside:
+        aside.write_text(one_entry_per_line(prepared.record()), encoding="utf-8")
+    if pictures:
+        draw_reasons(prepared, folder.reasons_picture)
+    if not prepared.table.accepted:
+        raise UserError(
+            f"{prepared.config.source}: none of {len(prepared.table.windows)} windows was accepted"
+            f"{most_frequent(prepared.ledger)}; all reasons are in {folder.record}"
+        )
+    write_events(folder.events, prepared.table.events)
+    write_stations(folder.stations, prepared.table.stations)
+    if pictures:
+        draw_record_section(prepared, folder.picture)
+    prepared.table.save(folder.data)
+
+
+def one_entry_per_line(record: dict[str, Any]) -> str:
+    """Strict JSON whose lists have a line per entry: there may be hundreds of thousands, for grep and for people."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, list) and value:
+            return "[\n" + ",\n".join(json.dumps(entry, allow_nan=False) for entry in value) + "\n]"
+        return json.dumps(value, allow_nan=False)
+
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {text(value)}" for key, value in record.items()) + "\n}\n"
+
+
+def summary(prepared: Preparation) -> str:
+    """What was accepted, in a few lines, and a table of the reasons for what was not."""
+    table = prepared.table
+    rows = [("stage", "reason", "count"), *((s, c, str(n)) for (s, c), n in prepared.ledger.counts().items())]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = [
+        f"{len(table.accepted)} windows accepted, {len(table.rejected)} rejected, on {len(prepared.traces)} seismograms of "
+        f"{len(table.events)} earthquakes; synthetics: {prepared.synthetics}"
+    ]
+    for window in {(w.component, w.arc, w.phase): None for w in table.windows}:
+        of_kind = [w for w in table.windows if (w.component, w.arc, w.phase) == window]
+        good = [w.quality for w in of_kind if w.accepted]
+        text = f"  {window[0]} {window[1]} {window[2]}: {len(good)} of {len(of_kind)}"
+        if good:
+            medians = {
+                name: float(np.median([q[name] for q in good]))
+                for name in ("correlation", "shift_s", "amplitude_ratio")
+            }
+            text += (
+                f", median correlation {medians['correlation']:.3f}, shift {medians['shift_s']:+.1f} s, "
+                f"amplitude {medians['amplitude_ratio']:.2f}"
+            )
+        lines.append(text)
+    if len(rows) > 1:
+        lines.append("left out:")
+        lines += [f"  {row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}" for row in rows]
+    return "\n".join(lines)

@@ -1,0 +1,103 @@
+"""An inversion that ends itself by kill -9 at a chosen moment: CONFIG MOMENT ITERATION [overwrite], on any number of ranks.
+
+CONFIG is a TOML file, or the folder of a run, with which it then goes on. MOMENT "full-disk" is no kill: from there on no file may
+grow beyond the size of the models.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from craton._launch import main_guard
+from craton.progress import make_console
+from craton.tomography import inversion, report
+from craton.tomography.config import load_config
+from craton.tomography.progress_file import ProgressFile
+from craton.tomography.run_folder import RunFolder
+from mpi4py import MPI
+
+FULL_BYTES = 100_000
+
+
+def end() -> None:
+    """kill -9 of this process; mpiexec ends the others."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def at(owner: Any, name: str, due: Callable[..., bool], action: Callable[[], None] = end, after: bool = False) -> None:
+    """Does the action when owner.name is called and `due` of its arguments; or when it has returned."""
+    original = getattr(owner, name)
+
+    def watched(*arguments: Any, **named: Any) -> Any:
+        if after:
+            result = original(*arguments, **named)
+            if due(*arguments):
+                action()
+            return result
+        if due(*arguments):
+            action()
+        return original(*arguments, **named)
+
+    setattr(owner, name, watched)
+
+
+def arrange(moment: str, iteration: int) -> None:
+    """Iterations count from 1; those of the finish are not looked at."""
+
+    def now(run: inversion.Inversion, *_: Any) -> bool:
+        return run.comm.rank == 0 and len(run.models) == iteration
+
+    def accepted(run: inversion.Inversion, *_: Any) -> bool:
+        return run.comm.rank == 0 and len(run.models) == iteration + 1
+
+    def in_assembly(file: ProgressFile, done: int, total: int) -> bool:
+        found = file.progress
+        mine = MPI.COMM_WORLD.rank == 0 and (found.phase, found.iteration) == ("assembly", iteration)
+        return mine and 0 < found.paths_saved < done
+
+    of_run = inversion.Inversion
+    if moment == "data":
+        at(of_run, "save_data", now)
+    elif moment == "assembly":
+        at(ProgressFile, "update", in_assembly)
+    elif moment == "hessian":
+        # on rank 0, once the matrix is written and before hessian.h5 takes its name
+        at(of_run, "save_hessian", now, lambda: at(inversion, "linearised_at_of", lambda *_: True))
+    elif moment == "step":
+        at(of_run, "gauss_newton_step", now)
+    elif moment == "step-found":
+        at(of_run, "line_search", now)
+    elif moment == "line-search":
+        at(of_run, "try_length", now, after=True)
+    elif moment == "model":
+        at(RunFolder, "write_record", lambda _, record: len(record.iterations) == iteration + 1)
+    elif moment == "accepted":
+        at(of_run, "drop_iteration", accepted)
+    elif moment == "finish":
+        at(of_run, "finish", lambda run: run.comm.rank == 0)
+    elif moment == "report":
+        at(report, "write_report", lambda _: True)
+    elif moment == "full-disk":
+        limits = (FULL_BYTES, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+        at(of_run, "save_checkpoint", lambda *_: True, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits))
+    else:
+        raise ValueError(moment)
+
+
+if __name__ == "__main__":
+    with main_guard():
+        what, moment, iteration, *options = sys.argv[1:]
+        arrange(moment, int(iteration))
+        console = make_console() if MPI.COMM_WORLD.rank == 0 else None
+        if Path(what).is_dir():
+            inversion.resume(what, console=console, report=False)
+        else:
+            inversion.run(
+                load_config(what), console=console, overwrite="overwrite" in options, report=moment == "report"
+            )

@@ -1,0 +1,440 @@
+#include "../../sanitized.hpp"
+#include "small_problem.hpp"
+
+#include <craton/apps/tomography/kernels/pair_response.hpp>
+#include <craton/apps/tomography/mode_kernels.hpp>
+#include <craton/apps/tomography/mode_synthetics.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <numbers>
+
+namespace craton::tomography {
+namespace {
+
+using testing::random_vector;
+using testing::small_problem;
+using testing::some_event;
+
+using complex = std::complex<double>;
+
+constexpr double pi = std::numbers::pi;
+
+forward_problem problem(theory kind, int level = 2) {
+    const forward_problem cheap = small_problem(true, true, level);
+    return {cheap.shared_modes(), cheap.shared_basis(), {800, 500, 180, 150}, kind};
+}
+
+/// The same band with spheroidal modes, dlnVs and dlnxi.
+forward_problem three_components(theory kind) {
+    const forward_problem cheap = small_problem();
+    static const auto spheroidal = std::make_shared<const spheroidal_catalogue>(
+        spheroidal_catalogue::solve(earth_model::prem_isotropic(), {.shortest_period_s = 150, .order = 4}));
+    const auto knots = cheap.basis().radial().knots_m();
+    const auto basis = std::make_shared<const model_basis>(2, std::vector<double>(knots.begin(), knots.end()), 2);
+    return {cheap.shared_modes(), basis, {800, 500, 180, 150}, kind, spheroidal};
+}
+
+/// Far from the node of the radiation, near it, and nearly a whole Earth away.
+path_set paths_along(const forward_problem& forward, orbit along, component measured = component::transverse) {
+    const std::vector<event> events{some_event()};
+    const std::vector<station> stations{{48.3, 8.3}, {-35.3, 149.0}, {-12.0, -150.2}};
+    std::vector<path_request> requests;
+    for (std::int64_t s = 0; s < 3; ++s)
+        requests.push_back({0, s, along == orbit::major ? 4000.0 : 600.0, 12.5, 90, along, measured});
+    return {forward, events, stations, requests};
+}
+
+double norm(std::span<const double> x) {
+    double sum = 0;
+    for (const double value : x) sum += value * value;
+    return std::sqrt(sum);
+}
+
+double difference(std::span<const double> x, std::span<const double> y) {
+    std::vector<double> apart(x.begin(), x.end());
+    for (std::size_t i = 0; i < apart.size(); ++i) apart[i] -= y[i];
+    return norm(apart) / norm(y);
+}
+
+TEST(pair_response, is_the_quotient_and_its_limit) {
+    const std::vector<double> omega{0.03, 0.0300002, 0.031, 0.05};
+    const std::vector<double> decay{1e-4, 1.2e-4, 1e-4, 2e-4};
+    std::vector<double> gain;
+    std::vector<double> gain_slope; // dq / d(w^2)
+    for (const double w : omega) {
+        gain.push_back(1e-3 / (w * w));
+        gain_slope.push_back(-1e-3 / (w * w * w * w));
+    }
+    const std::size_t count = omega.size();
+    const double last = 2000;
+    std::vector<double> re(count), im(count), turned(count), slope_re(count), slope_im(count);
+    const auto response = [&](std::size_t k, double t) {
+        respond({omega, decay, gain, omega, gain_slope}, k, last, {re, im, turned, slope_re, slope_im});
+        const complex wave = std::exp(complex(0, 1) * complex(omega[k], decay[k]) * t);
+        std::vector<complex> out;
+        for (std::size_t j = 0; j < count; ++j) out.push_back((complex(re[j], im[j]) + complex(0, t * turned[j])) * wave);
+        return out;
+    };
+    for (const double t : {0.0, 300.0, 2000.0}) {
+        for (std::size_t k = 0; k < count; ++k) {
+            for (std::size_t j = 0; j < count; ++j) {
+                const complex sum = response(k, t)[j] + response(j, t)[k];
+                const complex s_k(omega[k], decay[k]);
+                const complex s_j(omega[j], decay[j]);
+                const complex ours = std::exp(complex(0, 1) * s_k * t);
+                const complex theirs = std::exp(complex(0, 1) * s_j * t);
+                const double slope = k == j ? gain_slope[k] : (gain[k] - gain[j]) / (omega[k] * omega[k] - omega[j] * omega[j]);
+                const complex beat = k == j ? complex(0, t) * ours / (2.0 * s_k) : (ours - theirs) / (s_k * s_k - s_j * s_j);
+                const complex exact = 0.5 * (gain[k] + gain[j]) * beat + 0.5 * slope * (ours + theirs);
+                // Near the limit 1 / 2 s is taken real, 1 / 2Q off.
+                const double scale = std::abs(0.5 * (gain[k] + gain[j]) * beat) + std::abs(slope);
+                EXPECT_LT(std::abs(sum - exact), 5e-3 * scale + 1e-12) << k << " " << j << " at " << t << " s";
+            }
+        }
+    }
+}
+
+/// The formula as it stands: every ordered pair of modes, the integral over the great circle by the trapezoidal rule, no kernel tabulated.
+std::vector<double> born_by_plain_loops(const forward_problem& forward, const path& path, std::span<const double> model,
+                                        theory kind) {
+    const bool across = couples_across_branches(kind);
+    const mode_arrays& all = forward.modes().arrays();
+    const model_basis& basis = forward.basis();
+    const earth_model& earth = forward.modes().earth();
+    const auto [rr, tt, pp, rt, rp, tp] = path.source().moment_tensor_Nm;
+    static_cast<void>(rr);
+    const double phi_source = pi - path.azimuth_rad();
+    const double delta = path.distance_rad();
+    const double r_source = 6371e3 - path.source().depth_m;
+    // Points of the mantle, and of the great circle.
+    constexpr int radii = 2400;
+    const double bottom = earth.cmb_radius_m();
+    const double step = (earth.surface_radius_m() - bottom) / radii;
+    constexpr int angles = 150;
+    using table = std::vector<std::vector<double>>; // angle x radius
+    std::vector<double> touched(model.size(), 0.0);
+    for (const std::int64_t at : path.parameters()) touched[static_cast<std::size_t>(at)] = model[static_cast<std::size_t>(at)];
+    std::vector<double> r(radii);
+    for (int q = 0; q < radii; ++q) r[static_cast<std::size_t>(q)] = bottom + (q + 0.5) * step;
+    const auto beside = [&](int a, double to_the_left) {
+        const unit_vector on = path.arc().at(2 * pi * a / angles);
+        const unit_vector left = path.arc().left();
+        const double c = std::cos(to_the_left);
+        const double s = std::sin(to_the_left);
+        return unit_vector{c * on.x + s * left.x, c * on.y + s * left.y, c * on.z + s * left.z};
+    };
+    const auto along_circle = [&](double to_the_left, bool made_up) {
+        table out(angles);
+        // The path's splines together.
+        const auto together = [&](const unit_vector& at) {
+            sparse_weights splines;
+            basis.lateral().weights_at(at, splines);
+            double sum = 0;
+            for (std::size_t i = 0; i < splines.knot.size(); ++i) {
+                const auto& known = path.lateral().knot;
+                if (std::binary_search(known.begin(), known.end(), splines.knot[i])) sum += splines.value[i];
+            }
+            return sum;
+        };
+        for (int a = 0; a < angles; ++a) {
+            const unit_vector at = beside(a, to_the_left);
+            const std::vector<double> lat(radii, latitude_rad(at) * 180 / pi), lon(radii, longitude_rad(at) * 180 / pi);
+            out[static_cast<std::size_t>(a)] = basis.evaluate(touched, lat, lon, r);
+            if (!made_up) continue;
+            const double scale = together(beside(a, 0)) / together(at);
+            for (double& value : out[static_cast<std::size_t>(a)]) value *= scale;
+        }
+        return out;
+    };
+    constexpr double aside = 1e-3;
+    const double knot = basis.lateral().spacing_rad();
+    const table dlnv = along_circle(0, false);
+    table to_the_left = dlnv, to_the_right = dlnv, fourth = dlnv;
+    if (sees_across_the_path(kind)) {
+        to_the_left = along_circle(aside, false);
+        to_the_right = along_circle(-aside, false);
+        const table near_left = along_circle(knot, true), near_right = along_circle(-knot, true);
+        const table far_left = along_circle(2 * knot, true), far_right = along_circle(-2 * knot, true);
+        for (std::size_t a = 0; a < fourth.size(); ++a) {
+            for (std::size_t q = 0; q < fourth[a].size(); ++q) {
+                fourth[a][q] = (far_left[a][q] - 4 * near_left[a][q] + 6 * dlnv[a][q] - 4 * near_right[a][q] + far_right[a][q]) /
+                               std::pow(knot, 4);
+            }
+        }
+    }
+    const double fading = 0.5 * std::max(std::tan(delta / 2), 1 / std::tan(delta / 2)) / (2 * knot * knot);
+    struct mode {
+        std::int64_t l, n;
+        complex s, source, turning, receiver;
+        double q, q_slope; // filter and moment rate over w^2, and d / d(w^2) of it
+        std::vector<double> shear, tension;
+    };
+    std::vector<mode> modes;
+    double bend = 0;
+    for (std::size_t k = 0; k < all.l.size(); ++k) {
+        const double omega = all.omega_rad_s[k];
+        const double f = omega / (2 * pi);
+        if (f <= 1 / 500.0 || f >= 1 / 250.0) continue;
+        const auto gain = [&](double w) {
+            const double at = w / (2 * pi);
+            double band = 1; // (500, 400, 300, 250) s
+            if (at < 1 / 400.0) band = 0.5 * (1 - std::cos(pi * (at - 1 / 500.0) / (1 / 400.0 - 1 / 500.0)));
+            if (at > 1 / 300.0) band = 0.5 * (1 + std::cos(pi * (at - 1 / 300.0) / (1 / 250.0 - 1 / 300.0)));
+            const double x = 0.5 * w * path.source().half_duration_s;
+            return band * (std::sin(x) / x) * (std::sin(x) / x) / (w * w);
+        };
+        mode m;
+        m.l = all.l[k];
+        m.n = all.n[k];
+        const double degree = static_cast<double>(m.l);
+        const double k2 = degree * (degree + 1);
+        const double lambda = degree + 0.5;
+        m.s = {omega, omega / (2 * all.q[k])};
+        m.q = gain(omega);
+        m.q_slope = (gain(omega + 1e-7) - gain(omega - 1e-7)) / (2e-7 * 2 * omega);
+        const auto index = static_cast<std::int64_t>(k);
+        const auto [w, slope] = forward.modes().eigenfunction(index, r_source);
+        const double order_1 = rp * std::cos(phi_source) - rt * std::sin(phi_source);
+        const double order_2 = tp * std::cos(2 * phi_source) - 0.5 * (tt - pp) * std::sin(2 * phi_source);
+        const double slope_1 = -rp * std::sin(phi_source) - rt * std::cos(phi_source); // by phi_source
+        const double slope_2 = -2 * tp * std::sin(2 * phi_source) - (tt - pp) * std::cos(2 * phi_source);
+        // The receiver sees one mode of a pair, the source excites the other; each has half of the root of lambda. Phases to the next
+        // order in 1 / lambda.
+        const double turn = 1 / (8 * lambda * std::tan(delta));
+        const complex one = std::pow(lambda, 0.25) * (slope - w / r_source) * std::polar(1.0, std::atan(4 * turn));
+        const complex two =
+            std::pow(lambda, 0.25) * std::sqrt(k2 - 2) * w / r_source * std::polar(1.0, std::atan(16 * turn) - pi / 2);
+        m.source = one * order_1 + two * order_2;
+        m.turning = one * slope_1 + two * slope_2;
+        const double surface = forward.modes().eigenfunction(index, earth.surface_radius_m()).first;
+        m.receiver = std::polar(surface * std::pow(lambda, 0.25) / pi / std::sqrt(2 * pi * std::sin(delta)),
+                                lambda * delta - pi / 4 + std::atan(3 * turn));
+        for (int q = 0; q < radii; ++q) {
+            const double here = r[static_cast<std::size_t>(q)];
+            const auto [value, derivative] = forward.modes().eigenfunction(index, here);
+            const double root = std::sqrt(2 * dispersed_shear_modulus_Pa(earth.evaluate(here), omega) * step);
+            m.shear.push_back(root * (here * derivative - value));
+            m.tension.push_back(root * std::sqrt(k2 - 2) * value);
+        }
+        const auto squares = [](const std::vector<double>& of) {
+            double sum = 0;
+            for (const double value : of) sum += value * value;
+            return sum;
+        };
+        bend += (0.5 * squares(m.shear) + 2 * squares(m.tension)) / (squares(m.shear) + squares(m.tension));
+        modes.push_back(m);
+    }
+    bend /= static_cast<double>(modes.size());
+    std::vector<double> out(static_cast<std::size_t>(path.samples()), 0.0);
+    for (const mode& k : modes) {
+        for (const mode& j : modes) {
+            if (across && k.n == j.n) continue;
+            complex along = 0, curved = 0, leaning = 0,
+                    second = 0; // int domega2(phi) exp(i (l' - l) phi) dphi, and across the path
+            for (int a = 0; a < angles; ++a) {
+                const double phi = 2 * pi * a / angles;
+                const auto at = static_cast<std::size_t>(a);
+                double change = 0, left = 0, right = 0, rough = 0;
+                for (int q = 0; q < radii; ++q) {
+                    const auto p = static_cast<std::size_t>(q);
+                    const double pair = k.shear[p] * j.shear[p] + k.tension[p] * j.tension[p];
+                    change += pair * dlnv[at][p];
+                    left += pair * to_the_left[at][p];
+                    right += pair * to_the_right[at][p];
+                    rough += pair * fourth[at][p];
+                }
+                const complex wave = std::polar(2 * pi / angles, static_cast<double>(j.l - k.l) * phi);
+                const double lean = std::sin(delta - phi) / std::sin(delta);
+                along += change * wave;
+                const double curvature = (left - 2 * change + right) / (aside * aside);
+                const double spread = std::sin(phi) * lean;
+                curved += 0.5 * spread * curvature * wave;
+                second += (bend * curvature - spread * spread / 8 * rough) * wave;
+                leaning += lean * (left - right) / (2 * aside) * wave;
+            }
+            const double mean = 0.5 * static_cast<double>(k.l + j.l + 1);
+            const bool counted = sees_across_the_path(kind) && std::abs(j.l - k.l) <= static_cast<std::int64_t>(pi / knot);
+            const double fade = counted ? 1 / (1 + std::pow(fading / mean, 4)) : 0;
+            const complex first(0, fade / mean);
+            const complex felt = along + first * curved + fade / (mean * mean) * second;
+            const double z = (k.receiver * (j.source * felt + j.turning * first * leaning)).real() / (2 * pi);
+            for (std::size_t i = 0; i < out.size(); ++i) {
+                const double t = path.request().t_first_s + static_cast<double>(i) * path.request().sample_interval_s;
+                const complex ours = std::exp(complex(0, 1) * k.s * t);
+                const complex theirs = std::exp(complex(0, 1) * j.s * t);
+                if (k.l == j.l && k.n == j.n) {
+                    out[i] += z * (complex(0, t) * k.q * ours / (2 * k.s.real()) + k.q_slope * ours).real();
+                    continue;
+                }
+                const double slope = (k.q - j.q) / (k.s.real() * k.s.real() - j.s.real() * j.s.real());
+                const complex beat = (ours - theirs) / (k.s * k.s - j.s * j.s);
+                out[i] += z * (0.5 * (k.q + j.q) * beat + 0.5 * slope * (ours + theirs)).real();
+            }
+        }
+    }
+    return out;
+}
+
+TEST(nact, born_coupling_equals_plain_loops) {
+    if (craton::tests::sanitized)
+        GTEST_SKIP() << "plain loops take too long under a sanitizer; the other tests run the same kernels";
+    const forward_problem cheap = small_problem();
+    const std::array<double, 4> band{500, 400, 300, 250}; // few modes, or the plain loops take minutes
+    for (const theory kind : {theory::born, theory::nact, theory::nact_in_plane}) {
+        const bool across = couples_across_branches(kind);
+        const forward_problem forward(cheap.shared_modes(), cheap.shared_basis(), band, kind);
+        const path_set paths = paths_along(forward, orbit::whole);
+        const path& path = paths[0];
+        const std::vector<double> zero(static_cast<std::size_t>(forward.basis().size()), 0.0);
+        const std::vector<double> model = random_vector(forward.basis().size(), 0.01, 3);
+        std::vector<double> first_order(static_cast<std::size_t>(path.samples()));
+        forward.apply(path, zero, model, first_order);
+        if (across) {
+            // Less what the shifts along the branches add.
+            const forward_problem shifted(cheap.shared_modes(), cheap.shared_basis(), band);
+            std::vector<double> shift(first_order.size());
+            shifted.apply(path, zero, model, shift);
+            for (std::size_t i = 0; i < shift.size(); ++i) first_order[i] -= shift[i];
+        }
+        const std::vector<double> expected = born_by_plain_loops(forward, path, model, kind);
+        const double error = difference(first_order, expected);
+        std::printf("%s%s: %.1e of the plain loops\n", across ? "across branches" : "all pairs",
+                    sees_across_the_path(kind) ? "" : ", in the plane", error);
+        EXPECT_LT(error,
+                  across ? 4e-3 : 2e-3); // couplings of widely different degrees are left out, which matter most across branches
+    }
+}
+
+/// The largest error of a column, of its norm or of a hundredth of the largest column's.
+double worst_column(const forward_problem& forward, const path_set& paths, unsigned seed) {
+    const std::vector<double> model = random_vector(forward.basis().size(), 0.02, seed);
+    double worst = 0;
+    for (std::int64_t p = 0; p < paths.size(); ++p) {
+        const path& path = paths[p];
+        std::vector<double> g(static_cast<std::size_t>(path.samples())), up(g.size()), down(g.size()), column(g.size());
+        std::vector<float> panel(g.size() * static_cast<std::size_t>(path.touched()));
+        forward.panel(path, model, g, panel);
+        forward.seismogram(path, model, up);
+        EXPECT_LT(difference(g, up), 1e-12);
+        double largest = 0;
+        std::vector<std::pair<double, double>> errors; // of each column, and its norm
+        std::vector<std::int64_t> parameters(static_cast<std::size_t>(path.touched()));
+        path.parameters(parameters);
+        EXPECT_TRUE(std::is_sorted(parameters.begin(), parameters.end()));
+        for (std::size_t c = 0; c < parameters.size(); c += 7) {
+            constexpr double step = 1e-5;
+            std::vector<double> moved = model;
+            moved[static_cast<std::size_t>(parameters[c])] += step;
+            forward.seismogram(path, moved, up);
+            moved[static_cast<std::size_t>(parameters[c])] -= 2 * step;
+            forward.seismogram(path, moved, down);
+            for (std::size_t i = 0; i < g.size(); ++i) {
+                up[i] = (up[i] - down[i]) / (2 * step);
+                column[i] = static_cast<double>(panel[i * parameters.size() + c]);
+            }
+            errors.emplace_back(difference(column, up) * norm(up), norm(up));
+            largest = std::max(largest, norm(up));
+        }
+        for (const auto& [error, size] : errors) worst = std::max(worst, error / std::max(size, 0.01 * largest));
+    }
+    return worst;
+}
+
+TEST(nact, panel_equals_central_differences) {
+    for (const theory kind : {theory::nact, theory::nact_in_plane, theory::born}) {
+        for (const orbit along : {orbit::minor, orbit::major, orbit::whole}) {
+            const forward_problem forward = problem(kind);
+            const double worst = worst_column(forward, paths_along(forward, along), 5);
+            std::printf("%s, %s: columns differ by up to %.1e\n",
+                        kind == theory::nact   ? "NACT"
+                        : kind == theory::born ? "Born"
+                                               : "NACT in the plane",
+                        along == orbit::minor   ? "minor arc"
+                        : along == orbit::major ? "major arc"
+                                                : "all round",
+                        worst);
+            EXPECT_LT(worst, 1e-3);
+        }
+    }
+}
+
+TEST(nact, panels_of_vertical_and_radial_motion_equal_central_differences) {
+    for (const theory kind : {theory::path_average, theory::nact}) {
+        const forward_problem forward = three_components(kind);
+        for (const component measured : {component::vertical, component::radial, component::transverse}) {
+            const double worst = worst_column(forward, paths_along(forward, orbit::minor, measured), 5);
+            std::printf("%s, component %d: columns of dlnVs and dlnxi differ by up to %.1e\n",
+                        kind == theory::nact ? "NACT" : "PAVA", static_cast<int>(measured), worst);
+            EXPECT_LT(worst, 1e-3);
+        }
+    }
+}
+
+TEST(nact, vertical_motion_of_the_reference_is_the_sum_of_modes) {
+    const forward_problem forward = three_components(theory::nact);
+    static const auto spheroidal = std::make_shared<const spheroidal_catalogue>(
+        spheroidal_catalogue::solve(earth_model::prem_isotropic(), {.shortest_period_s = 150, .order = 4}));
+    const mode_synthetics plain(spheroidal, forward.shared_modes(), std::array<double, 4>{800, 500, 180, 150});
+    const std::vector<double> zero(static_cast<std::size_t>(forward.basis().size()), 0.0);
+    const std::vector<station> stations{{48.3, 8.3}, {-35.3, 149.0}, {-12.0, -150.2}};
+    std::vector<double> expected(3 * 3 * 90);
+    plain.seismograms(some_event(), stations, {600, 12.5, 90}, expected);
+    for (const component measured : {component::vertical, component::radial, component::transverse}) {
+        const path_set paths = paths_along(forward, orbit::minor, measured);
+        for (std::size_t s = 0; s < 3; ++s) {
+            std::vector<double> ours(90);
+            forward.seismogram(paths[static_cast<std::int64_t>(s)], zero, ours);
+            const auto theirs = std::span(expected).subspan((3 * s + static_cast<std::size_t>(measured)) * 90, 90);
+            // Modes of the other type move the ground horizontally, too, where a source radiates little of this one.
+            EXPECT_LT(difference(ours, theirs), measured == component::vertical ? 1e-9 : 0.25)
+                << static_cast<int>(measured) << " " << s;
+        }
+    }
+}
+
+TEST(nact, apply_and_its_transpose_are_the_panel) {
+    const forward_problem forward = problem(theory::nact);
+    const path_set paths = paths_along(forward, orbit::minor);
+    const path& path = paths[1];
+    const auto rows = static_cast<std::size_t>(path.samples());
+    const auto columns = static_cast<std::size_t>(path.touched());
+    const std::vector<double> model = random_vector(forward.basis().size(), 0.01, 7);
+    const std::vector<double> dm = random_vector(forward.basis().size(), 0.01, 8);
+    const std::vector<double> residual = random_vector(path.samples(), 1, 9);
+    std::vector<double> g(rows), applied(rows), expected(rows, 0.0);
+    std::vector<float> panel(rows * columns);
+    forward.panel(path, model, g, panel);
+    forward.apply(path, model, dm, applied);
+    std::vector<double> back(dm.size(), 0.0), expected_back(dm.size(), 0.0);
+    forward.apply_transpose(path, model, residual, back);
+    const auto parameters = path.parameters();
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t c = 0; c < columns; ++c) {
+            const auto at = static_cast<std::size_t>(parameters[c]);
+            expected[i] += static_cast<double>(panel[i * columns + c]) * dm[at];
+            expected_back[at] += static_cast<double>(panel[i * columns + c]) * residual[i];
+        }
+    }
+    EXPECT_LT(difference(applied, expected), 1e-5);
+    EXPECT_LT(difference(back, expected_back), 1e-12);
+}
+
+/// Without lateral structure nothing couples but modes of one degree, and of those the ones that the radial structure couples.
+TEST(nact, a_change_along_one_branch_alone_is_the_path_average) {
+    const forward_problem forward = problem(theory::nact);
+    const forward_problem average = problem(theory::path_average);
+    const path_set paths = paths_along(forward, orbit::minor);
+    const std::vector<double> zero(static_cast<std::size_t>(forward.basis().size()), 0.0);
+    std::vector<double> ours(static_cast<std::size_t>(paths[0].samples())), theirs(ours.size());
+    forward.seismogram(paths[0], zero, ours);
+    average.seismogram(paths[0], zero, theirs);
+    EXPECT_EQ(difference(ours, theirs), 0);
+}
+
+} // namespace
+} // namespace craton::tomography
