@@ -683,7 +683,8 @@ def tomography_plan(
 
     [bold]craton tomography plan examples/global/demo.toml --ranks 2[/bold]
 
-    For another machine, measure there and keep its rates:    [bold]craton tomography plan demo.toml --calibrate machine.toml[/bold]
+    For another machine, measure a node there, with as many ranks at a time as a run will have on it, and keep its rates:
+    [bold]craton tomography plan demo.toml --ranks 64 --calibrate machine.toml[/bold]
     and plan anywhere:    [bold]craton tomography plan demo.toml --ranks 1024 --machine machine.toml[/bold]
 
     Of the folder of a run, what was predicted stands beside what it took.
@@ -708,7 +709,8 @@ def tomography_plan(
         table, content = plan.compared_table(planned, compared), [vars(row) for row in compared]
         shown = {**planned.to_dict(), "compared": content}
     else:
-        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate)
+        tell = (lambda _: None) if as_json else typer.echo
+        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
         table, shown = plan.plan_table(planned), planned.to_dict()
     if as_json:
         typer.echo(json.dumps(shown, indent=2))

@@ -13,7 +13,8 @@ from craton import UserError, cli, process_memory  # noqa: E402
 from craton._launch import run_under_mpi  # noqa: E402
 from craton.tomography import inversion, plan_work  # noqa: E402
 from craton.tomography import plan as planning  # noqa: E402
-from craton.tomography.plan_machine import Machine, calibrate, load_machine, save_machine  # noqa: E402
+from craton.tomography.plan_calibration import calibrate, calibrate_on  # noqa: E402
+from craton.tomography.plan_machine import Machine, load_machine, save_machine  # noqa: E402
 from craton.tomography.prior import unit_vectors  # noqa: E402
 from craton.tomography.run_folder import RunFolder  # noqa: E402
 
@@ -21,6 +22,7 @@ ROUND = Machine(
     name="round numbers",
     cores_per_node=4,
     memory_per_node_gib=8.0,
+    measured_ranks=4,
     panel_ns_per_term=1.0,
     panel_ns_per_radial_term=0.5,
     panel_ns_per_element=2.0,
@@ -233,20 +235,39 @@ def test_warnings(counted):
     text = "\n".join(planning.predict(matern, geometry, ROUND, 1).warnings)
     assert "not in this plan" in text and "counted for 10 of 60 paths" in text
     assert planning.predict(work, geometry, ROUND, 1).warnings == ()
+    alone = dataclasses.replace(ROUND, measured_ranks=1)
+    (text,) = planning.predict(work, geometry, alone, 3).warnings
+    assert "with 1 of a node's cores busy, the run has 3" in text
 
 
 def test_rates_are_measured_and_kept(counted, small_config, tmp_path):
     _, geometry = counted
-    machine = calibrate(small_config.replaced("run", directory=str(tmp_path)), geometry, 100 << 20)
+    machine = calibrate(small_config.replaced("run", directory=str(tmp_path)), geometry, 100 << 20, MPI.COMM_SELF)
     for name, value in vars(machine).items():
         if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
             assert value > 0, name
     assert 0.1 < machine.product_gflops < 1000 and 0.01 < machine.update_ns_per_element < 100
-    assert machine.process_mib == 100.0
+    assert (machine.process_mib, machine.measured_ranks) == (100.0, 1)
     assert list(tmp_path.iterdir()) == []  # what was written to measure the disk is gone
     save_machine(machine, tmp_path / "machine.toml")
     assert load_machine(tmp_path / "machine.toml") == machine
     assert "# GFLOP/s of products of panels" in (tmp_path / "machine.toml").read_text(encoding="utf-8")
+
+
+def test_ranks_measure_a_machine_together(small_config, tmp_path):
+    machine, spent_s = calibrate_on(small_config.replaced("run", directory=str(tmp_path / "run")), 2)
+    assert machine.measured_ranks == 2 and list(tmp_path.iterdir()) == []
+    for name, value in vars(machine).items():
+        if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
+            assert value > 0, name
+    assert set(spent_s) == {"modes", "kernels", "catalogues", "paths"} and min(spent_s.values()) > 0
+
+
+def test_a_machine_that_cannot_be_measured(small_config, capfd):
+    config = small_config.replaced("run", directory="/proc/no/folder")
+    with pytest.raises(UserError, match="a trial on 2 ranks ended with code 2; allowed: --machine FILE"):
+        calibrate_on(config, 2)
+    assert "/proc: cannot be written to: " in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 #include <craton/linalg/cholesky.hpp>
 
 #include "part.hpp"
+#include "potrf_by_halves.hpp"
 #include "replicated_column.hpp"
 #include "symmetric_parts.hpp"
 
@@ -43,14 +44,14 @@ template <class T> void cholesky<T>::factorise() {
     const symmetric_parts<T> a(s, whole(context_, *storage_));
     int minor = 0;
     if (a.divided()) {
-        minor = potrf('L', a.a11);
+        minor = potrf_by_halves('L', a.a11);
         if (minor == 0) {
             trsm('L', 'L', 'N', a.a11, a.a12);
             syrk('U', 'T', T{-1}, a.a12, a.a22);
         }
     }
     if (minor == 0) {
-        minor = potrf('U', a.a22);
+        minor = potrf_by_halves('U', a.a22);
         if (minor > 0) minor += a.a11.rows;
     }
     if (minor > 0) {

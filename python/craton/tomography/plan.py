@@ -14,18 +14,22 @@ own: what a node's ranks share (the Hessian, where there is more than one of the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from mpi4py import MPI
 from rich.table import Table
 
 from craton import process_memory
 from craton._craton import BlockCyclic
+from craton._launch import launched_size, usable_cores
 from craton.errors import UserError
 from craton.tomography.config import check_ranks, config_from_dict
-from craton.tomography.plan_machine import Machine, calibrate, load_machine, save_machine
+from craton.tomography.plan_calibration import calibrate, calibrate_on
+from craton.tomography.plan_machine import Machine, load_machine, save_machine
 from craton.tomography.plan_work import Geometry, Work, count_work
 from craton.tomography.run_folder import RunFolder, RunRecord
 from craton.tomography.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
@@ -65,8 +69,8 @@ PATH_BYTES = 400
 """Of a path beside its knots and weights."""
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
-CHOLESKY_PANELS = 4
-"""Columns of blocks that a rank holds copies of while it factorises."""
+CHOLESKY_PANELS = 3
+"""Columns of blocks that a rank holds copies of while it factorises; ScaLAPACK keeps them for reuse."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,7 @@ def make_plan(
     ranks_per_node: int = 0,
     machine_file: Path | None = None,
     calibrate_to: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Plan:
     """A plan for a configuration; without a machine file this machine's rates are measured, and kept where `calibrate_to` says."""
     check_ranks(config, ranks)
@@ -149,7 +154,14 @@ def make_plan(
     machine = None if machine_file is None else load_machine(machine_file)
     work, geometry = count_work(config)
     if machine is None:
-        machine = calibrate(config, geometry, process_bytes)
+        cores, threads = usable_cores(), config.assembly.threads
+        at_once = min(min(ranks, ranks_per_node or ranks) * threads, cores)
+        tell(f"measuring this machine with {at_once} of its {cores} cores busy, about half a minute")
+        if at_once == 1 or launched_size() is not None:  # one process of an MPI job starts no other
+            machine = calibrate(config, geometry, process_bytes, MPI.COMM_SELF)
+        else:
+            machine, spent_s = calibrate_on(config, at_once)
+            geometry = replace(geometry, spent_s=spent_s)
     if calibrate_to is not None:
         save_machine(machine, calibrate_to)
     return predict(work, geometry, machine, ranks, ranks_per_node)
@@ -253,6 +265,12 @@ class Estimate:
         subset_s = work_s / self.work.paths * min(self.work.subset, self.work.paths) / self.work.threads * self.crowding
         return max(work_s / self.crew + (0.5 * subset_s if self.ranks > 1 else 0.0), subset_s)
 
+    def fixed_shares_s(self, work_s: float) -> float:
+        """Wall clock of work on all paths, of which each rank has as many as the others: the longest share of samples."""
+        samples = np.concatenate([[0], np.cumsum(self.geometry.table.samples)])
+        ends = samples[np.arange(self.ranks + 1) * (len(samples) - 1) // self.ranks]
+        return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1])
+
     @property
     def reset_s(self) -> float:
         """Of zeros in a rank's part of the Hessian."""
@@ -311,6 +329,7 @@ class Estimate:
             "set-up": 5 * 8.0 * work.unknowns,
             "data": 8.0 * work.samples + 32.0 * work.paths + (work.threads * 8.0 * work.modes_used**2) * work.coupled,
             "paths": work.paths * (PATH_BYTES + 16.0 * knots),
+            "factorise": CHOLESKY_PANELS * work.solve_bytes * work.block * work.unknowns / math.sqrt(self.ranks),
         }
 
     def extra_bytes(self, name: str) -> float:
@@ -324,8 +343,7 @@ class Estimate:
             return work.threads * work.panel_bytes
         if name == "factorise":
             wide = work.solve_bytes * self.local_elements if work.solve_bytes > work.element_bytes else 0.0
-            panels = CHOLESKY_PANELS * work.solve_bytes * work.block * work.unknowns / math.sqrt(self.ranks)
-            return panels + (0.0 if self.per_node > 1 else wide)
+            return 0.0 if self.per_node > 1 else wide
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions
@@ -337,7 +355,11 @@ class Estimate:
     def memory(self, name: str) -> tuple[float, float]:
         """(the largest rank's own bytes, a node's) at the peak of a phase."""
         order, together = PHASES.index(name), self.per_node > 1
-        kept = sum(size for phase, size in self.kept_bytes.items() if PHASES.index(phase) < order or phase == name)
+        kept_of = self.kept_bytes
+        first_save = name == "save" and self.work.iterations == 1  # a Hessian is saved before it is factorised
+        if first_save or name == "waveforms":  # what it held has been given back by then
+            del kept_of["factorise"]
+        kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order)
         own, shared, alone = kept, 0.0, 0.0
         if name == "prior" and together:
             alone = self.extra_bytes("prior")  # one rank of a node makes it for all
@@ -365,20 +387,20 @@ class Estimate:
     def phases(self) -> tuple[Forecast, ...]:
         work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
         file_bytes = self.data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
-        predicted = self.shared_out_s(self.seismograms_s) if work.synthetic else 0.0
+        predicted = self.fixed_shares_s(self.seismograms_s) if work.synthetic else 0.0
         noise = NOISE_S_PER_PATH * work.paths if work.synthetic else 0.0
         seconds = {
-            "modes": geometry.modes_s,
-            "kernels": geometry.kernels_s * self.crowding,
+            "modes": geometry.spent_s["modes"],
+            "kernels": geometry.spent_s["kernels"] * self.crowding,
             "prior": 1e-9 * machine.prior_ns_per_knot3 * work.lateral**3 * self.crowding,
-            "set-up": geometry.catalogues_s + self.first_touch_s * (self.per_node > 1),
-            "data": predicted + noise * self.crowding + geometry.paths_s * self.crowding,
-            "paths": geometry.paths_s * self.crowding,
+            "set-up": geometry.spent_s["catalogues"] + self.first_touch_s * (self.per_node > 1),
+            "data": predicted + noise * self.crowding + geometry.spent_s["paths"] * self.crowding,
+            "paths": geometry.spent_s["paths"] * self.crowding,
             "assemble": times * self.assembly_s + self.first_touch_s * (self.per_node == 1),
             "factorise": times * self.factorise_s,
             "misfit": times * self.shared_out_s(self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (3 * times + 5) * machine.file_s,
-            "waveforms": 2.0 * self.seismograms_s / self.crew,
+            "waveforms": self.fixed_shares_s(2.0 * self.seismograms_s),
         }
         sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}
         return tuple(
@@ -431,6 +453,11 @@ def warnings(work: Work, machine: Machine, ranks: int, per_node: int, phases: tu
     if work.prior_kind != "gaussian":
         found.append(
             f'the prior "{work.prior_kind}" is solved for by iterations whose time and memory are not in this plan'
+        )
+    busy = min(threads, machine.cores_per_node)
+    if machine.measured_ranks < busy:
+        found.append(
+            f"rates were measured with {machine.measured_ranks} of a node's cores busy, the run has {busy}: expect it to be slower"
         )
     if -(-ranks // per_node) > 1:
         found.append(

@@ -22,7 +22,7 @@ from craton.tomography import data as data_module
 from craton.tomography.catalogue import read_events, read_stations
 from craton.tomography.data import PathTable
 from craton.tomography.inversion import make_basis
-from craton.tomography.modes import mode_catalogue, shared_spheroidal_catalogue
+from craton.tomography.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
@@ -94,7 +94,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Geometry:
-    """What counting has made, which calibration goes on with; seconds that its steps took."""
+    """What counting has made, which calibration goes on with."""
 
     forward: ForwardProblem
     spheroidal: SpheroidalCatalogue | None
@@ -102,11 +102,8 @@ class Geometry:
     """The paths that were counted."""
     paths: PathSet
     products: Products
-    modes_s: float
-    kernels_s: float
-    catalogues_s: float
-    paths_s: float
-    """For all paths of the run."""
+    spent_s: dict[str, float]
+    """On modes, kernels, catalogues, and the paths (all of the run's), as a run does the same."""
 
 
 @dataclass(frozen=True)
@@ -180,26 +177,26 @@ def rows_after_compression(table: PathTable, n: f64, config: Config) -> f64:
     return np.where(pays, rank, k)
 
 
-def count_work(config: Config) -> tuple[Work, Geometry]:
-    """Reads the catalogues (and the data's header where they come from a file); computes or reads the modes.
+def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Geometry]:
+    """Collective. Reads the catalogues (and the data's header where they come from a file); computes or reads the modes.
 
-    Not collective. UserErrors as of a run.
+    UserErrors as of a run.
     """
+    spent_s = {}
     clock = time.perf_counter()
     earth = _craton.EarthModel.by_name(config.earth.model)
-    modes = mode_catalogue(earth, config)
-    modes_s, clock = time.perf_counter() - clock, time.perf_counter()
+    modes = shared_mode_catalogue(earth, config, comm)
+    spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
-    spheroidal = shared_spheroidal_catalogue(earth, config, MPI.COMM_SELF)
+    spheroidal = shared_spheroidal_catalogue(earth, config, comm)
     forward = _craton.ForwardProblem(modes, basis, config.data.filter_periods_s, config.theory.kind, spheroidal)
-    kernels_s = time.perf_counter() - clock
-    clock = time.perf_counter()
-    table = path_table(config)
-    catalogues_s = time.perf_counter() - clock
+    spent_s["kernels"], clock = time.perf_counter() - clock, time.perf_counter()
+    table = path_table(config, comm)
+    spent_s["catalogues"] = time.perf_counter() - clock
     counted = some_paths(table, EXACT_PATHS, config.run.seed)
     clock = time.perf_counter()
     paths = counted.path_set(forward)
-    paths_s = (time.perf_counter() - clock) * len(table) / len(counted)
+    spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)
     n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * basis.n_radial * basis.parameters
     scale, coupled = len(table) / len(counted), config.theory.kind != "pava"
     settings = config.inversion
@@ -235,7 +232,7 @@ def count_work(config: Config) -> tuple[Work, Geometry]:
         product_flop=scale * products.flop,
         panel_bytes=products.panel_bytes,
     )
-    return work, Geometry(forward, spheroidal, counted, paths, products, modes_s, kernels_s, catalogues_s, paths_s)
+    return work, Geometry(forward, spheroidal, counted, paths, products, spent_s)
 
 
 def modes_within(config: Config, modes: Any) -> int:
@@ -251,13 +248,13 @@ def coupling_bytes(config: Config, basis: Any, catalogues: Sequence[Any]) -> flo
     return float(sum(4 * 64 * basis.n_radial * basis.parameters * (count * (count + 1) // 2) for count in tiles))
 
 
-def path_table(config: Config) -> PathTable:
-    """The paths that a run of this configuration would have."""
+def path_table(config: Config, comm: MPI.Comm) -> PathTable:
+    """Collective: the paths that a run of this configuration would have."""
     if config.data.kind == "synthetic":
         events = read_events(config.events.file, config.events.maximum)
         stations = read_stations(config.stations.file, config.stations.maximum)
         return data_module.build_paths(config, events, stations)
-    events, stations = data_module.read_catalogues(config, MPI.COMM_SELF)
+    events, stations = data_module.read_catalogues(config, comm)
     return data_module.file_observations(config, events, stations).paths
 
 
