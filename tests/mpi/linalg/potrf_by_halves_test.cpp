@@ -37,7 +37,7 @@ struct sizes {
     std::int64_t order, block;
     int undivided;
 };
-constexpr sizes SIZES[] = {{157, 16, 32}, {128, 16, 16}, {150, 64, 40}, {50, 64, 10}, {1, 8, 1}};
+constexpr sizes SIZES[] = {{157, 16, 32}, {128, 16, 16}, {150, 40, 50}, {48, 16, 10}}; // blocks for each of four ranks
 
 TEST_P(potrf_by_halves_test, is_the_factor_of_the_whole) {
     for (const auto& [order, block, undivided] : SIZES) {
