@@ -1,8 +1,9 @@
 """From raw counts to accepted windows, and on into an inversion: real records, real responses, a real moment tensor.
 
 The earthquake is the one of 24 May 2013 below the Sea of Okhotsk (Mw 8.3, 607 km), recorded in Arizona and Alaska; MiniSEED,
-StationXML and QuakeML are those that pyasdf brings. ObsPy itself brings a long-period record with its StationXML and an earthquake
-in it, of one horizontal channel: it goes to displacement, further nothing can go; and one of three channels, without a response.
+StationXML and QuakeML are those that pyasdf brings. ObsPy itself brings the earthquake of 9 June 1994 below Bolivia (Mw 8.2) on a
+vertical seismometer in the Arctic, with the instrument in the record's header, which goes all the way; a long-period record with
+its StationXML, of one horizontal channel, which goes to displacement and no further; and one of three channels, without a response.
 """
 
 import json
@@ -490,6 +491,28 @@ def test_the_example(tmp_path):
     done = craton("tomography", "run", "inversion.toml", "--no-report", cwd=tmp_path)
     assert "4 paths between 1 earthquakes and 2 stations" in done.stdout, done.stderr
     assert done.returncode == 0
+
+
+@pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not beside the tests")
+def test_the_example_of_obspys_own_record(tmp_path):
+    """Raw counts and poles and zeros to windows: R1, R2 and the overtones before R1, as spheroidal modes of PREM have them, to
+    a tenth of their amplitude; the overtones of the long way round are as small as the noise."""
+    if not (Path(obspy.__file__).parent / "io" / "ah" / "tests" / "data" / "st.ah").exists():
+        pytest.skip("this ObsPy comes without its test data")
+    program = [sys.executable, str(EXAMPLES / "records_of_obspy.py")]
+    subprocess.run(program, cwd=tmp_path, env=environment_without_mpi(), check=True, capture_output=True, timeout=120)
+    made = craton("tomography", "windows", EXAMPLES / "bolivia.toml", cwd=tmp_path)
+    assert "3 windows accepted, 1 rejected, on 1 seismograms" in made.stdout, made.stderr
+    table = WindowTable.load(tmp_path / "bolivia-data" / "data.h5")
+    found = {(w.arc, w.phase): w for w in table.accepted}
+    assert set(found) == {("minor", "overtones"), ("minor", "fundamental"), ("major", "fundamental")}
+    for (_, phase), window in found.items():
+        assert window.quality["distance_deg"] == pytest.approx(96.2, abs=0.05)
+        assert window.quality["correlation"] > 0.95
+        assert abs(window.quality["shift_s"]) < (5 if phase == "fundamental" else 20)
+        assert 0.9 < window.quality["amplitude_ratio"] < (1.1 if phase == "fundamental" else 1.2)
+    record = json.loads((tmp_path / "bolivia-data" / "windows.json").read_text())
+    assert {"stage": "window", "code": "noise", "count": 1} in record["reasons"]
 
 
 def test_one_process_only(okhotsk, tmp_path):
