@@ -3,7 +3,7 @@ MiniSEED, the instrument as StationXML.
 
 The record is of Alert, Canada (ALE), 10 s apart, of three days after the earthquake of 9 June 1994 below Bolivia. Its format, AH,
 keeps the instrument with the samples: counts per metre, poles and zeros, scaled to 1 at 0.01 Hz. In this file the conjugate of the
-first pole has become a zero at the end of the list. With it in its place again the scale is 1 to six digits, which is checked.
+first pole is missing, and the list of poles ends in 0 instead. With it in its place the scale is 1 to six digits, which is checked.
 """
 
 from pathlib import Path

@@ -10,10 +10,10 @@ import pytest
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton import UserError, cli, process_memory  # noqa: E402
-from craton._launch import run_under_mpi  # noqa: E402
+from craton._launch import run_under_mpi, usable_cores  # noqa: E402
 from craton.tomography import inversion, plan_work  # noqa: E402
 from craton.tomography import plan as planning  # noqa: E402
-from craton.tomography.plan_calibration import calibrate, calibrate_on  # noqa: E402
+from craton.tomography.plan_calibration import calibrate_alone, calibrate_on  # noqa: E402
 from craton.tomography.plan_machine import Machine, load_machine, save_machine  # noqa: E402
 from craton.tomography.prior import unit_vectors  # noqa: E402
 from craton.tomography.run_folder import RunFolder  # noqa: E402
@@ -242,7 +242,7 @@ def test_warnings(counted):
 
 def test_rates_are_measured_and_kept(counted, small_config, tmp_path):
     _, geometry = counted
-    machine = calibrate(small_config.replaced("run", directory=str(tmp_path)), geometry, 100 << 20, MPI.COMM_SELF)
+    machine = calibrate_alone(small_config.replaced("run", directory=str(tmp_path)), geometry, 100 << 20)
     for name, value in vars(machine).items():
         if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
             assert value > 0, name
@@ -254,20 +254,87 @@ def test_rates_are_measured_and_kept(counted, small_config, tmp_path):
     assert "# GFLOP/s of products of panels" in (tmp_path / "machine.toml").read_text(encoding="utf-8")
 
 
-def test_ranks_measure_a_machine_together(small_config, tmp_path):
-    machine, spent_s = calibrate_on(small_config.replaced("run", directory=str(tmp_path / "run")), 2)
-    assert machine.measured_ranks == 2 and list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(("ranks", "block"), [(2, 64), (4, 256)])
+def test_ranks_measure_a_machine_together(small_config, tmp_path, ranks, block):
+    """Also where trial matrices have fewer of the run's blocks than ranks."""
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", block=block)
+    machine, spent_s = calibrate_on(config, ranks)
+    assert machine.measured_ranks == ranks and list(tmp_path.iterdir()) == []
+    assert machine.cores_per_node == usable_cores()
+    assert machine.memory_per_node_gib == pytest.approx(process_memory.available_bytes() / 2**30, rel=0.5)
     for name, value in vars(machine).items():
         if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
             assert value > 0, name
     assert set(spent_s) == {"modes", "kernels", "catalogues", "paths"} and min(spent_s.values()) > 0
 
 
-def test_a_machine_that_cannot_be_measured(small_config, capfd):
+def test_the_smallest_model_is_measured(small_config, tmp_path):
+    """Fewer unknowns than the smallest trial has."""
+    config = small_config.replaced("run", directory=str(tmp_path)).replaced("paths", maximum=10)
+    config = config.replaced("basis", lateral_level=1, radial=4)
+    work, geometry = plan_work.count_work(config)
+    assert work.unknowns == 48
+    assert calibrate_alone(config, geometry, 100 << 20).cholesky_gflops > 0
+
+
+def test_machines_that_cannot_be_measured(small_config, tmp_path, monkeypatch, capfd):
     config = small_config.replaced("run", directory="/proc/no/folder")
-    with pytest.raises(UserError, match="a trial on 2 ranks ended with code 2; allowed: --machine FILE"):
+    with pytest.raises(UserError, match="/proc: cannot be written to: .*; allowed: a folder of your own"):
         calibrate_on(config, 2)
-    assert "/proc: cannot be written to: " in capfd.readouterr().err
+    config = small_config.replaced("run", directory=str(tmp_path / "run"))
+    wrong = tmp_path / "events.csv"
+    wrong.write_text("no catalogue\n")
+    with pytest.raises(SystemExit) as ended:  # what a rank says is all that is said
+        calibrate_on(config.replaced("events", file=str(wrong)), 2)
+    said = capfd.readouterr().err
+    assert ended.value.code == 2 and said.count("craton: error: ") == 1 and str(wrong) in said
+    monkeypatch.setenv("CRATON_MPIEXEC", "no-such-mpiexec")
+    with pytest.raises(
+        UserError, match="'no-such-mpiexec' was not found .* to start 2 ranks .*; allowed: .* --machine FILE$"
+    ):
+        calibrate_on(config, 2)
+    assert list(tmp_path.iterdir()) == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "threads", "launched", "measured"),
+    [
+        (1, 0, 1, None, 1),
+        (2, 0, 1, None, 2),
+        (64, 0, 1, None, 4),
+        (64, 3, 1, None, 3),
+        (1, 0, 2, None, 2),
+        (2, 0, 1, 1, 1),
+    ],
+)
+def test_as_many_cores_are_measured_as_a_run_has(
+    small_config, monkeypatch, ranks, per_node, threads, launched, measured
+):
+    found = []
+    spent_s = {"modes": 11.0, "kernels": 12.0, "catalogues": 13.0, "paths": 14.0}
+    monkeypatch.setattr(planning, "usable_cores", lambda: 4)
+    monkeypatch.setattr(planning, "launched_size", lambda: launched)
+    monkeypatch.setattr(planning, "calibrate_alone", lambda *_: found.append(1) or ROUND)
+    monkeypatch.setattr(planning, "calibrate_on", lambda _, count: found.append(count) or (ROUND, spent_s))
+    config = small_config.replaced("paths", maximum=20).replaced("assembly", threads=threads, subset=1)
+    config = config.replaced("inversion", block=8)
+    told: list[str] = []
+    plan = planning.make_plan(config, ranks, per_node, tell=told.append)
+    assert found == [measured]
+    assert told == [
+        f"measuring this machine with {measured} of its 4 cores busy: half a minute, or more with many cores"
+    ]
+    assert (phases(plan)["modes"].seconds == 11.0) == (measured > 1)
+
+
+def test_fixed_shares_of_paths_are_those_of_all(counted):
+    """The longest share of samples; also where only some of the paths were counted."""
+    work, geometry = counted
+    lengths = np.array([300] * 500 + [100] * 500)
+    uneven = dataclasses.replace(geometry, samples=lengths)
+    for ranks, longest in ((1, 1.0), (2, 0.75), (4, 0.375)):
+        found = phases(planning.predict(work, uneven, ROUND, ranks))["waveforms"].seconds
+        assert found == pytest.approx(2 * 3e-9 * work.samples * work.modes_used * longest)
 
 
 @pytest.mark.parametrize(

@@ -487,12 +487,18 @@ def config_from_dict(values: Mapping[str, Any], source: str | os.PathLike[str]) 
     return _build(values, Path(source))
 
 
+def process_grid(ranks: int) -> tuple[int, int]:
+    """Rows and columns of ranks, over which a matrix is dealt: the most square grid, no more rows than columns."""
+    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
+    return rows, ranks // rows
+
+
 def check_ranks(config: Config, ranks: int) -> None:
-    """Each rank must own a block of the Hessian, whose blocks lie on the most square grid of ranks."""
+    """Each rank must own a block of the Hessian, whose blocks lie on the process grid."""
     knots = 10 * 4 ** (config.basis.lateral_level - 1) + 2
     unknowns = knots * (len(config.basis.radial_depths_km) or config.basis.radial)
-    rows = next(rows for rows in range(math.isqrt(ranks), 0, -1) if ranks % rows == 0)
-    columns, block = ranks // rows, config.inversion.block
+    rows, columns = process_grid(ranks)
+    block = config.inversion.block
     blocks = -(-unknowns // block)
     if columns > blocks:
         largest = (unknowns - 1) // (columns - 1)

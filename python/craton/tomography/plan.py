@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from mpi4py import MPI
 from rich.table import Table
 
 from craton import process_memory
 from craton._craton import BlockCyclic
 from craton._launch import launched_size, usable_cores
 from craton.errors import UserError
-from craton.tomography.config import check_ranks, config_from_dict
-from craton.tomography.plan_calibration import calibrate, calibrate_on
+from craton.tomography.config import check_ranks, config_from_dict, process_grid
+from craton.tomography.plan_calibration import calibrate_alone, calibrate_on
 from craton.tomography.plan_machine import Machine, load_machine, save_machine
 from craton.tomography.plan_work import Geometry, Work, count_work
 from craton.tomography.run_folder import RunFolder, RunRecord
@@ -70,7 +69,7 @@ PATH_BYTES = 400
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
 CHOLESKY_PANELS = 3
-"""Columns of blocks that a rank holds copies of while it factorises; ScaLAPACK keeps them for reuse."""
+"""Columns of blocks that a rank holds copies of while it factorises, and has in its memory for a while afterwards."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +147,23 @@ def make_plan(
     calibrate_to: Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """A plan for a configuration; without a machine file this machine's rates are measured, and kept where `calibrate_to` says."""
+    """A plan for a configuration; without a machine file this machine's rates are measured, and kept where `calibrate_to` says.
+
+    For several ranks mpiexec is started to measure them, and SystemExit raised if they fail, which they have explained by then.
+    tell: gets a line before that, which may take minutes. Not collective.
+    """
     check_ranks(config, ranks)
     process_bytes = process_memory.resident_bytes()
     machine = None if machine_file is None else load_machine(machine_file)
     work, geometry = count_work(config)
     if machine is None:
-        cores, threads = usable_cores(), config.assembly.threads
-        at_once = min(min(ranks, ranks_per_node or ranks) * threads, cores)
-        tell(f"measuring this machine with {at_once} of its {cores} cores busy, about half a minute")
-        if at_once == 1 or launched_size() is not None:  # one process of an MPI job starts no other
-            machine = calibrate(config, geometry, process_bytes, MPI.COMM_SELF)
+        cores = usable_cores()
+        at_once = min(min(ranks, ranks_per_node or ranks) * config.assembly.threads, cores)
+        if launched_size() is not None:  # a process of an MPI job starts no other
+            at_once = 1
+        tell(f"measuring this machine with {at_once} of its {cores} cores busy: half a minute, or more with many cores")
+        if at_once == 1:
+            machine = calibrate_alone(config, geometry, process_bytes)
         else:
             machine, spent_s = calibrate_on(config, at_once)
             geometry = replace(geometry, spent_s=spent_s)
@@ -207,8 +212,7 @@ class Estimate:
     @property
     def grid(self) -> tuple[int, int]:
         """Of ranks, over the Hessian."""
-        rows = next(rows for rows in range(math.isqrt(self.ranks), 0, -1) if self.ranks % rows == 0)
-        return rows, self.ranks // rows
+        return process_grid(self.ranks)
 
     @property
     def local_elements(self) -> float:
@@ -267,7 +271,7 @@ class Estimate:
 
     def fixed_shares_s(self, work_s: float) -> float:
         """Wall clock of work on all paths, of which each rank has as many as the others: the longest share of samples."""
-        samples = np.concatenate([[0], np.cumsum(self.geometry.table.samples)])
+        samples = np.concatenate([[0], np.cumsum(self.geometry.samples)])
         ends = samples[np.arange(self.ranks + 1) * (len(samples) - 1) // self.ranks]
         return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1])
 
@@ -356,10 +360,10 @@ class Estimate:
         """(the largest rank's own bytes, a node's) at the peak of a phase."""
         order, together = PHASES.index(name), self.per_node > 1
         kept_of = self.kept_bytes
-        first_save = name == "save" and self.work.iterations == 1  # a Hessian is saved before it is factorised
-        if first_save or name == "waveforms":  # what it held has been given back by then
+        again = self.work.iterations > 1  # the first assembly and its file come before the first factorisation
+        if name not in ("factorise", "misfit") and not (again and name in ("assemble", "save")):
             del kept_of["factorise"]
-        kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order)
+        kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order or phase == "factorise")
         own, shared, alone = kept, 0.0, 0.0
         if name == "prior" and together:
             alone = self.extra_bytes("prior")  # one rank of a node makes it for all

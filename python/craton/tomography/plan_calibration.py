@@ -1,22 +1,24 @@
-"""Measures what plan_machine keeps: with a configuration's own paths and the run's own routines, in half a minute.
+"""Measures what plan_machine keeps: with a configuration's own paths and the run's own routines.
 
 As many ranks as the plan has on a node, or as its cores are enough for, measure at the same time, on one shared Hessian, as in
 a run: rates are those of a rank beside the others. Run as a program under mpiexec:
 
-    python -m craton.tomography.plan_calibration CONFIG MACHINE.toml COUNTING.json
+    python -m craton.tomography.plan_calibration FOLDER
+
+where FOLDER has config.toml, and gets machine.toml and counting.json.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import platform
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +28,10 @@ from numpy.typing import NDArray
 
 import craton
 from craton import _craton, process_memory
-from craton._launch import main_guard, run_under_mpi
+from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_cores
 from craton.errors import UserError
 from craton.run_folder import on_root, replaced, write_hdf5
-from craton.tomography.config import PriorConfig, load_config
+from craton.tomography.config import PriorConfig, load_config, process_grid
 from craton.tomography.plan_machine import Machine, load_machine, save_machine
 from craton.tomography.plan_work import (
     Geometry,
@@ -46,24 +48,27 @@ if TYPE_CHECKING:
     from craton._craton import ForwardProblem
     from craton.tomography.config import Config
 
-__all__ = ["calibrate", "calibrate_on"]
+__all__ = ["calibrate_alone", "calibrate_on"]
 
 f64, i64 = NDArray[np.float64], NDArray[np.int64]
 
+CONFIG, MACHINE, COUNTING = "config.toml", "machine.toml", "counting.json"
 MEASURING_S = 0.2
 """Of each of six measurements of assembly."""
 REPEATS = 3
 """The best counts: what else the machine does only makes it slower."""
 LARGE_ORDER = 5120
 """Of a matrix that one rank factorises to try; of several ranks, so that each has as much."""
+FACTOR = 64
+"""Order of the smaller factor of the Kronecker product that is added before."""
 TOUCHED_BYTES = 1 << 29
 """Of a rank's memory that is touched for the first time."""
 SAVED_ORDER = 16384
 """Of a matrix that is saved to try: a disk takes a small file in at another rate."""
 OWN_PATHS = 6
-"""Of each group (near, middling, far) and rank, at the least."""
+"""Of each group (near, middling, far) and rank, at the least where there are as many."""
 OWN_S = 0.1
-"""At the least, that they take."""
+"""That they take, at the least where there are paths enough."""
 OWN_WEIGHT = 5.0
 """In the fit, beside panels on fewer splines."""
 LARGEST_HESSIAN_BYTES = 1 << 29
@@ -72,30 +77,65 @@ PERTURBATION = 0.01
 """Of the model that seismograms are measured in: dlnVs of each spline."""
 
 
+def calibrate_alone(config: Config, geometry: Geometry, process_bytes: int) -> Machine:
+    """In this process. process_bytes: resident set before the geometry was made."""
+    node = this_node()
+    with trial_folder(config) as inside:
+        return replace(calibrate(config, geometry, process_bytes, MPI.COMM_SELF, inside), **node)
+
+
 def calibrate_on(config: Config, ranks: int) -> tuple[Machine, dict[str, float]]:
     """Starts so many processes on this machine, which measure it together; and what counting took each of them
     (Geometry.spent_s).
 
-    UserError where mpiexec does not start or a rank has failed, which has said so by then.
+    UserError where there is no mpiexec. SystemExit with their code where they fail, which they have explained by then.
     """
-    with tempfile.TemporaryDirectory(prefix="craton-plan-") as inside:
-        wanted, machine, counting = (Path(inside) / name for name in ("config.toml", "machine.toml", "counting.json"))
-        wanted.write_text(config.to_toml(), encoding="utf-8")
+    node = this_node()
+    try:
+        mpiexec_command()
+    except UserError as error:
+        what = str(error).partition("; allowed: ")[0]
+        raise UserError(
+            f"{what}, to start {ranks} ranks that measure this machine together; allowed: an MPI installation whose mpiexec is "
+            "on PATH or in CRATON_MPIEXEC, or --machine FILE"
+        ) from None
+    with trial_folder(config) as inside:
+        (inside / CONFIG).write_text(config.to_toml(), encoding="utf-8")
         program = [sys.executable, "-m", "craton.tomography.plan_calibration"]
-        code = run_under_mpi([str(wanted), str(machine), str(counting)], ranks, program=program)
+        code = run_under_mpi([str(inside)], ranks, ranks_per_node=ranks, program=program)
         if code:
-            raise UserError(
-                f"the machine's rates were not measured: a trial on {ranks} ranks ended with code {code}; "
-                "allowed: --machine FILE, measured elsewhere"
-            )
-        return load_machine(machine), json.loads(counting.read_text(encoding="utf-8"))
+            raise SystemExit(code)
+        spent_s = json.loads((inside / COUNTING).read_text(encoding="utf-8"))
+        return replace(load_machine(inside / MACHINE), **node), spent_s
 
 
-def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.Comm) -> Machine:
-    """Collective: the same on every rank. process_bytes: resident set before the geometry was made."""
+def this_node() -> dict[str, Any]:
+    """What is known without measuring, before there are ranks that take memory."""
+    return {
+        "name": platform.node() or "here",
+        "cores_per_node": usable_cores(),
+        "memory_per_node_gib": max(0.01, round(process_memory.available_bytes() / 2**30, 2)),
+    }
+
+
+@contextmanager
+def trial_folder(config: Config) -> Iterator[Path]:
+    """On the disk where the run's folder is or will be; gone afterwards."""
+    folder = Path(config.run.directory)
+    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.is_dir())
+    try:
+        made = tempfile.TemporaryDirectory(dir=place, prefix=".craton-plan-")
+    except OSError as error:
+        raise UserError(f"{place}: cannot be written to: {error.strerror}; allowed: a folder of your own") from None
+    with made as inside:
+        yield Path(inside).absolute()
+
+
+def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.Comm, inside: Path) -> Machine:
+    """Collective: the same rates on every rank. inside: a folder on the disk to measure."""
     world = craton.World(comm)
     cholesky, half, prior_element = factorisation(world, comm, config, geometry.forward.basis.size)
-    disk, file_s = disk_rates(world, comm, Path(config.run.directory), geometry.forward.basis.size)
+    disk, file_s = disk_rates(world, comm, inside, geometry.forward.basis.size)
     comm.Barrier()
     memory = float(_craton.bench_memory_rates(1)[1])
     found = {
@@ -110,13 +150,14 @@ def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.
         "process_mib": max(1.0, comm.allreduce(process_bytes, MPI.MAX) / 2**20),
         **assembly_rates(world, comm, config, geometry),
     }
-    return Machine(
-        name=platform.node() or "here",
-        cores_per_node=len(os.sched_getaffinity(0)),
-        memory_per_node_gib=max(0.01, round(process_memory.available_bytes() / 2**30, 2)),
-        measured_ranks=comm.size,
-        **{name: float(f"{value:.4g}") for name, value in found.items()},
-    )
+    rates = {name: float(f"{value:.4g}") for name, value in found.items()}
+    return Machine(measured_ranks=comm.size, **this_node(), **rates)
+
+
+def dealt_block(comm: MPI.Comm, block: int, order: int) -> int:
+    """The largest up to `block` of which a trial matrix, smaller than the run's, has one for every rank."""
+    columns = process_grid(comm.size)[1]
+    return block if columns == 1 else max(1, min(block, (order - 1) // (columns - 1)))
 
 
 def together_s(comm: MPI.Comm, work: Callable[[], Any]) -> float:
@@ -131,8 +172,9 @@ def together_s(comm: MPI.Comm, work: Callable[[], Any]) -> float:
 
 
 def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometry) -> dict[str, float]:
-    """Of panels, seismograms, products and updates: near, middling and far paths. Products and updates of Hessians that are not
-    too large to try, with all radial splines and with half; panels and seismograms, which need none, on the run's own, too."""
+    """Collective: of panels, seismograms, products and updates, of near, middling and far paths. Products and updates of
+    Hessians that are not too large to try, with all radial splines and with half; panels and seismograms, which need none, on
+    the run's own, too."""
     from scipy.optimize import nnls  # not before a process's own memory has been measured: a run does not need it
 
     terms, panel_s, seismogram = [], [], np.zeros(2)
@@ -144,8 +186,9 @@ def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometr
     modes = modes_within(config, geometry.forward.modes)
     for forward in (coarser(geometry, config, 1), coarser(geometry, config, 2)):
         size, settings = forward.basis.size, config.inversion
-        hessian = craton.ConvergentMatrix(world, size, size, dtype=settings.precision, block=settings.block)
-        gradient = craton.ConvergentVector(world, size, settings.block)
+        block = dealt_block(comm, settings.block, size)
+        hessian = craton.ConvergentMatrix(world, size, size, dtype=settings.precision, block=block)
+        gradient = craton.ConvergentVector(world, size, block)
         hessian.reset()  # pages that are touched for the first time take longer
         for stacks in groups:
             samples, made, sums = measure_group(world, comm, forward, config, geometry, stacks, hessian, gradient)
@@ -158,7 +201,7 @@ def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometr
         rows = np.flatnonzero(np.isin(stack, stacks))
         own = measure_own(comm, config, geometry, rows)
         seismogram += own[0], own[4]
-        if config.theory.kind != "pava":  # whose panels, as assembled, are smaller
+        if config.theory.kind != "pava":
             terms.append(list(own[:3]))
             panel_s.append(own[3])
             weights.append(OWN_WEIGHT)
@@ -176,7 +219,9 @@ def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometr
 
 def measure_own(comm: MPI.Comm, config: Config, geometry: Geometry, rows: i64) -> f64:
     """Collective, of some paths on the run's own splines: terms, terms times radial splines, elements of panels; seconds of
-    the panels and of seismograms alone, summed over ranks: the faster of two trials."""
+    the panels (of coupled modes: path averages, as assembled, have smaller ones) and of seismograms alone, summed over ranks:
+    the faster of two trials."""
+    coupled = config.theory.kind != "pava"
     forward = geometry.forward
     model = PERTURBATION * np.random.default_rng(4).standard_normal(forward.basis.size)
     count = min(OWN_PATHS, len(rows))
@@ -187,7 +232,8 @@ def measure_own(comm: MPI.Comm, config: Config, geometry: Geometry, rows: i64) -
         for _ in range(2):
             comm.Barrier()
             clock = time.perf_counter()
-            elements = sum(forward.panel(paths[i], model)[0].size for i in range(len(paths)))
+            if coupled:
+                elements = sum(forward.panel(paths[i], model)[0].size for i in range(len(paths)))
             panel_s = time.perf_counter() - clock
             comm.Barrier()
             clock = time.perf_counter()
@@ -196,7 +242,7 @@ def measure_own(comm: MPI.Comm, config: Config, geometry: Geometry, rows: i64) -
         best = np.min(trials, axis=0)
         terms = float(table.samples.sum()) * modes_within(config, forward.modes)
         found = comm.allreduce(np.array([terms, terms * forward.basis.n_radial, elements, *best]))
-        if count == len(rows) or min(found[3:]) > OWN_S * comm.size:
+        if count == len(rows) or found[4] > OWN_S * comm.size:
             return np.asarray(found)
         count = min(4 * count, len(rows))
 
@@ -271,11 +317,12 @@ def factorisation(world: Any, comm: MPI.Comm, config: Config, unknowns: int) -> 
     dtype = "float64" if settings.solve_precision == "float64" else settings.precision
     ranks = comm.size
     wanted = int(LARGE_ORDER * math.sqrt(ranks))
-    large = comm.bcast(max(64, 8 * (min(wanted, unknowns, room) // 8)))
-    orders = (max(32, 8 * (large // 32)), large)
+    large = comm.bcast(max(2, min(wanted, unknowns, room) // FACTOR)) * FACTOR
+    orders = (max(1, large // (4 * FACTOR)) * FACTOR, large)
     seconds, elements_s = [], []
     for order in orders:
-        matrix = craton.ConvergentMatrix(world, order, order, dtype=dtype, block=settings.block)
+        block = dealt_block(comm, settings.block, order)
+        matrix = craton.ConvergentMatrix(world, order, order, dtype=dtype, block=block)
         trials = [factorise_once(comm, matrix, order) for _ in range(2)]
         elements_s.append(min(added for added, _ in trials) / (order**2 / ranks))
         seconds.append(min(factored for _, factored in trials))
@@ -290,9 +337,9 @@ def factorisation(world: Any, comm: MPI.Comm, config: Config, unknowns: int) -> 
 
 
 def factorise_once(comm: MPI.Comm, matrix: Any, order: int) -> tuple[float, float]:
-    """Seconds of adding a Kronecker product, and of the factorisation."""
+    """Collective: seconds of adding a Kronecker product, and of the factorisation."""
     matrix.reset()
-    added = together_s(comm, lambda: matrix.add_kronecker(np.eye(order // 8), 3.0 * np.eye(8), 1.0))
+    added = together_s(comm, lambda: matrix.add_kronecker(np.eye(order // FACTOR), 3.0 * np.eye(FACTOR), 1.0))
     return added, together_s(comm, lambda: craton.Cholesky(matrix))
 
 
@@ -317,44 +364,34 @@ def first_touch(world: Any, comm: MPI.Comm, unknowns: int) -> float:
     kept = []
 
     def touch() -> None:
-        kept.append(craton.ConvergentMatrix(world, order, order, dtype="float32", block=128))
+        block = dealt_block(comm, 128, order)
+        kept.append(craton.ConvergentMatrix(world, order, order, dtype="float32", block=block))
         if comm.size == 1:  # what ranks share is touched when it is made
             kept[0].reset()
 
     return 4e-9 * order**2 / comm.size / together_s(comm, touch)
 
 
-def disk_rates(world: Any, comm: MPI.Comm, folder: Path, unknowns: int) -> tuple[float, float]:
-    """Collective: (GB/s of a Hessian, seconds of a small file) where the run's folder is or will be."""
-    place = next(parent for parent in (folder, *folder.absolute().parents) if parent.is_dir())
+def disk_rates(world: Any, comm: MPI.Comm, inside: Path, unknowns: int) -> tuple[float, float]:
+    """Collective: (GB/s of a Hessian, seconds of a small file)."""
     room = process_memory.available_bytes() // 8
     order = comm.bcast(max(64, min(SAVED_ORDER, unknowns, math.isqrt(room // 4))))
-    matrix = craton.ConvergentMatrix(world, order, order, dtype="float32", block=128)
+    matrix = craton.ConvergentMatrix(world, order, order, dtype="float32", block=dealt_block(comm, 128, order))
     matrix.reset()
-    inside = on_root(comm, lambda: writable_folder(place))
     large = inside / "large"
 
     def save() -> None:
         matrix.save(str(large), "hessian", symmetric=True)
         on_root(comm, lambda: put_in_place(large))
 
-    try:
-        small_s = on_root(comm, lambda: min(timed_write(inside / "small") for _ in range(REPEATS)))
-        large_s = together_s(comm, save)
-    finally:
-        on_root(comm, lambda: shutil.rmtree(inside, ignore_errors=True))
+    small_s = on_root(comm, lambda: min(timed_write(inside / "small") for _ in range(REPEATS)))
+    large_s = together_s(comm, save)
+    on_root(comm, large.unlink)
     return 4e-9 * order**2 / large_s, small_s
 
 
-def writable_folder(place: Path) -> Path:
-    try:
-        return Path(tempfile.mkdtemp(dir=place, prefix=".craton-plan-"))
-    except OSError as error:
-        raise UserError(f"{place}: cannot be written to: {error.strerror}; allowed: a folder of your own") from None
-
-
 def put_in_place(file: Path) -> None:
-    """Synchronised with the disk, as a run's files are."""
+    """On one rank: synchronised with the disk, as a run's files are."""
     with replaced(file) as aside:
         file.rename(aside)
 
@@ -367,18 +404,26 @@ def timed_write(path: Path) -> float:
     return time.perf_counter() - clock
 
 
-def main(config: str, machine: str, counting: str) -> None:
+def main(inside: Path) -> None:
     """Collective: measures, and rank 0 writes the files."""
     process_bytes, comm = process_memory.resident_bytes(), MPI.COMM_WORLD
-    loaded = load_config(Path(config))
+    node = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    here = node.size
+    node.Free()
+    if here < comm.size:
+        raise UserError(
+            f"mpiexec: {comm.size} ranks that measure this machine were started on several; allowed: an mpiexec that "
+            "starts them on this one (CRATON_MPIEXEC), or --machine FILE"
+        )
+    config = load_config(inside / CONFIG)
     comm.Barrier()
-    _, geometry = count_work(loaded, comm)
+    _, geometry = count_work(config, comm)
     spent_s = {name: comm.allreduce(spent, MPI.MAX) for name, spent in geometry.spent_s.items()}
-    found = calibrate(loaded, geometry, process_bytes, comm)
-    on_root(comm, lambda: save_machine(found, Path(machine)))
-    on_root(comm, lambda: Path(counting).write_text(json.dumps(spent_s), encoding="utf-8"))
+    found = calibrate(config, geometry, process_bytes, comm, inside)
+    on_root(comm, lambda: save_machine(found, inside / MACHINE))
+    on_root(comm, lambda: (inside / COUNTING).write_text(json.dumps(spent_s), encoding="utf-8"))
 
 
 if __name__ == "__main__":
     with main_guard():
-        main(*sys.argv[1:])
+        main(Path(sys.argv[1]))

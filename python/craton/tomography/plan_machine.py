@@ -1,7 +1,8 @@
 """What a machine does per second; machine.toml keeps it. plan_calibration measures it.
 
-Each rate is of one rank of one thread while as many others as `measured_ranks` says do the same: cores share caches and memory,
-and are slower together. What one node cannot measure, the network, is an assumption that machine.toml states and lets you change.
+Rates are of one rank of one thread while `measured_ranks` of them do the same: cores share caches and memory, and are slower
+together. Only the disk's is of all of them, and the prior's of one while the others wait. What one node cannot measure, the
+network, is an assumption that machine.toml states and lets you change.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def load_machine(path: Path) -> Machine:
 def save_machine(machine: Machine, path: Path) -> None:
     """With the meaning of each figure beside it."""
     lines = [
-        "# Rates of one thread beside others, as `craton tomography plan` measured them; change what you know better.",
+        "# Rates of one thread beside the others, as `craton tomography plan` measured them; change what you know better.",
         "",
     ]
     help_of = {item.name: item.metadata["help"] for item in dataclasses.fields(Machine)}

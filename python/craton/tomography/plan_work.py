@@ -94,7 +94,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Geometry:
-    """What counting has made, which calibration goes on with."""
+    """What counting has made: forecasts need it, and measurements in the same process go on with it."""
 
     forward: ForwardProblem
     spheroidal: SpheroidalCatalogue | None
@@ -102,6 +102,8 @@ class Geometry:
     """The paths that were counted."""
     paths: PathSet
     products: Products
+    samples: i64
+    """Of each path of the run, counted or not."""
     spent_s: dict[str, float]
     """On modes, kernels, catalogues, and the paths (all of the run's), as a run does the same."""
 
@@ -232,7 +234,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         product_flop=scale * products.flop,
         panel_bytes=products.panel_bytes,
     )
-    return work, Geometry(forward, spheroidal, counted, paths, products, spent_s)
+    return work, Geometry(forward, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s)
 
 
 def modes_within(config: Config, modes: Any) -> int:
