@@ -26,7 +26,9 @@ def helpers_on_path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=":")
 
 
-@pytest.mark.parametrize(("ranks", "ranks_per_node"), [(1, None), (2, 1), (3, None), (4, 2)])
+@pytest.mark.parametrize(
+    ("ranks", "ranks_per_node"), [(1, None), (2, 1), pytest.param(3, None, marks=pytest.mark.long), (4, 2)]
+)
 def test_a_world_has_the_results_of_a_process(ranks, ranks_per_node, helpers_on_path, tmp_path, capfd):
     program = [str(PROGRAMS / "scf_world.py"), str(tmp_path)]
     code = run_under_mpi(program, ranks, ranks_per_node, program=[sys.executable])

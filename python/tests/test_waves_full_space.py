@@ -71,6 +71,7 @@ def test_force_at_ten_points_per_wavelength(tmp_path):
     assert found.max() <= 0.01
 
 
+@pytest.mark.long
 def test_the_error_falls_with_the_square_of_the_step_and_the_fourth_power_of_the_cell(tmp_path):
     """Steps go with the square of cells, so that both errors fall as the fourth power: 16 times from 100 to 50 m. Layers are
     twice as thick as usual, for what they send back is no smaller on the finer grid. The ground is one that needs no rounding; what
