@@ -1599,7 +1599,7 @@ def hazard_report(directory: HazardRun) -> None:
     from craton.hazard.run_folder import HazardFolder
 
     results, folder = _hazard_results(directory), HazardFolder(directory)
-    typer.echo(write_results(results.plan, folder, folder.read_record(), models_beside(results.plan)))
+    typer.echo(write_results(results.plan, folder, folder.read_record(), models_beside(results.plan), anew=True))
 
 
 @hazard.command("in-situ")

@@ -12,6 +12,7 @@ from craton.hazard.curves import combined, exceedance, hazard_curve, rupture_exc
 from craton.hazard.disaggregation import disaggregate
 from craton.hazard.export import (
     Site,
+    read_curves_csv,
     read_openquake_curves,
     write_curves_csv,
     write_hdf5,
@@ -346,7 +347,16 @@ def test_files_that_cannot_be_written_or_read(tmp_path):
     refused(lambda: write_openquake_map(tmp_path, SITES, []), "0 maps")
     assert not list(tmp_path.iterdir())
     path = tmp_path / "curve.csv"
+    refused(lambda: read_curves_csv(path), "cannot be read")
     refused(lambda: read_openquake_curves(path), "cannot be read")
+    again = read_curves_csv(write_curves_csv(path, SITES, curves))
+    assert [(one.site, one.measure, one.years) for one in again] == [
+        (one.site, one.measure, one.years) for one in curves
+    ]
+    assert all(np.array_equal(a.probability, b.probability) for a, b in zip(again, curves, strict=True))
+    path.write_text("site,measure,level\n")
+    path.write_text(path.read_text() + "A,SA(3.0),0.1\n")
+    refused(lambda: read_curves_csv(path), "curve.csv: cannot be read", "hazard curves as craton hazard writes them")
     path.write_text("lon,lat\n1,2\n")
     refused(lambda: read_openquake_curves(path), "lon, lat, poe-")
     (good,) = write_openquake_curves(tmp_path, SITES, curves)

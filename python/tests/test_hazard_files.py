@@ -8,6 +8,8 @@ import math
 import h5py
 import numpy as np
 import pytest
+from craton.errors import UserError
+from craton.hazard import jobs
 from craton.hazard.command import loaded
 from craton.hazard.ground_motion_models import SiteConditions, model_curves
 from craton.hazard.plan import Plan
@@ -207,3 +209,12 @@ def test_ground_motion_models_beside(tmp_path):
         assert np.allclose(found, expected, rtol=1e-6, atol=1e-12) and max(found) > 1e-3
     page = results.folder.report.read_text()
     assert "Dashed: ground-motion models" in page and (results.folder.pictures / "models-A.png").is_file()
+    # a job of the run draws the same from the models' files
+    folder = results.folder
+    folder.section("A").unlink()
+    jobs.main(["section", str(folder.path), "A"])
+    assert folder.section("A").read_text() in page
+    (folder.models / f"{models[0]}.csv").write_text("measure,years,site,level,probability\nSA(3.0),50.0,A,0.1,much\n")
+    with pytest.raises(UserError) as caught:
+        jobs.main(["section", str(folder.path), "A"])
+    assert f"{models[0]}.csv: cannot be read" in str(caught.value) and "allowed: " in str(caught.value)

@@ -18,6 +18,7 @@ from craton.hazard.command import loaded, run
 from craton.hazard.config import load_config, template
 from craton.hazard.export import read_openquake_curves
 from craton.hazard.plan import Plan
+from craton.hazard.report import write_report
 from craton.hazard.results import read_results
 from craton.hazard.run_folder import HazardFolder
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
@@ -69,7 +70,7 @@ def test_curves_are_those_of_the_measures(finished):
 
 def test_the_record_says_what_each_core_did(finished):
     record = HazardFolder(finished).read_record()
-    assert len(record.tasks) == 10 and record.resumed == 0 and record.cores == 2
+    assert len(record.tasks) == 13 and record.resumed == 0 and record.cores == 2
     for core in range(2):
         mine = sorted((task["begun_s"], task["ended_s"]) for task in record.tasks if core in task["cores"])
         assert all(end <= begin for (_, end), (begin, _) in zip(mine, mine[1:], strict=False))
@@ -98,6 +99,7 @@ PHASES = {
     "waves": lambda run: bool(list(run.glob("sites/A/*/sgt.h5.partial"))),
     "measures": lambda run: (run / "sites/A/measures-0000-0000.log").is_file(),
     "curves": lambda run: (run / "sites/A/curves.log").is_file(),
+    "pictures": lambda run: (run / "sites/A/pictures.log").is_file(),
 }
 
 
@@ -120,14 +122,14 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert before.items() <= kept(run).items()
     record = HazardFolder(run).read_record()
-    tasks = sum(1 for name in before if name.endswith((".h5", "record.json")) and "sgt" not in name)
-    assert record.resumed == tasks >= 3 and len(record.tasks) == 10 - record.resumed
+    tasks = sum(1 for name in before if name.endswith((".h5", "record.json", ".html")) and "sgt" not in name)
+    assert record.resumed == tasks >= 3 and len(record.tasks) == 13 - record.resumed
     same_results(finished, run)
 
 
 def kept(run: Path) -> dict[str, tuple[int, str]]:
     """Results that have their names, when they were written and what is in them."""
-    names = ("sites/*/*.h5", "sites/*/*/record.json")
+    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.html", "sites/overview.html")
     files = [path for name in names for path in run.glob(name)]
     files += [path.with_name("sgt.h5") for path in run.glob("sites/*/*/record.json")]
     return {
@@ -250,6 +252,22 @@ def test_results_are_kept_unless_told_otherwise(finished, tmp_path):
         "not the configuration of this run",
         "slips = 2",
     )
+
+
+def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
+    """Parts that jobs have drawn are taken as they are by a run, and drawn again by `craton hazard report`; the same page."""
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    page = (run / "report.html").read_text()
+    for part in (run / "sites/A/section.html", run / "sites/overview.html"):
+        assert part.read_text() in page
+        part.write_text("<p>old</p>")
+    results, record = read_results(HazardFolder(run)), HazardFolder(run).read_record()
+    write_report(results, record, {})
+    assert (run / "report.html").read_text().count("<p>old</p>") == 2
+    done = craton("report", run, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (run / "report.html").read_text() == page
 
 
 def test_questions_are_answered_from_the_folder(finished, tmp_path):

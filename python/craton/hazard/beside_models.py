@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from craton.hazard.curves import HazardCurve
+from craton.hazard.export import read_curves_csv, write_curves_csv
 from craton.hazard.plan import Plan
 from craton.hazard.post_processing import imt
+from craton.hazard.run_folder import HazardFolder
 
-__all__ = ["Beside", "models_beside"]
+__all__ = ["Beside", "models_beside", "read_beside", "write_beside"]
 
 Beside = dict[str, list[HazardCurve]]
 """Of each model the curves of all sites and measures."""
@@ -29,6 +31,18 @@ def models_beside(plan: Plan) -> Beside:
     years, levels = plan.config.forecast.years, plan.levels_g()
     names = plan.config.hazard.models
     return model_curves(plan.forecast, plan.grid, conditions, measures, models=names, years=years, levels=levels)
+
+
+def write_beside(plan: Plan, folder: HazardFolder, beside: Beside) -> None:
+    """A file of each model."""
+    for model, curves in beside.items():
+        folder.models.mkdir(exist_ok=True)
+        write_curves_csv(folder.models / f"{model}.csv", plan.sites, curves)
+
+
+def read_beside(plan: Plan, folder: HazardFolder) -> Beside:
+    """What write_beside() has left, without OpenQuake. UserError for files that are not there, or not whole."""
+    return {model: read_curves_csv(folder.models / f"{model}.csv") for model in plan.config.hazard.models}
 
 
 def _vs30(plan: Plan) -> list[float]:

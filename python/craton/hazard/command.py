@@ -1,8 +1,8 @@
 """`craton hazard run`: from a configuration to a folder of results, through jobs that a scheduler keeps going.
 
 Of each site: a wave run for each direction of the force, then post-processing of portions of the ruptures, then one job that puts
-them together. In a pipeline (Cui et al. 2013, section VII.A) post-processing of a site shares the machine with the waves of the
-next; in a sequence each phase of each site has all cores, one after the other.
+them together, then one that draws the site's part of the report. In a pipeline (Cui et al. 2013, section VII.A) post-processing of
+a site shares the machine with the waves of the next; in a sequence each phase of each site has all cores, one after the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from craton import _craton
 from craton._launch import CRATON, usable_cores
 from craton.errors import UserError
-from craton.hazard.beside_models import Beside, models_beside
+from craton.hazard.beside_models import Beside, models_beside, write_beside
 from craton.hazard.config import Config, load_config, waves_config
 from craton.hazard.plan import Plan
 from craton.hazard.pulses import flat_spectrum, flat_text
@@ -41,7 +41,7 @@ from craton.waves.setup import Setup, largest_step_s
 
 __all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
 
-POST_PROCESSING = "craton.hazard.post_processing"
+JOBS = "craton.hazard.jobs"
 SECONDS_PER_POINT = 4e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 2e-5
@@ -49,6 +49,8 @@ SECONDS_PER_SUBFAULT = 2e-5
 SECONDS_TO_END = 15.0
 START_S = 2.0
 """That a process takes to begin."""
+DRAWING_S = 1.0
+"""Of a part of the report, about."""
 
 
 def loaded(path: Path, *, directory: Path | None = None, **changes: Any) -> Config:
@@ -99,6 +101,7 @@ def _run_locked(
     """steps: of each wave run."""
     config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     write_inputs(plan, folder)
+    write_beside(plan, folder, beside)
     cores = cores_of(config)
     present = sum(task.result.is_file() for task in tasks)
     _say(console, _introduction(plan, steps, cores, present, len(tasks)))
@@ -267,25 +270,54 @@ def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
         first = _waves_tasks(plan, folder, site)
         second = _measures_tasks(plan, folder, site, tuple(task.name for task in first))
         name = plan.config.sites[site].name
-        last = Task(
+        third = Task(
             name=f"{name}: curves",
             kind="curves",
             site=name,
             phase=second[-1].phase + 1,
             cores=1,
             result=folder.finished(name),
-            module=POST_PROCESSING,
+            module=JOBS,
             command=lambda name=name: ["site", str(folder.path), name],
             log=folder.site(name) / "curves.log",
             after=tuple(task.name for task in second),
             cost=START_S,
         )
-        tasks += [*first, *second, last]
-    return tasks
+        last = Task(
+            name=f"{name}: pictures",
+            kind="pictures",
+            site=name,
+            phase=third.phase + 1,
+            cores=1,
+            result=folder.section(name),
+            module=JOBS,
+            command=lambda name=name: ["section", str(folder.path), name],
+            log=folder.site(name) / "pictures.log",
+            after=(third.name,),
+            cost=DRAWING_S,
+        )
+        tasks += [*first, *second, third, last]
+    return [*tasks, _overview_task(tasks, folder)]
 
 
 PHASES = 10
 """Of a site, at most: numbers of the next one's begin above them."""
+
+
+def _overview_task(tasks: Sequence[Task], folder: HazardFolder) -> Task:
+    return Task(
+        name="all sites: pictures",
+        kind="pictures",
+        site="all sites",
+        phase=tasks[-1].phase + 1,
+        cores=1,
+        result=folder.overview,
+        module=JOBS,
+        command=lambda: ["overview", str(folder.path)],
+        log=folder.overview.with_suffix(".log"),
+        after=tuple(task.name for task in tasks if task.kind == "curves"),
+        cost=DRAWING_S,
+    )
 
 
 def _waves_tasks(plan: Plan, folder: HazardFolder, site: int) -> list[Task]:
@@ -330,7 +362,7 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
                 phase=PHASES * site + 3,
                 cores=1,
                 result=folder.measures(name, portion),
-                module=POST_PROCESSING,
+                module=JOBS,
                 command=lambda number=number: ["measures", str(folder.path), name, str(number)],
                 log=folder.measures(name, portion).with_suffix(".log"),
                 after=after,

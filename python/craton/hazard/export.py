@@ -29,6 +29,7 @@ from craton.hazard.maps import HazardMap
 
 __all__ = [
     "Site",
+    "read_curves_csv",
     "read_openquake_curves",
     "write_curves_csv",
     "write_hdf5",
@@ -60,6 +61,25 @@ def write_curves_csv(path: str | os.PathLike[str], sites: Sequence[Site], curves
                 yield curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, level, probability
 
     return _written(path, lambda stream: csv.writer(stream, lineterminator="\n").writerows([header, *rows()]))
+
+
+def read_curves_csv(path: str | os.PathLike[str]) -> list[HazardCurve]:
+    """What write_curves_csv() has written, in its order. UserError for a file that is not there, or not whole."""
+    path = Path(path)
+    found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream):
+                key = (row["site"], row["measure"], float(row["years"]))
+                found.setdefault(key, []).append((float(row["level"]), float(row["probability"])))
+    except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{path}: cannot be read: {error}; allowed: hazard curves as craton hazard writes them"
+        ) from None
+    return [
+        HazardCurve(site, measure, years, *np.array(points).T.copy())
+        for (site, measure, years), points in found.items()
+    ]
 
 
 def write_maps_csv(path: str | os.PathLike[str], sites: Sequence[Site], maps: Sequence[HazardMap]) -> Path:

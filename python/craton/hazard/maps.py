@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator
-from scipy.spatial import QhullError
 
 from craton.errors import UserError
 from craton.hazard.curves import HazardCurve
@@ -17,7 +15,8 @@ from craton.hazard.places import Array
 
 __all__ = ["HazardMap", "hazard_map"]
 
-KINDS = {"linear": LinearNDInterpolator, "cubic": CloughTocher2DInterpolator}
+KINDS = {"linear": "LinearNDInterpolator", "cubic": "CloughTocher2DInterpolator"}
+"""Of scipy.interpolate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,11 @@ class HazardMap:
         known = np.isfinite(self.values)
         if known.sum() < 3:
             raise UserError(f"a map of {known.sum()} sites with a value; allowed: three or more")
+        from scipy import interpolate  # here: it takes longer to load than all that a run loads before its first job
+        from scipy.spatial import QhullError
+
         try:
-            between = KINDS[kind](self.sites_m[known], self.values[known])
+            between = getattr(interpolate, KINDS[kind])(self.sites_m[known], self.values[known])
         except QhullError:
             raise UserError("a map of sites on one line; allowed: sites that span an area") from None
         return np.maximum(between(np.asarray(x, float), np.asarray(y, float)), 0)

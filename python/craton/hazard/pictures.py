@@ -33,7 +33,7 @@ __all__ = [
 Array = NDArray[np.float64]
 INK, MUTED, ACCENT, SECOND = "#1d2a33", "#6b7a86", "#0b6e99", "#d9822b"
 COLOURS = ("#0b6e99", "#d9822b", "#6aa57a", "#9a7fb5", "#c7a252", "#b05c5c", "#5b6c75", "#7fa7bf")
-KINDS = {"waves": "#0b6e99", "measures": "#d9822b", "curves": "#6aa57a"}
+KINDS = {"waves": "#0b6e99", "measures": "#d9822b", "curves": "#6aa57a", "pictures": "#9a7fb5"}
 SHADING = "YlOrRd"
 PIXELS = 160
 """Of a map's longer side."""

@@ -1,30 +1,19 @@
-"""What jobs of `craton hazard run` do after the waves, each in a process of its own:
-
-    python -m craton.hazard.post_processing measures FOLDER SITE PORTION      tensors -> seismograms -> intensity measures
-    python -m craton.hazard.post_processing site FOLDER SITE                  measures -> curves, disaggregation, seismograms
-
-Each leaves one file, whole under its name or not at all.
-"""
+"""What is done with the tensors of a site's waves: tensors -> seismograms -> intensity measures of a portion of the ruptures; then
+measures -> curves, disaggregation, seismograms of the rupture that matters most. Each leaves one file, whole under its name or not
+at all."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import h5py
-import mpi4py
 import numpy as np
 from numpy.typing import NDArray
 
-if __name__ == "__main__":
-    mpi4py.rc.initialize = False  # these processes talk to nobody; who imports this module may have to
-
-from craton._launch import main_guard
 from craton.errors import UserError
-from craton.hazard.config import load_config
 from craton.hazard.curves import HazardCurve, combined, rupture_exceedances
 from craton.hazard.disaggregation import disaggregate, distances_to
 from craton.hazard.green_tensors import GreenTensors
@@ -222,19 +211,3 @@ def read_measures(path: Path, group: str = "/") -> SiteMeasures:
         raise UserError(f"{path}: no such file; allowed: what craton hazard run has written to its end") from None
     except (OSError, KeyError) as problem:
         raise UserError(f"{path}: not a whole file of measures: {' '.join(str(problem).split())}") from None
-
-
-def main(arguments: Sequence[str]) -> None:
-    what, path, name, *portion = arguments
-    folder = HazardFolder(path)
-    plan = Plan.of(load_config(folder.config).replaced("run", **folder.read_run()))
-    site = [one.name for one in plan.config.sites].index(name)
-    if what == "measures":
-        measure_portion(plan, folder, site, int(portion[0]))
-    else:
-        finish_site(plan, folder, site)
-
-
-if __name__ == "__main__":
-    with main_guard():
-        main(sys.argv[1:])

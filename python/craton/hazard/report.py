@@ -4,31 +4,32 @@ figure 1). One file, which needs nothing else."""
 from __future__ import annotations
 
 import html
-import io
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from craton.hazard import pictures
 from craton.hazard.beside_models import Beside
-from craton.hazard.disaggregation import Disaggregation
 from craton.hazard.results import Results
 from craton.hazard.run_folder import HazardRecord
-from craton.report_pages import picture, style, table
+from craton.hazard.sections import draw, element_id, overview, site_section, written_picture
+from craton.report_pages import style, table
 from craton.run_folder import replaced
 
 __all__ = ["write_report"]
 
-DPI = 110
 
-
-def write_report(results: Results, record: HazardRecord, beside: Beside) -> Path:
-    """The page, and its pictures as files."""
+def write_report(results: Results, record: HazardRecord, beside: Beside, *, anew: bool = False) -> Path:
+    """The page, and its pictures as files. Parts that jobs of the run have drawn are taken as they are; anew: drawn again."""
     folder = results.folder
-    folder.pictures.mkdir(exist_ok=True)
+    shared = folder.overview if not results.missing else None  # of some sites: nobody else's
+    parts = [(shared, lambda: overview(results))]
+    parts += [(folder.section(name), partial(site_section, results, name, beside)) for name in results.names]
     with pictures.styled():
-        body = "\n".join(_page(results, record, beside))
+        first, *sections = (_part(path, make, anew) for path, make in parts)
+        body = "\n".join(_page(results, record, first, sections))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -48,8 +49,15 @@ section { scroll-margin-top: 3rem; } h3 { scroll-margin-top: 3rem; }
 """
 
 
-def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
-    first, probability = results.imts[0], results.plan.config.hazard.probabilities[0]
+def _part(path: Path | None, make: Callable[[], str], anew: bool) -> str:
+    if path is None:
+        return make()
+    if anew or not path.is_file():
+        draw(path, make)
+    return path.read_text(encoding="utf-8")
+
+
+def _page(results: Results, record: HazardRecord, overview: str, sections: Sequence[str]) -> list[str]:
     missing = (
         f'<p class="notice">Not finished: {html.escape(", ".join(results.missing))}. '
         f"{html.escape(' '.join(record.failures[:1]))}</p>"
@@ -65,19 +73,10 @@ def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
         "<h2 id=map>Map</h2>",
         "<p>From a site on the map to its curves, from a curve to the ruptures that make it, from the rupture that matters most to "
         "its slip, and from there to the ground's motion at the site.</p>",
-        _picture(
-            results,
-            "map",
-            pictures.map_figure(results, first, probability),
-            f"{first} that is exceeded with a probability of {probability:g} in {results.plan.config.forecast.years:g} years; "
-            "between sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at "
-            "the surface.",
-        ),
-        _site_table(results, first),
-        *_all_sites(results, first, probability),
-        *(part for site in results.names for part in _site(results, site, probability, beside)),
+        overview,
+        *sections,
         "<h2 id=time>Where the time went</h2>",
-        _picture(
+        written_picture(
             results,
             "timeline",
             pictures.timeline_figure(record),
@@ -100,7 +99,7 @@ def _page(results: Results, record: HazardRecord, beside: Beside) -> list[str]:
 
 
 def _navigation(results: Results) -> str:
-    sites = "".join(f'<a href="#site-{_id(name)}">{html.escape(name)}</a>' for name in results.names)
+    sites = "".join(f'<a href="#site-{element_id(name)}">{html.escape(name)}</a>' for name in results.names)
     return f'<nav><a href="#map">Map</a>{sites}<a href="#time">Time</a></nav>'
 
 
@@ -122,145 +121,6 @@ def _cards(results: Results, record: HazardRecord) -> str:
     )
 
 
-def _site_table(results: Results, first: str) -> str:
-    probabilities = results.plan.config.hazard.probabilities
-    columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
-    curves = {measure: results.curves(measure) for measure in results.imts}
-    rows = []
-    for at, name in enumerate(results.names):
-        levels = [curves[measure][at].level_at(p) for measure in results.imts for p in probabilities]
-        cells = "".join(f"<td>{_level(level)}</td>" for level in levels)
-        rows.append(f'<tr><td><a href="#site-{_id(name)}">{html.escape(name)}</a></td>{cells}</tr>')
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in ["site", *columns])
-    table = f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
-    return table + '<p class="muted">Levels in g by measure and probability.</p>'
-
-
-def _level(value: float) -> str:
-    if not np.isfinite(value):
-        return "above the last level"
-    return f"{value:.4g}" if value > 0 else "below the first level"
-
-
-def _all_sites(results: Results, first: str, probability: float) -> list[str]:
-    if len(results.names) < 2:
-        return []
-    figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
-    return [
-        _picture(
-            results,
-            "curves",
-            figure,
-            f"Hazard curves of {first} at all sites; dotted: the probability of the map.",
-            narrow=True,
-        )
-    ]
-
-
-def _site(results: Results, name: str, probability: float, beside: Beside) -> list[str]:
-    key, first = _id(name), results.imts[0]
-    at = results.names.index(name)
-    curves = [results.curves(measure)[at] for measure in results.imts]
-    found, chosen = results.at_first_probability(name), results.chosen(name)
-    steps = [("curve", "curves"), *([("disaggregation", "what makes them")] if found else [])]
-    steps += [("rupture", "rupture"), ("seismogram", "seismogram")] if chosen else []
-    parts = [
-        f'<section id="site-{key}"><h2>Site {html.escape(name)}</h2>',
-        '<p class="walk"><a href="#map">map</a>'
-        + "".join(f'<a href="#{step}-{key}">→ {said}</a>' for step, said in steps)
-        + "</p>",
-        f'<div class="pair"><div><h3 id="curve-{key}">Curves</h3>',
-        _picture(
-            results,
-            f"curves-{name}",
-            pictures.curves_figure(curves, probability, title=f"site {name}"),
-            "Probability of exceedance at least once.",
-        ),
-        "</div>",
-    ]
-    if found is not None:
-        parts += [
-            f'<div><h3 id="disaggregation-{key}">What makes them</h3>',
-            _picture(
-                results,
-                f"disaggregation-{name}",
-                pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
-                f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. "
-                f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
-            ),
-            "</div>",
-        ]
-    parts.append("</div>")
-    if beside:
-        parts.append(_models(results, name, probability, beside))
-    if found is not None:
-        parts.append(_rupture_table(results, found))
-    if chosen is not None:
-        parts += [
-            f'<h3 id="rupture-{key}">The rupture that matters most</h3><div class="pair">',
-            *(
-                _picture(
-                    results,
-                    f"rupture-{name}-{which}",
-                    pictures.rupture_figure(chosen, which),
-                    f"Slip, onset times (white), hypocentre (star); {chosen.source}.",
-                )
-                for which in chosen.variations
-            ),
-            f'</div><h3 id="seismogram-{key}">Its seismograms here</h3>',
-            _picture(
-                results,
-                f"seismogram-{name}",
-                pictures.seismogram_figure(
-                    chosen,
-                    f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}",
-                    azimuth_deg=results.plan.grid.azimuth_deg,
-                ),
-                "Velocity by reciprocity; "
-                + ", ".join(
-                    f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items()
-                )
-                + ".",
-            ),
-        ]
-    return [*parts, '<p class="walk"><a href="#map">↑ back to the map</a></p></section>']
-
-
-def _models(results: Results, name: str, probability: float, beside: Beside) -> str:
-    first = results.imts[0]
-    own = results.curves(first)[results.names.index(name)]
-    others = {
-        model: one for model, found in beside.items() for one in found if (one.site, one.measure) == (name, first)
-    }
-    figure = pictures.curves_figure(
-        [own], probability, title=f"{first} at {name}, beside ground-motion models", others=others
-    )
-    return _picture(
-        results,
-        f"models-{name}",
-        figure,
-        "Solid: simulated earthquakes. Dashed: ground-motion models for the same forecast, through OpenQuake's hazardlib.",
-        narrow=True,
-    )
-
-
-def _rupture_table(results: Results, found: Disaggregation) -> str:
-    order = np.argsort(-found.ruptures, kind="stable")[:8]
-    ruptures = results.plan.forecast.ruptures
-    rows = [
-        [
-            f"{ruptures[i].source} {ruptures[i].number}",
-            f"{ruptures[i].magnitude:.2f}",
-            f"{ruptures[i].annual_rate:.3g}",
-            str(results.plan.counts[i]),
-            f"{100 * found.ruptures[i]:.1f}%",
-        ]
-        for i in order
-        if found.ruptures[i] > 0
-    ]
-    return table(["rupture", "magnitude", "per year", "variations", "share"], rows)
-
-
 def _tasks(record: HazardRecord) -> str:
     rows = [
         [
@@ -277,18 +137,6 @@ def _tasks(record: HazardRecord) -> str:
         + table(["job", "cores", "begun, s", "took, s", "of processors, s"], rows)
         + "</details>"
     )
-
-
-def _picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI)
-    (results.folder.pictures / f"{name}.png").write_bytes(buffer.getvalue())
-    return picture(buffer.getvalue(), description, narrow=narrow)
-
-
-def _id(name: str) -> str:
-    """Of an element: names of sites have nothing that would have to be escaped."""
-    return html.escape(name)
 
 
 def _portable(command: str) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.hazard.beside_models import Beside
+from craton.hazard.beside_models import Beside, write_beside
 from craton.hazard.config import load_config
 from craton.hazard.curves import HazardCurve
 from craton.hazard.disaggregation import Disaggregation, disaggregate
@@ -186,8 +186,9 @@ def read_results(folder: HazardFolder, plan: Plan | None = None) -> Results:
     return Results(plan, folder, names)
 
 
-def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside) -> str:
-    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is."""
+def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
+    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is. anew: what jobs have drawn
+    is drawn again, too."""
     try:
         results = read_results(folder, plan)
     except UserError:
@@ -200,16 +201,12 @@ def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside
         write_maps_csv(folder.path / "maps.csv", sites, maps),
         *write_openquake_curves(folder.path / "openquake", sites, curves),
     ]
-    for model, found in beside.items():
-        (folder.path / "models").mkdir(exist_ok=True)
-        write_curves_csv(
-            folder.path / "models" / f"{model}.csv", sites, [one for one in found if one.site in results.names]
-        )
+    write_beside(plan, folder, beside)
     write_openquake_map(folder.path / "openquake", sites, maps)
     folder.write_text(folder.path / "disaggregation.csv", _disaggregations(results))
     from craton.hazard.report import write_report
 
-    write_report(results, record, beside)
+    write_report(results, record, beside, anew=anew)
     unfinished = f"; not finished: {', '.join(results.missing)}" if results.missing else ""
     return f"{folder.path}: {', '.join(path.name for path in written[:3])}, disaggregation.csv, openquake/, report.html{unfinished}"
 

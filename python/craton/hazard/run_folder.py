@@ -6,6 +6,7 @@
     sites/<name>/x, y, z    folders of craton waves run: a force along that axis at the site; sgt.h5
     sites/<name>/measures-<a>-<b>.h5    intensity measures of ruptures a to b, a row for each variation
     sites/<name>/site.h5    all of them together, curves, disaggregation, seismograms of the rupture that matters most
+    sites/<name>/section.html, sites/overview.html    their parts of the report
     sites/<name>/*.log      what each job said
     hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
     report.html, pictures/  the same to be looked at
@@ -118,6 +119,17 @@ class HazardFolder(Folder):
 
     def finished(self, site: str) -> Path:
         return self.site(site) / "site.h5"
+
+    def section(self, site: str) -> Path:
+        return self.site(site) / "section.html"
+
+    @property
+    def overview(self) -> Path:
+        return self.path / "sites" / "overview.html"
+
+    @property
+    def models(self) -> Path:
+        return self.path / "models"
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.fft import fft
 
 from craton.errors import UserError
 from craton.waves.source_time import Cosine, Liu, SourceTime, Triangle
@@ -33,8 +34,10 @@ SHAPES: dict[str, type[Any]] = {"liu": Liu, "cosine": Cosine, "triangle": Triang
 RATIO = 1.02
 SAMPLES = 4096
 """Of a shape, for its spectrum."""
-STEP = 0.05
-"""Of x, between which the spectrum is a cubic spline."""
+PERIOD = 2**19
+"""Of the transform that makes it, in samples."""
+STEP = 2 * math.pi * SAMPLES / PERIOD
+"""Of x, about 0.05, between which the spectrum is a cubic spline."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,6 @@ def _spectrum(shape: str, blocks: int) -> CubicSpline:
     from scipy.interpolate import CubicSpline  # slow to import, and not all jobs come here
 
     _, s, weight = _shape(shape)
-    x = np.arange(0, 64 * blocks + 2 * STEP, STEP)
-    values = np.concatenate([np.exp(-1j * part[:, None] * s) @ weight for part in np.array_split(x, len(x) // 256 + 1)])
-    return CubicSpline(x, values)
+    steps = np.arange(math.ceil(64 * blocks / STEP) + 2)
+    values = fft(weight, PERIOD)[steps % PERIOD] * np.exp(-1j * STEP * s[0] * steps)
+    return CubicSpline(STEP * steps, values)

@@ -156,29 +156,80 @@ def variations(
     index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None = None
 ) -> Iterator[Variation]:
     """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
-    the plan's."""
-    return (variation(index, rupture, number, plan, rigidity_Pa) for number in range(count(rupture, plan)))
+    the plan's. UserError for ground without rigidity wherever it slips."""
+    made = _Maker(index, rupture, plan, rigidity_Pa)
+    return (made.variation(number) for number in range(made.count))
 
 
 def variation(
     index: int, rupture: Rupture, number: int, plan: VariationPlan, rigidity_Pa: Array | None = None
 ) -> Variation:
     """One of them. UserError for a number that it has not, and for ground without rigidity wherever it slips."""
-    starts = hypocentres(rupture.surface, plan)
-    if not 0 <= number < len(starts) * plan.slips:
-        raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {len(starts) * plan.slips - 1}")
-    start = starts[number // plan.slips]
-    rigidity = _rigidity(rupture, plan) if rigidity_Pa is None else rigidity_Pa
-    slip = _slip(rupture, _generator(plan.seed, SLIP_STREAM, index, number), plan, rigidity)
-    return Variation(
-        rupture=index,
-        number=number,
-        slip=slip,
-        onset=onset_times(rupture.surface, start, plan.speed, plan.vs_m_s),
-        rise=_rise(slip, rupture.magnitude, plan),
-        hypocentre=start,
-        seed=plan.seed,
-    )
+    made = _Maker(index, rupture, plan, rigidity_Pa)
+    if not 0 <= number < made.count:
+        raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {made.count - 1}")
+    return made.variation(number)
+
+
+class _Maker:
+    """Of one rupture's variations; what they share is computed once."""
+
+    def __init__(self, index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None) -> None:
+        surface = rupture.surface
+        rigidity = _rigidity(rupture, plan) if rigidity_Pa is None else rigidity_Pa
+        if np.shape(rigidity) != (len(surface),):
+            raise UserError(
+                f"{rupture.name}: rigidities of shape {np.shape(rigidity)}; allowed: ({len(surface)},), one for each subfault"
+            )
+        self.index, self.rupture, self.plan = index, rupture, plan
+        self.starts = hypocentres(surface, plan)
+        self.spacing_m = spacings(surface)
+        self.lengths_m = plan.lengths_m or correlation_lengths_m(rupture.magnitude)
+        self.stiffness = rigidity * surface.area
+        self.moment_Nm = float(moment_Nm(rupture.magnitude))
+        self.mean_rise = RISE_TIMES[plan.rise_times] * (self.moment_Nm * DYNE_CM) ** (1 / 3)
+        self._onset: tuple[int, Array] | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.starts) * self.plan.slips
+
+    def variation(self, number: int) -> Variation:
+        start = self.starts[number // self.plan.slips]
+        slip = self._slip(_generator(self.plan.seed, SLIP_STREAM, self.index, number))
+        return Variation(
+            rupture=self.index,
+            number=number,
+            slip=slip,
+            onset=self._onset_from(start),
+            rise=self._rise(slip),
+            hypocentre=start,
+            seed=self.plan.seed,
+        )
+
+    def _onset_from(self, start: int) -> Array:
+        """All slips of a hypocentre come one after the other."""
+        if self._onset is None or self._onset[0] != start:
+            self._onset = start, onset_times(self.rupture.surface, start, self.plan.speed, self.plan.vs_m_s)
+        return self._onset[1]
+
+    def _slip(self, generator: np.random.Generator) -> Array:
+        surface, plan = self.rupture.surface, self.plan
+        shape = np.ones(len(surface))
+        if plan.variability > 0:
+            field = random_field(
+                generator, surface.rows, surface.columns, self.spacing_m, self.lengths_m, plan.hurst
+            ).ravel()
+            shape = np.maximum(1 + plan.variability * _standard(field), 0)
+        of_unit = math.fsum((self.stiffness * shape).tolist())
+        if not of_unit > 0:
+            raise UserError(f"{self.rupture.name}: no rigidity where it slips; allowed: ground that is no fluid")
+        return shape * (self.moment_Nm / of_unit)
+
+    def _rise(self, slip: Array) -> Array:
+        root = np.sqrt(slip)
+        slipping = root[slip > 0]
+        return np.maximum(root * (self.mean_rise / slipping.mean()), LEAST_RISE * self.mean_rise)
 
 
 def perturbed_rake(index: int, rupture: Rupture, sigma_deg: float, seed: int, *, together: bool = False) -> Rupture:
@@ -219,35 +270,11 @@ def _rigidity(rupture: Rupture, plan: VariationPlan) -> Array:
     return mu.at(depth) if isinstance(mu, DepthProfile) else np.full(len(depth), mu)
 
 
-def _slip(rupture: Rupture, generator: np.random.Generator, plan: VariationPlan, rigidity_Pa: Array) -> Array:
-    surface = rupture.surface
-    lengths = plan.lengths_m or correlation_lengths_m(rupture.magnitude)
-    shape = np.ones(len(surface))
-    if plan.variability > 0:
-        field = random_field(generator, surface.rows, surface.columns, spacings(surface), lengths, plan.hurst).ravel()
-        shape = np.maximum(1 + plan.variability * _standard(field), 0)
-    if np.shape(rigidity_Pa) != (len(surface),):
-        raise UserError(
-            f"{rupture.name}: rigidities of shape {np.shape(rigidity_Pa)}; allowed: ({len(surface)},), one for each subfault"
-        )
-    of_unit = math.fsum(rigidity_Pa * surface.area * shape)
-    if not of_unit > 0:
-        raise UserError(f"{rupture.name}: no rigidity where it slips; allowed: ground that is no fluid")
-    return shape * (float(moment_Nm(rupture.magnitude)) / of_unit)
-
-
 def _standard(field: Array) -> Array:
     """Of mean 0 and standard deviation 1: never below 0 everywhere. Of a single subfault 0."""
     less = field - field.mean()
     deviation = less.std()
     return less / deviation if deviation > 0 else less
-
-
-def _rise(slip: Array, magnitude: float, plan: VariationPlan) -> Array:
-    mean = RISE_TIMES[plan.rise_times] * (float(moment_Nm(magnitude)) * DYNE_CM) ** (1 / 3)
-    root = np.sqrt(slip)
-    slipping = root[slip > 0]
-    return np.maximum(root * (mean / slipping.mean()), LEAST_RISE * mean)
 
 
 def _generator(*words: int) -> np.random.Generator:

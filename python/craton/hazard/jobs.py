@@ -1,0 +1,45 @@
+"""What jobs of `craton hazard run` do after the waves, each in a process forked from one that has imported this (job_server.py):
+
+    measures FOLDER SITE PORTION      tensors -> seismograms -> intensity measures
+    site FOLDER SITE                  measures -> curves, disaggregation, seismograms
+    section FOLDER SITE               the site's part of the report
+    overview FOLDER                   what of the report all sites have in common
+
+Each leaves one file, whole under its name or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import scipy.interpolate  # noqa: F401 - jobs come to need it: here once for all of them
+
+from craton.hazard.beside_models import read_beside
+from craton.hazard.config import load_config
+from craton.hazard.plan import Plan
+from craton.hazard.post_processing import finish_site, measure_portion
+from craton.hazard.results import Results
+from craton.hazard.run_folder import HazardFolder
+from craton.hazard.sections import draw, overview, site_section
+
+__all__ = ["main"]
+
+
+def main(words: Sequence[str]) -> None:
+    """UserError for what cannot be done."""
+    what, path, *more = words
+    folder = HazardFolder(path)
+    plan = Plan.of(load_config(folder.config).replaced("run", **folder.read_run()))
+    names = tuple(site.name for site in plan.config.sites)
+    if what == "measures":
+        measure_portion(plan, folder, names.index(more[0]), int(more[1]))
+    elif what == "site":
+        finish_site(plan, folder, names.index(more[0]))
+    elif what == "section":
+        (name,) = more
+        beside = read_beside(plan, folder)
+        draw(folder.section(name), lambda: site_section(Results(plan, folder, (name,)), name, beside))
+    elif what == "overview":
+        draw(folder.overview, lambda: overview(Results(plan, folder, names)))
+    else:
+        raise ValueError(what)
