@@ -27,8 +27,8 @@ from typing import Any
 
 import h5py
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import cKDTree
 
 from craton.errors import UserError
 
@@ -213,7 +213,7 @@ class GreenTensors:
 
     @cached_property
     def _tree(self) -> Any:
-        return cKDTree(self.position_m)
+        return scipy.spatial.cKDTree(self.position_m)
 
 
 def write_tensors(

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import scipy.interpolate  # noqa: F401 - jobs come to need it: here once for all of them
+import scipy.fft
+import scipy.interpolate
+import scipy.sparse
+import scipy.spatial  # noqa: F401 - jobs come to need these: loaded once, before any of them begins
 
 from craton.hazard.beside_models import read_beside
 from craton.hazard.config import load_config

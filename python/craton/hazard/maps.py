@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from craton.errors import UserError
@@ -40,12 +41,9 @@ class HazardMap:
         known = np.isfinite(self.values)
         if known.sum() < 3:
             raise UserError(f"a map of {known.sum()} sites with a value; allowed: three or more")
-        from scipy import interpolate  # here: it takes longer to load than all that a run loads before its first job
-        from scipy.spatial import QhullError
-
         try:
-            between = getattr(interpolate, KINDS[kind])(self.sites_m[known], self.values[known])
-        except QhullError:
+            between = getattr(scipy.interpolate, KINDS[kind])(self.sites_m[known], self.values[known])
+        except scipy.spatial.QhullError:
             raise UserError("a map of sites on one line; allowed: sites that span an area") from None
         return np.maximum(between(np.asarray(x, float), np.asarray(y, float)), 0)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 __all__ = ["flat_pulse", "flat_spectrum", "flat_text"]
 
@@ -39,7 +39,7 @@ def flat_pulse(highest_hz: float) -> tuple[Array, Array]:
 def flat_spectrum(frequency_hz: ArrayLike, highest_hz: float) -> Array:
     """What the pulse leaves of a motion of that frequency."""
     f = np.asarray(frequency_hz, float) / highest_hz
-    found: Array = ndtr((CORNER - f) / DEVIATION) - ndtr((-CORNER - f) / DEVIATION)
+    found: Array = scipy.special.ndtr((CORNER - f) / DEVIATION) - scipy.special.ndtr((-CORNER - f) / DEVIATION)
     return found
 
 

@@ -21,9 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
-from scipy.sparse import csr_matrix
 
 from craton import _craton
 from craton.errors import UserError
@@ -130,7 +129,7 @@ class RuptureAtSite:
     def velocities(self, variations: Sequence[Variation]) -> NDArray[np.float32]:
         """(variation, direction, time), m/s."""
         motions = self._prepared(variations)  # first: it may make new spectra
-        return irfft(self._spectra.sum(*motions), n=self._period, axis=2)[:, :, : self.samples]
+        return scipy.fft.irfft(self._spectra.sum(*motions), n=self._period, axis=2)[:, :, : self.samples]
 
     def seconds_of_sum(self, variations: Sequence[Variation]) -> float:
         """That the sum over subfaults takes, for benchmarks."""
@@ -172,7 +171,7 @@ class RuptureAtSite:
             early = max(0.0, green.centre_s - green.first_time_s)
             needed = green.samples + FADE + math.ceil((self._delay_s + early) / self.dt_s)
             self._check_memory(needed)
-            self._period = next_fast_len(needed, real=True)
+            self._period = scipy.fft.next_fast_len(needed, real=True)
             self._values = _spectra(self._series, self._period, green)
         if self._table is not None:
             shortest_s, longest_s = min(shortest_s, self._shortest_s), max(longest_s, self._longest_s)
@@ -220,7 +219,7 @@ def _contracted(green: GreenTensors, point: NDArray[np.int64], weight: Array, pa
         factor = weight[some][used][:, None] * (patterns[some] * TWICE_SHEAR)[rows]
         columns = place[:, None] * len(COMPONENTS) + np.arange(len(COMPONENTS))
         shape = (len(some), len(points) * len(COMPONENTS))
-        matrix = csr_matrix((factor.ravel(), (np.repeat(rows, len(COMPONENTS)), columns.ravel())), shape)
+        matrix = scipy.sparse.csr_matrix((factor.ravel(), (np.repeat(rows, len(COMPONENTS)), columns.ravel())), shape)
         tensors = green.extract(points)
         for n, impulse in enumerate(green.impulse_Ns):
             flat = np.ascontiguousarray(tensors[:, n]).reshape(-1, green.samples)
@@ -237,7 +236,7 @@ def _spectra(series: NDArray[np.float32], period: int, green: GreenTensors) -> N
     out = np.empty((count, directions, period // 2 + 1), np.complex64)
     for k in range(count):
         longer = np.concatenate([series[k].astype(np.float64), series[k][:, -1:] * fade], axis=1)
-        out[k] = rfft(longer, n=period, axis=1) * turn
+        out[k] = scipy.fft.rfft(longer, n=period, axis=1) * turn
     power = np.einsum("kcf,kcf->f", out.real, out.real, dtype=float) + np.einsum(
         "kcf,kcf->f", out.imag, out.imag, dtype=float
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import scipy.fft
+import scipy
 
 from craton.hazard.places import Array
 

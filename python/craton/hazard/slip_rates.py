@@ -15,17 +15,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import fft
 
 from craton.errors import UserError
 from craton.waves.source_time import Cosine, Liu, SourceTime, Triangle
-
-if TYPE_CHECKING:
-    from scipy.interpolate import CubicSpline
 
 __all__ = ["SHAPES", "SlipRates", "slip_rates", "time_function"]
 
@@ -96,11 +93,9 @@ def _shape(shape: str) -> tuple[float, Array, Array]:
 
 
 @lru_cache(maxsize=32)
-def _spectrum(shape: str, blocks: int) -> CubicSpline:
+def _spectrum(shape: str, blocks: int) -> scipy.interpolate.CubicSpline:
     """B(x) up to x = 64 blocks and a little more."""
-    from scipy.interpolate import CubicSpline  # slow to import, and not all jobs come here
-
     _, s, weight = _shape(shape)
     steps = np.arange(math.ceil(64 * blocks / STEP) + 2)
-    values = fft(weight, PERIOD)[steps % PERIOD] * np.exp(-1j * STEP * s[0] * steps)
-    return CubicSpline(STEP * steps, values)
+    values = scipy.fft.fft(weight, PERIOD)[steps % PERIOD] * np.exp(-1j * STEP * s[0] * steps)
+    return scipy.interpolate.CubicSpline(STEP * steps, values)
