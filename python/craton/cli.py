@@ -1592,14 +1592,16 @@ def hazard_disagg(
 
 @hazard.command("report")
 def hazard_report(directory: HazardRun) -> None:
-    """Write tables, pictures and report.html of a run again, from what its finished sites have left."""
+    """Write tables, pictures and report.html of a run again, from what its finished sites have left. Draws anew."""
     _talks_to_nobody()
-    from craton.hazard.beside_models import models_beside
+    from craton.hazard.beside_models import models_beside, write_beside
     from craton.hazard.results import write_results
     from craton.hazard.run_folder import HazardFolder
 
     results, folder = _hazard_results(directory), HazardFolder(directory)
-    typer.echo(write_results(results.plan, folder, folder.read_record(), models_beside(results.plan), anew=True))
+    beside = models_beside(results.plan)
+    write_beside(results.plan, folder, beside)
+    typer.echo(write_results(results.plan, folder, folder.read_record(), beside, anew=True))
 
 
 @hazard.command("in-situ")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import h5py
 from craton.hazard import command as hazard
-from craton.hazard.beside_models import models_beside
+from craton.hazard.beside_models import models_beside, write_beside
 from craton.hazard.plan import Plan
 from craton.hazard.post_processing import finish_site, measure_portion
 from craton.hazard.results import Results, read_results, write_results
@@ -143,6 +143,7 @@ def run_here(config: Path, directory: Path) -> Results:
         steps=steps,
         points=len(plan.points_m),
     )
+    write_beside(plan, folder, beside)
     write_results(plan, folder, record, beside)
     return read_results(folder, plan)
 

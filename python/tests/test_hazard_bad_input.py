@@ -354,9 +354,16 @@ def test_files_that_cannot_be_written_or_read(tmp_path):
         (one.site, one.measure, one.years) for one in curves
     ]
     assert all(np.array_equal(a.probability, b.probability) for a, b in zip(again, curves, strict=True))
-    path.write_text("site,measure,level\n")
-    path.write_text(path.read_text() + "A,SA(3.0),0.1\n")
-    refused(lambda: read_curves_csv(path), "curve.csv: cannot be read", "hazard curves as craton hazard writes them")
+    assert all(np.array_equal(a.levels, b.levels) for a, b in zip(again, curves, strict=True))
+    assert [one.site for one in read_curves_csv(path, "B")] == ["B"]
+    whole = path.read_text()
+    for text, words in (
+        ("", ":1: nothing; allowed: measure,years"),
+        ("site\nA\n", ":1: site;"),
+        (whole.rpartition(",")[0], ":"),
+    ):
+        path.write_text(text)
+        refused(lambda: read_curves_csv(path), f"{path}{words}")
     path.write_text("lon,lat\n1,2\n")
     refused(lambda: read_openquake_curves(path), "lon, lat, poe-")
     (good,) = write_openquake_curves(tmp_path, SITES, curves)

@@ -16,6 +16,7 @@ from craton.errors import UserError
 from craton.hazard import queries
 from craton.hazard.command import loaded, run
 from craton.hazard.config import load_config, template
+from craton.hazard.curves import HazardCurve
 from craton.hazard.export import read_openquake_curves
 from craton.hazard.plan import Plan
 from craton.hazard.report import write_report
@@ -24,6 +25,7 @@ from craton.hazard.run_folder import HazardFolder
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
 from helpers import environment_without_mpi
 
+MEASURES = ("SA(3.0)", "SA(5.0)")
 LEFT = ("hazard.h5", "curves.csv", "maps.csv", "disaggregation.csv", "report.html", "record.json", "pictures/map.png")
 
 
@@ -129,7 +131,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
 
 def kept(run: Path) -> dict[str, tuple[int, str]]:
     """Results that have their names, when they were written and what is in them."""
-    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.html", "sites/overview.html")
+    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.html", "overview.html")
     files = [path for name in names for path in run.glob(name)]
     files += [path.with_name("sgt.h5") for path in run.glob("sites/*/*/record.json")]
     return {
@@ -220,6 +222,8 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     for path in [*run.glob("sites/*/*.h5"), run / "hazard.h5"]:
         if path.parent.name != "B" or path.name == "site.h5":
             path.unlink()
+    for part in (run / "sites/B/section.html", run / "overview.html"):  # of the results that are made anew
+        part.write_text("<p>old</p>")
     own = run / "sites" / "A" / "y" / "sgt.h5"
     if what == "another site":
         shutil.copy(run / "sites" / "B" / "y" / "sgt.h5", own)
@@ -233,7 +237,7 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     with h5py.File(run / "hazard.h5") as file:
         assert [name.decode() for name in file["sites/name"]] == ["B"]
     page = (run / "report.html").read_text()
-    assert "Not finished: A." in page and 'id="seismogram-B"' in page
+    assert "Not finished: A." in page and 'id="seismogram-B"' in page and "<p>old</p>" not in page
     # with the right file again, what is missing is done
     shutil.copy(finished / "sites/A/y/sgt.h5", own)
     done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
@@ -255,11 +259,11 @@ def test_results_are_kept_unless_told_otherwise(finished, tmp_path):
 
 
 def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
-    """Parts that jobs have drawn are taken as they are by a run, and drawn again by `craton hazard report`; the same page."""
+    """Parts that jobs have drawn are taken as they are, but drawn again by `craton hazard report`; the same page."""
     run = tmp_path / "run"
     shutil.copytree(finished, run)
     page = (run / "report.html").read_text()
-    for part in (run / "sites/A/section.html", run / "sites/overview.html"):
+    for part in (run / "sites/A/section.html", run / "overview.html"):
         assert part.read_text() in page
         part.write_text("<p>old</p>")
     results, record = read_results(HazardFolder(run)), HazardFolder(run).read_record()
@@ -268,6 +272,30 @@ def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
     done = craton("report", run, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert (run / "report.html").read_text() == page
+
+
+def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
+    """Beside models' curves that the run has written before; where one cannot, the run does. The record of the computing stays."""
+    folder = HazardFolder(tmp_path / "run")
+    shutil.copytree(finished, folder.path)
+    model = ("probabilities = [0.1]", 'probabilities = [0.1]\nmodels = ["BooreAtkinson2008"]')
+    config = loaded(write_config(tmp_path, model), directory=folder.path)
+    folder.config.write_text(config.to_toml(run=False))
+    plan = Plan.of(config)
+    falling = np.linspace(0.9, 0.1, len(plan.levels_g()))
+    curves = [HazardCurve(site, measure, 50.0, plan.levels_g(), falling) for site in "AB" for measure in MEASURES]
+    monkeypatch.setattr("craton.hazard.command.models_beside", lambda _: {"BooreAtkinson2008": curves})
+    recorded = folder.record.read_text()
+    logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
+    for written in (True, False):
+        for site in "AB":
+            folder.section(site).unlink()
+        if not written:
+            monkeypatch.setattr("craton.hazard.command.write_beside", lambda *_: broken.write_text(""))
+        run(config, resume=True)
+        assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
+        assert folder.record.read_text() == recorded
+        assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2
 
 
 def test_questions_are_answered_from_the_folder(finished, tmp_path):

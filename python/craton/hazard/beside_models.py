@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from craton.errors import UserError
 from craton.hazard.curves import HazardCurve
 from craton.hazard.export import read_curves_csv, write_curves_csv
 from craton.hazard.plan import Plan
@@ -34,15 +35,22 @@ def models_beside(plan: Plan) -> Beside:
 
 
 def write_beside(plan: Plan, folder: HazardFolder, beside: Beside) -> None:
-    """A file of each model."""
+    """models/<name>.csv of each model, of all sites of the configuration. UserError where it cannot be written."""
     for model, curves in beside.items():
         folder.models.mkdir(exist_ok=True)
         write_curves_csv(folder.models / f"{model}.csv", plan.sites, curves)
 
 
-def read_beside(plan: Plan, folder: HazardFolder) -> Beside:
-    """What write_beside() has left, without OpenQuake. UserError for files that are not there, or not whole."""
-    return {model: read_curves_csv(folder.models / f"{model}.csv") for model in plan.config.hazard.models}
+def read_beside(plan: Plan, folder: HazardFolder, site: str) -> Beside:
+    """Of one site, what write_beside() has left; without OpenQuake. UserError for files that are not there, or not whole."""
+    found, levels = {}, len(plan.levels_g())
+    for model in plan.config.hazard.models:
+        path = folder.models / f"{model}.csv"
+        found[model] = curves = read_curves_csv(path, site)
+        for period in plan.config.periods_s:
+            if [len(one.levels) for one in curves if one.measure == imt(period)] != [levels]:
+                raise UserError(f"{path}: no whole curve of {imt(period)} at {site}; allowed: {levels} levels")
+    return found
 
 
 def _vs30(plan: Plan) -> list[float]:

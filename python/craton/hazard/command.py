@@ -102,16 +102,22 @@ def _run_locked(
     config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     write_inputs(plan, folder)
     write_beside(plan, folder, beside)
+    _discard_old_parts(folder, [site.name for site in config.sites])
     cores = cores_of(config)
     present = sum(task.result.is_file() for task in tasks)
     _say(console, _introduction(plan, steps, cores, present, len(tasks)))
     outcome = _do(plan, tasks, cores, steps, console)
+    _forgive_drawing(outcome, tasks)
     record = _record(plan, outcome, cores, steps, present, started)
-    if outcome.records or not folder.record.is_file():  # else all was done: what was recorded stays
+    computed = any(one.kind != "pictures" for one in outcome.records)
+    if computed or not folder.record.is_file():  # else what was recorded of the computing stays
         folder.write_text(folder.record, record.to_json() + "\n")
     from craton.hazard.results import write_results
 
-    _say(console, write_results(plan, folder, folder.read_record(), beside))
+    try:
+        _say(console, write_results(plan, folder, folder.read_record(), beside))
+    except UserError as problem:
+        outcome.failures.append(str(problem))  # after what a job has failed of
     _say(
         console,
         f"{outcome.seconds:.1f} s, {config.run.schedule}: jobs had {record.given:.0%} of {cores} cores "
@@ -123,6 +129,19 @@ def _run_locked(
         raise UserError(f"{outcome.failures[0]}{more}{left}; finished results are kept, --resume does what is missing")
     _say(console, f"{folder.report}")
     return record
+
+
+def _discard_old_parts(folder: HazardFolder, sites: Sequence[str]) -> None:
+    """Of the report: those of sites whose results are to be made, perhaps again."""
+    unfinished = [site for site in sites if not folder.finished(site).is_file()]
+    for part in [folder.section(site) for site in unfinished] + [folder.overview] * bool(unfinished):
+        part.unlink(missing_ok=True)
+
+
+def _forgive_drawing(outcome: Outcome, tasks: Sequence[Task]) -> None:
+    """What a job could not draw is drawn with the report, which says so if it cannot be."""
+    drawing = tuple(f"{task.name}: " for task in tasks if task.kind == "pictures")
+    outcome.failures = [line for line in outcome.failures if not line.startswith(drawing)]
 
 
 def _wait_until_free(run: WavesFolder) -> None:
@@ -167,8 +186,8 @@ def write_inputs(plan: Plan, folder: HazardFolder) -> None:
     for site in plan.config.sites:
         own = folder.site(site.name)
         own.mkdir(parents=True, exist_ok=True)
-        for left_behind in own.glob("*.new"):
-            left_behind.unlink()
+    for left_behind in [*folder.pictures.glob("*.new"), *folder.path.glob("sites/*/*.new")]:
+        left_behind.unlink()
     for site, at in zip(plan.config.sites, plan.position_m, strict=True):
         for direction in plan.config.green.directions:
             waves = WavesFolder(folder.waves(site.name, direction))

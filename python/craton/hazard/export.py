@@ -38,6 +38,9 @@ __all__ = [
     "write_openquake_map",
 ]
 
+CURVES = ("measure", "years", "site", "longitude_deg", "latitude_deg", "level", "probability")
+"""Columns of a CSV of curves."""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -52,7 +55,6 @@ class Site:
 def write_curves_csv(path: str | os.PathLike[str], sites: Sequence[Site], curves: Iterable[HazardCurve]) -> Path:
     """A line for each level of each curve; of sites by name."""
     known = {site.name: site for site in sites}
-    header = ("measure", "years", "site", "longitude_deg", "latitude_deg", "level", "probability")
 
     def rows() -> Iterable[tuple[Any, ...]]:
         for curve in curves:
@@ -60,25 +62,29 @@ def write_curves_csv(path: str | os.PathLike[str], sites: Sequence[Site], curves
             for level, probability in zip(curve.levels.tolist(), curve.probability.tolist(), strict=True):
                 yield curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, level, probability
 
-    return _written(path, lambda stream: csv.writer(stream, lineterminator="\n").writerows([header, *rows()]))
+    return _written(path, lambda stream: csv.writer(stream, lineterminator="\n").writerows([CURVES, *rows()]))
 
 
-def read_curves_csv(path: str | os.PathLike[str]) -> list[HazardCurve]:
-    """What write_curves_csv() has written, in its order. UserError for a file that is not there, or not whole."""
-    path = Path(path)
-    found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
+def read_curves_csv(path: str | os.PathLike[str], site: str | None = None) -> list[HazardCurve]:
+    """What write_curves_csv() has written, in its order; of one site, or of all. UserError names the line."""
+    path, allowed = Path(path), "allowed: hazard curves as write_curves_csv() writes them"
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            for row in csv.DictReader(stream):
-                key = (row["site"], row["measure"], float(row["years"]))
-                found.setdefault(key, []).append((float(row["level"]), float(row["probability"])))
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"{path}: cannot be read: {error}; allowed: hazard curves as craton hazard writes them"
-        ) from None
+        lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {error}; {allowed}") from None
+    if not lines or tuple(lines[0]) != CURVES:
+        raise UserError(f"{path}:1: {','.join(lines[0]) if lines else 'nothing'}; allowed: {','.join(CURVES)}")
+    found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
+    for line, row in enumerate(lines[1:], 2):
+        try:
+            measure, years, name, _, _, level, probability = row
+            if site in (None, name):
+                found.setdefault((name, measure, float(years)), []).append((float(level), float(probability)))
+        except ValueError:
+            raise UserError(f"{path}:{line}: {','.join(row)}; {allowed}") from None
     return [
-        HazardCurve(site, measure, years, *np.array(points).T.copy())
-        for (site, measure, years), points in found.items()
+        HazardCurve(name, measure, years, *np.array(points).T.copy())
+        for (name, measure, years), points in found.items()
     ]
 
 

@@ -51,7 +51,7 @@ class ServedJob:
 
 
 class JobServer:
-    """The server as its parent sees it; it starts with the first job."""
+    """The server as its parent sees it; it starts with the first job, or before it."""
 
     def __init__(self, module: str, environment: Mapping[str, str]) -> None:
         self.module, self.environment = module, dict(environment)
@@ -60,10 +60,14 @@ class JobServer:
         self._begun: list[int] = []
         self._ended: dict[int, tuple[int, float]] = {}
 
-    def begin(self, words: Sequence[str], log: Path) -> ServedJob:
-        """OSError if there is no server to be had."""
+    def start(self) -> None:
+        """Without waiting for it to have imported its module. OSError if there is no process to be had."""
         if self._process is None or self._process.poll() is not None:
             self._start()
+
+    def begin(self, words: Sequence[str], log: Path) -> ServedJob:
+        """Waits until the server has imported its module. OSError if there is no server to be had."""
+        self.start()
         assert self._process is not None and self._process.stdin is not None
         self._process.stdin.write(json.dumps({"words": list(words), "log": str(log)}).encode() + b"\n")
         self._process.stdin.flush()

@@ -5,7 +5,7 @@
     section FOLDER SITE               the site's part of the report
     overview FOLDER                   what of the report all sites have in common
 
-Each leaves one file, whole under its name or not at all.
+Each leaves one file, whole under its name or not at all; drawing leaves its pictures before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main(words: Sequence[str]) -> None:
         finish_site(plan, folder, names.index(more[0]))
     elif what == "section":
         (name,) = more
-        beside = read_beside(plan, folder)
+        beside = read_beside(plan, folder, name)
         draw(folder.section(name), lambda: site_section(Results(plan, folder, (name,)), name, beside))
     elif what == "overview":
         draw(folder.overview, lambda: overview(Results(plan, folder, names)))

@@ -295,5 +295,5 @@ def timeline_figure(record: HazardRecord) -> Figure:
     axes.set_title(
         f"{record.schedule}: {record.seconds:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
     )
-    figure.legend(loc="outside lower right", ncols=3, fontsize=8)
+    figure.legend(loc="outside lower right", ncols=len(KINDS), fontsize=8)
     return figure

@@ -1,6 +1,6 @@
 """What is done with the tensors of a site's waves: tensors -> seismograms -> intensity measures of a portion of the ruptures; then
-measures -> curves, disaggregation, seismograms of the rupture that matters most. Each leaves one file, whole under its name or not
-at all."""
+measures -> curves, disaggregation, seismograms of the rupture that matters most. measure_portion() and finish_site() leave
+one file each, whole under its name or not at all."""
 
 from __future__ import annotations
 

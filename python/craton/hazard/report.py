@@ -22,14 +22,15 @@ __all__ = ["write_report"]
 
 
 def write_report(results: Results, record: HazardRecord, beside: Beside, *, anew: bool = False) -> Path:
-    """The page, and its pictures as files. Parts that jobs of the run have drawn are taken as they are; anew: drawn again."""
+    """The page, and its pictures as files. Parts that jobs of the run have drawn are taken as they are; anew: they are drawn again.
+    UserError for results that are not there, or not whole."""
     folder = results.folder
-    shared = folder.overview if not results.missing else None  # of some sites: nobody else's
+    shared = folder.overview if not results.missing else None  # of some sites: not what its name says
     parts = [(shared, lambda: overview(results))]
     parts += [(folder.section(name), partial(site_section, results, name, beside)) for name in results.names]
+    common, *sections = (_part(path, make, anew) for path, make in parts)
     with pictures.styled():
-        first, *sections = (_part(path, make, anew) for path, make in parts)
-        body = "\n".join(_page(results, record, first, sections))
+        body = "\n".join(_page(results, record, common, sections))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -51,13 +52,14 @@ section { scroll-margin-top: 3rem; } h3 { scroll-margin-top: 3rem; }
 
 def _part(path: Path | None, make: Callable[[], str], anew: bool) -> str:
     if path is None:
-        return make()
+        with pictures.styled():
+            return make()
     if anew or not path.is_file():
         draw(path, make)
     return path.read_text(encoding="utf-8")
 
 
-def _page(results: Results, record: HazardRecord, overview: str, sections: Sequence[str]) -> list[str]:
+def _page(results: Results, record: HazardRecord, common: str, sections: Sequence[str]) -> list[str]:
     missing = (
         f'<p class="notice">Not finished: {html.escape(", ".join(results.missing))}. '
         f"{html.escape(' '.join(record.failures[:1]))}</p>"
@@ -73,7 +75,7 @@ def _page(results: Results, record: HazardRecord, overview: str, sections: Seque
         "<h2 id=map>Map</h2>",
         "<p>From a site on the map to its curves, from a curve to the ruptures that make it, from the rupture that matters most to "
         "its slip, and from there to the ground's motion at the site.</p>",
-        overview,
+        common,
         *sections,
         "<h2 id=time>Where the time went</h2>",
         written_picture(

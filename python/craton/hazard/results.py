@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.hazard.beside_models import Beside, write_beside
+from craton.hazard.beside_models import Beside
 from craton.hazard.config import load_config
 from craton.hazard.curves import HazardCurve
 from craton.hazard.disaggregation import Disaggregation, disaggregate
@@ -201,7 +201,6 @@ def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside
         write_maps_csv(folder.path / "maps.csv", sites, maps),
         *write_openquake_curves(folder.path / "openquake", sites, curves),
     ]
-    write_beside(plan, folder, beside)
     write_openquake_map(folder.path / "openquake", sites, maps)
     folder.write_text(folder.path / "disaggregation.csv", _disaggregations(results))
     from craton.hazard.report import write_report

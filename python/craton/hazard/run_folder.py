@@ -6,8 +6,9 @@
     sites/<name>/x, y, z    folders of craton waves run: a force along that axis at the site; sgt.h5
     sites/<name>/measures-<a>-<b>.h5    intensity measures of ruptures a to b, a row for each variation
     sites/<name>/site.h5    all of them together, curves, disaggregation, seismograms of the rupture that matters most
-    sites/<name>/section.html, sites/overview.html    their parts of the report
+    sites/<name>/section.html    the site's part of the report          overview.html    that of all sites
     sites/<name>/*.log      what each job said
+    models/                 curves of ground-motion models for all sites of the configuration
     hazard.h5, curves.csv, maps.csv, disaggregation.csv, openquake/    results of the sites that are finished
     report.html, pictures/  the same to be looked at
     record.json             what was done when, on which cores
@@ -37,6 +38,8 @@ RESULTS = (
     "disaggregation.csv",
     "openquake",
     "models",
+    "overview.html",
+    "overview.log",
     "report.html",
     "pictures",
     "record.json",
@@ -121,11 +124,13 @@ class HazardFolder(Folder):
         return self.site(site) / "site.h5"
 
     def section(self, site: str) -> Path:
+        """Part of the report."""
         return self.site(site) / "section.html"
 
     @property
     def overview(self) -> Path:
-        return self.path / "sites" / "overview.html"
+        """Part of the report."""
+        return self.path / "overview.html"
 
     @property
     def models(self) -> Path:

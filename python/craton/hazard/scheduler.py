@@ -122,6 +122,7 @@ def run_tasks(
     with _terminated_as_interrupt():
         run = _Run(tasks, cores, jobs, sequential)
         try:
+            run.start_servers()
             while run.step():
                 progress(run.outcome.records, run.running_records)
                 time.sleep(LOOK_EVERY_S)
@@ -141,7 +142,8 @@ class _Run:
         self.chain = _chains(tasks)
         self.jobs, self.sequential = jobs, sequential
         self.environment = dict(os.environ) | {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-        self.servers: dict[str, JobServer] = {}
+        modules = {task.module for task in self.waiting if task.module}
+        self.servers = {name: JobServer(name, self.environment) for name in sorted(modules)}
         self.running: list[tuple[Task, TaskRecord, _Program | ServedJob]] = []
         self.outcome = Outcome()
 
@@ -152,6 +154,11 @@ class _Run:
     @property
     def running_records(self) -> list[TaskRecord]:
         return [record for _, record, _ in self.running]
+
+    def start_servers(self) -> None:
+        """Now: what they import they have by the time of their first job."""
+        for server in self.servers.values():
+            server.start()
 
     def step(self) -> bool:
         """Looks who has ended, begins what may; False when there is nothing left."""
@@ -198,8 +205,7 @@ class _Run:
         task.log.parent.mkdir(parents=True, exist_ok=True)
         job: _Program | ServedJob
         if task.module:
-            server = self.servers.setdefault(task.module, JobServer(task.module, self.environment))
-            job = server.begin(task.command(), task.log)
+            job = self.servers[task.module].begin(task.command(), task.log)
         else:
             job = _Program(task, self.environment)
         self.running.append((task, record, job))

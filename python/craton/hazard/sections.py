@@ -24,7 +24,8 @@ DPI = 110
 
 
 def overview(results: Results) -> str:
-    """The map, a table of levels, curves of all sites."""
+    """The map, a table of levels, curves of all sites. Writes its pictures. UserError for results that are not there, or not
+    whole."""
     first, probability = results.imts[0], results.plan.config.hazard.probabilities[0]
     drawn = written_picture(
         results,
@@ -38,7 +39,8 @@ def overview(results: Results) -> str:
 
 
 def site_section(results: Results, name: str, beside: Beside) -> str:
-    """From its curves to what makes them, to the rupture that matters most and its seismograms."""
+    """From the curves of a site of the results to what makes them, to the rupture that matters most and its seismograms. Writes its
+    pictures. UserError for results that are not there, or not whole."""
     key, first, probability = element_id(name), results.imts[0], results.plan.config.hazard.probabilities[0]
     at = results.names.index(name)
     curves = [results.curves(measure)[at] for measure in results.imts]
@@ -152,8 +154,8 @@ def _site_table(results: Results) -> str:
         cells = "".join(f"<td>{_level(level)}</td>" for level in levels)
         rows.append(f'<tr><td><a href="#site-{element_id(name)}">{html.escape(name)}</a></td>{cells}</tr>')
     head = "".join(f"<th>{html.escape(column)}</th>" for column in ["site", *columns])
-    table = f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
-    return table + '<p class="muted">Levels in g by measure and probability.</p>'
+    whole = f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
+    return whole + '<p class="muted">Levels in g by measure and probability.</p>'
 
 
 def _level(value: float) -> str:
@@ -178,7 +180,7 @@ def _all_sites(results: Results, first: str, probability: float) -> list[str]:
 
 
 def draw(path: Path, part: Callable[[], str]) -> Path:
-    """Writes a part, whole under its name or not at all."""
+    """Writes a part of the report, whole under its name or not at all. Throws what making it does."""
     with pictures.styled():
         text = part()
     with replaced(path) as aside:
@@ -187,11 +189,12 @@ def draw(path: Path, part: Callable[[], str]) -> Path:
 
 
 def written_picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> str:
-    """Of the page, and as a file."""
+    """For the page, and pictures/<name>.png, whole or not at all."""
     results.folder.pictures.mkdir(exist_ok=True)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI)
-    (results.folder.pictures / f"{name}.png").write_bytes(buffer.getvalue())
+    with replaced(results.folder.pictures / f"{name}.png") as aside:
+        aside.write_bytes(buffer.getvalue())
     return picture(buffer.getvalue(), description, narrow=narrow)
 
 

@@ -156,7 +156,7 @@ def variations(
     index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None = None
 ) -> Iterator[Variation]:
     """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
-    the plan's. UserError for ground without rigidity wherever it slips."""
+    the plan's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips."""
     made = _Maker(index, rupture, plan, rigidity_Pa)
     return (made.variation(number) for number in range(made.count))
 
@@ -164,7 +164,8 @@ def variations(
 def variation(
     index: int, rupture: Rupture, number: int, plan: VariationPlan, rigidity_Pa: Array | None = None
 ) -> Variation:
-    """One of them. UserError for a number that it has not, and for ground without rigidity wherever it slips."""
+    """One of them. UserError for a number that it has not, for another number of rigidities than subfaults, and for ground without
+    rigidity wherever it slips."""
     made = _Maker(index, rupture, plan, rigidity_Pa)
     if not 0 <= number < made.count:
         raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {made.count - 1}")
