@@ -27,7 +27,8 @@ def helpers_on_path(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("ranks", "ranks_per_node"), [(1, None), (2, 1), pytest.param(3, None, marks=pytest.mark.long), (4, 2)]
+    ("ranks", "ranks_per_node"),
+    [(1, None), (2, 1), *(pytest.param(*more, marks=pytest.mark.long) for more in ((3, None), (4, 2)))],
 )
 def test_a_world_has_the_results_of_a_process(ranks, ranks_per_node, helpers_on_path, tmp_path, capfd):
     program = [str(PROGRAMS / "scf_world.py"), str(tmp_path)]
