@@ -10,6 +10,7 @@
 #include <craton/base/thread_team.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <iterator>
@@ -21,11 +22,14 @@ namespace {
 
 constexpr std::int64_t rows_of_a_piece = 20; // a few planes of which, of all fields, stay in the second-level cache
 
+constexpr std::int64_t most_together = 4; // steps: with more there is too much between the first and the last
+
 struct point_set {
     std::vector<point_term> terms; // of sources: by offset, so by plane and row
     std::size_t count = 0;
     bool into_stress = false;
-    std::vector<float> pending; // rates that stress gets in this step, cell by cell just before its update
+    std::array<std::vector<float>, most_together>
+        pending; // what the field gets in the next steps, cell by cell just before its update
 };
 
 class host_engine final : public step_engine {
@@ -67,19 +71,29 @@ class host_engine final : public step_engine {
                         [&](std::int64_t n) { update_stresses(plan.between[static_cast<std::size_t>(n)]); });
     }
 
+    // More threads would have to meet in every half step.
+    [[nodiscard]] std::int64_t most_steps_together() const noexcept override { return team_->size() == 1 ? most_together : 1; }
+    void inject_later(std::int64_t steps) override { later_ = static_cast<std::size_t>(steps); }
+    void update_together(const cell_range& all, std::int64_t steps) override {
+        const auto block = wavefront_block::of_steps_together(fields_.shape, fields_.anelastic());
+        steps_together(all, block, fields_.surface != nullptr, steps, [this](std::int64_t half, const cell_range& cells) {
+            const auto step = static_cast<std::size_t>(half / 2);
+            if (half % 2 == 0) {
+                update_velocities(cells, step);
+            } else {
+                update_stresses(cells, step);
+            }
+        });
+    }
+
     int add_sources(std::span<const point_term> terms, std::int64_t count) override { return add_source_set(terms, count); }
     int add_receivers(std::span<const point_term> terms, std::int64_t count) override { return add(receivers_, terms, count); }
 
-    // Into stress with the updates of the cells: between the halves there may be no moment when all velocities are new and no stress is.
+    // With the updates of the cells: between the halves there may be no moment when all velocities are new and no stress is.
     void inject(int sources, std::span<const float> values) override {
         point_set& set = sources_.at(static_cast<std::size_t>(sources));
         CRATON_ASSERT(values.size() == set.count);
-        if (set.into_stress) {
-            set.pending.assign(values.begin(), values.end());
-            return;
-        }
-        for (const auto& term : set.terms)
-            fields_.first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
+        set.pending.at(later_).assign(values.begin(), values.end());
     }
     void gather(int receivers, std::span<float> values) override {
         const point_set& set = receivers_.at(static_cast<std::size_t>(receivers));
@@ -98,7 +112,10 @@ class host_engine final : public step_engine {
     void finish_giving(half_step) override {}
     void take(half_step half) override {
         if (half == half_step::velocity) return;
-        for (auto& set : sources_) set.pending.clear();
+        for (auto& set : sources_) {
+            for (auto& values : set.pending) values.clear();
+        }
+        later_ = 0;
     }
     void copy_out(stored_field, const cell_range&) override {}
     void copy_in(stored_field, const cell_range&) override {}
@@ -128,10 +145,14 @@ class host_engine final : public step_engine {
         }
     }
 
-    void update_velocities(const cell_range& cells) {
+    // step: of those that are taken together.
+    void update_velocities(const cell_range& cells, std::size_t step = 0) {
         const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
+            for (const auto& set : sources_) {
+                if (!set.into_stress) inject_pending(set, step, plane);
+            }
             if (matched())
                 return update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface, layers_->layers(),
                                        layers_->damping());
@@ -139,11 +160,13 @@ class host_engine final : public step_engine {
             update_velocity(f.shape, plane, f.v, f.stress, f.media, f.d, f.surface);
         });
     }
-    void update_stresses(const cell_range& cells) {
+    void update_stresses(const cell_range& cells, std::size_t step = 0) {
         const base::flush_to_zero mode;
         const auto& f = fields_;
         by_planes(cells, [&](const cell_range& plane) {
-            for (const auto& set : sources_) inject_pending(set, plane);
+            for (const auto& set : sources_) {
+                if (set.into_stress) inject_pending(set, step, plane);
+            }
             if (!matched() && layers_ != nullptr) layers_->before_stress(plane, f.stress, f.v, f.media, f.d, f.surface);
             if (f.anelastic()) {
                 update_stresses_of(plane, f.memory, f.attenuation);
@@ -169,8 +192,9 @@ class host_engine final : public step_engine {
     }
 
     // Of the cells of one plane.
-    void inject_pending(const point_set& set, const cell_range& cells) {
-        if (set.pending.empty()) return;
+    void inject_pending(const point_set& set, std::size_t step, const cell_range& cells) {
+        const auto& values = set.pending[step];
+        if (values.empty()) return;
         const auto& shape = fields_.shape;
         const auto row = [&](std::int64_t j) {
             return std::ranges::lower_bound(set.terms, shape.at(0, j, cells.k0), {}, &point_term::offset);
@@ -179,7 +203,7 @@ class host_engine final : public step_engine {
         for (auto term = row(cells.j0); term != last; ++term) {
             const std::int64_t i = term->offset % shape.plane % shape.pitch;
             if (i < cells.i0 || i >= cells.i1) continue;
-            fields_.first(term->which)[term->offset] += term->weight * set.pending[static_cast<std::size_t>(term->value)];
+            fields_.first(term->which)[term->offset] += term->weight * values[static_cast<std::size_t>(term->value)];
         }
     }
 
@@ -187,6 +211,7 @@ class host_engine final : public step_engine {
     absorbing_layers* layers_;
     base::thread_team* team_;
     std::vector<point_set> sources_, receivers_;
+    std::size_t later_ = 0; // the step that what is injected belongs to, of those that are taken together
 };
 
 } // namespace

@@ -104,6 +104,10 @@ void in_situ::wait_until_received(module& of) {
     spent_.waiting_s += waited.seconds();
 }
 
+bool in_situ::look_at(std::int64_t step) const {
+    return std::ranges::any_of(modules_, [&](const auto& each) { return each->of->wants(step) || each->of->meets(step); });
+}
+
 void in_situ::after_step(std::int64_t step, double time_s, const brick_view& view) {
     for (const auto& each : modules_) {
         module& m = *each;

@@ -41,9 +41,12 @@ void run::call(const schedule& when, std::vector<wanted_box> boxes, std::functio
 }
 
 void run::advance(std::int64_t steps) {
-    for (std::int64_t n = 0; n < steps; ++n) {
-        waves_.advance(1);
-        modules_.after_step(waves_.step() - 1, waves_.time_s(), view());
+    const std::int64_t end = waves_.step() + steps;
+    while (waves_.step() < end) {
+        std::int64_t last = waves_.step(); // up to the next step after which somebody looks
+        while (last + 1 < end && !modules_.look_at(last)) ++last;
+        waves_.advance(last + 1 - waves_.step());
+        modules_.after_step(last, waves_.time_s(), view());
     }
 }
 

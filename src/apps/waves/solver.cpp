@@ -143,15 +143,31 @@ struct solver::state {
         take_half_step(*engine, which, plan.outer, plan.inner, [&] { exchange.begin(); }, [&] { exchange.finish(); });
     }
 
-    void advance() {
+    // One step, or several in one passage through memory; returns how many.
+    std::int64_t advance(std::int64_t most) {
         if (changed) fill_halos();
-        if (engine->in_one_passage()) {
+        const bool alone = plan.outer.empty() && plan.inner.size() == 1; // no neighbours
+        const std::int64_t steps = alone ? std::min(most, engine->most_steps_together()) : 1;
+        if (steps > 1) {
+            together(steps);
+        } else if (engine->in_one_passage()) {
             in_one_passage();
         } else {
             half(half_step::velocity, velocities);
             half(half_step::stress, stresses);
         }
-        ++step;
+        step += steps;
+        return steps;
+    }
+
+    void together(std::int64_t steps) {
+        for (std::int64_t n = 0; n < steps; ++n) {
+            engine->inject_later(n);
+            sources.inject(*engine, half_step::velocity, step + n);
+            sources.inject(*engine, half_step::stress, step + n);
+        }
+        engine->update_together(plan.inner.front(), steps);
+        engine->take(half_step::stress);
     }
 
     // While the velocities of outer cells travel both halves of the step are taken on the inner cells.
@@ -289,8 +305,8 @@ void solver::set_moment_rates(const source_series& rates) { state_->sources.set_
 void solver::set_force_series(const source_series& series) { state_->sources.set_force_series(series); }
 
 void solver::advance(std::int64_t steps) {
-    for (std::int64_t n = 0; n < steps; ++n) {
-        state_->advance();
+    while (steps > 0) {
+        steps -= state_->advance(state_->after.empty() ? steps : 1);
         for (const auto& what : state_->after) what();
     }
 }

@@ -166,6 +166,28 @@ void expect_same_bits(const solver& some, const solver& others) {
     }
 }
 
+// One thread without neighbours takes several in one passage through memory.
+TEST_P(waves_solver_test, steps_together_are_those_one_by_one) {
+    for (const auto kind : {absorbing_kind::none, absorbing_kind::pml, absorbing_kind::sponge}) {
+        auto options = options_of_tests();
+        options.absorbing.kind = kind;
+        options.absorbing.width = 5;
+        if (kind != absorbing_kind::sponge) options.attenuation = relaxation(0.1, 10, 1);
+        alone together(options), one_by_one(options);
+        options.threads = 2;
+        alone by_two_threads(options);
+        for (auto* each : {&together, &one_by_one, &by_two_threads}) put_sources(each->run);
+        for (const std::int64_t steps : {1, 7, 4, 2, 41}) {
+            together.run.advance(steps);
+            by_two_threads.run.advance(steps);
+            for (std::int64_t n = 0; n < steps; ++n) one_by_one.run.advance(1);
+            ASSERT_EQ(together.run.step(), one_by_one.run.step());
+            expect_same_bits(together.run, one_by_one.run);
+            expect_same_bits(together.run, by_two_threads.run);
+        }
+    }
+}
+
 TEST_P(waves_solver_test, goes_on_from_a_saved_state_bit_for_bit) {
     auto options = options_of_tests();
     options.absorbing.kind = absorbing_kind::pml;

@@ -204,21 +204,26 @@ TEST(device_points, are_added_to_and_read_as_on_the_host) {
     auto engine = make_engine(on_device, nullptr, delivery::as_late);
     craton::base::thread_team team(1);
     const auto host = make_host_engine(on_host.fields(), nullptr, team);
+    const auto into_velocity = random_terms(before, stored_field::vx, stored_field::vz, 7, 600);
     const auto into_stress = random_terms(before, stored_field::xx, stored_field::yz, 2, 300);
+    const auto add_on_host = [&](std::span<const point_term> terms, std::span<const float> values) {
+        for (const auto& term : terms)
+            on_host.fields().first(term.which)[term.offset] += term.weight * values[static_cast<std::size_t>(term.value)];
+    };
     for (step_engine* each : {static_cast<step_engine*>(&engine), host.get()}) {
-        EXPECT_EQ(each->add_sources(random_terms(before, stored_field::vx, stored_field::vz, 7, 600), 7), 0);
+        EXPECT_EQ(each->add_sources(into_velocity, 7), 0);
         EXPECT_EQ(each->add_sources(into_stress, 2), 1);
         EXPECT_EQ(each->add_sources({}, 0), 2);
         EXPECT_EQ(each->add_receivers(random_terms(before, stored_field::vx, stored_field::ryz, 300, 2000), 300), 0);
         for (int step = 0; step < 6; ++step) {
             std::vector<float> rates{1, 2, -3, 4, 0, 6, 0.5F * static_cast<float>(step)};
-            each->inject(0, rates);
-            std::ranges::fill(rates, NAN); // the caller's again
             const std::array<float, 2> moments{1, static_cast<float>(step)};
             if (each == host.get()) { // which keeps them until the cells' updates
-                for (const auto& term : into_stress)
-                    on_host.fields().first(term.which)[term.offset] += term.weight * moments[static_cast<std::size_t>(term.value)];
+                add_on_host(into_velocity, rates);
+                add_on_host(into_stress, moments);
             } else {
+                each->inject(0, rates);
+                std::ranges::fill(rates, NAN); // the caller's again
                 each->inject(1, moments);
             }
             each->inject(2, {});

@@ -111,6 +111,39 @@ TEST(wavefronts, equal_two_sweeps) {
     }
 }
 
+TEST(wavefronts, of_several_steps_equal_one_after_the_other) {
+    const surface_closure closure = random_closure();
+    const auto expect_equal = [&](const brick_shape& shape, bool surface, bool lossy, const wavefront_block& block) {
+        const cell_range all{0, shape.nx, 0, shape.ny, 0, shape.nz};
+        stepper one_by_one{brick(shape, 37), surface ? &closure : nullptr, lossy};
+        stepper together = one_by_one;
+        for (const std::int64_t steps : {1, 2, 3, 4, 5}) {
+            for (std::int64_t n = 0; n < steps; ++n) {
+                one_by_one.velocity(all);
+                one_by_one.stress(all);
+            }
+            std::vector<std::int64_t> updated(static_cast<std::size_t>(2 * steps));
+            steps_together(all, block, surface, steps, [&](std::int64_t half, const cell_range& cells) {
+                half % 2 == 0 ? together.velocity(cells) : together.stress(cells);
+                updated[static_cast<std::size_t>(half)] += (cells.i1 - cells.i0) * (cells.j1 - cells.j0) * (cells.k1 - cells.k0);
+            });
+            for (const std::int64_t cells : updated) EXPECT_EQ(cells, shape.nx * shape.ny * shape.nz);
+            expect_same(together, one_by_one,
+                        std::to_string(steps) + " steps, blocks of " + std::to_string(block.columns) + " x " +
+                            std::to_string(block.rows) + (surface ? ", surface" : ""));
+        }
+    };
+    for (const bool surface : {false, true}) {
+        for (const bool lossy : {false, true}) {
+            for (const auto& [columns, rows] : {std::array<std::int64_t, 2>{100, 1}, {16, 2}, {1, 5}, {32, 12}, {1000, 1000}})
+                expect_equal(shape_of(151, 37, 22), surface, lossy, {columns, rows});
+        }
+    }
+    for (const auto& [nx, ny, nz] : {std::array<std::int64_t, 3>{5, 1, 1}, {3, 2, 30}, {4, 40, 1}, {4, 17, 2}, {1, 9, 3}})
+        expect_equal(shape_of(nx, ny, nz), false, false, {16, 3});
+    expect_equal(shape_of(20, 9, surface_closure::width), true, true, {16, 4});
+}
+
 // As with neighbours: their side's layers of velocity before, of stress after.
 TEST(wavefronts, leave_layers_at_faces_to_others) {
     const surface_closure closure = random_closure();

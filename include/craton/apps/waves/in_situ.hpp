@@ -62,7 +62,9 @@ class in_situ {
     void add(std::unique_ptr<observer> added, int depth = 2);
     [[nodiscard]] bool empty() const noexcept { return modules_.empty(); }
 
-    /// After each step. Blocks only for observers that are behind by their depth. Collective where one of them meets(step) on it. Throws
+    /// Whether a module sees the fields, or all ranks meet, after this step.
+    [[nodiscard]] bool look_at(std::int64_t step) const;
+    /// After each step that look_at() is true of; others may be left out. Blocks only for observers that are behind by their depth. Collective where one of them meets(step) on it. Throws
     /// what a receive() has thrown, once, on the rank where it did: an error of one rank, for the top of the program.
     void after_step(std::int64_t step, double time_s, const brick_view& view);
     /// Waits until all is received, then save() of each in turn. Collective.

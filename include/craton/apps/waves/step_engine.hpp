@@ -90,10 +90,16 @@ class step_engine {
     [[nodiscard]] virtual bool in_one_passage() const noexcept { return false; }
     /// Velocities and stresses of inner cells, once per step; all outer velocities are new already, and no outer stress is.
     virtual void update_both(const cell_range& /*inner*/) {}
+    /// How many steps one passage may take where there are no outer cells.
+    [[nodiscard]] virtual std::int64_t most_steps_together() const noexcept { return 1; }
+    /// What is injected from now on belongs to the step so many after the next, below most_steps_together().
+    virtual void inject_later(std::int64_t /*steps*/) {}
+    /// So many steps of all cells of the brick.
+    virtual void update_together(const cell_range& /*all*/, std::int64_t /*steps*/) {}
 
     /// `count` sources and what each adds to. Returns the set's number. All fields of a set are velocities or all are stresses.
     virtual int add_sources(std::span<const point_term> terms, std::int64_t count) = 0;
-    /// field += weight * value, before the updates of the half step of those fields; where steps are taken in one passage, before the step. Values may be overwritten when it returns. Bits do not depend on the order of threads.
+    /// field += weight * value, before the updates of the half step of those fields: on a device at once, on the host with each cell's update. Values may be overwritten when it returns. Bits do not depend on the order of threads.
     virtual void inject(int sources, std::span<const float> values) = 0;
     /// `count` values to be read, and what each is the sum of. Memory variables may be read too.
     virtual int add_receivers(std::span<const point_term> terms, std::int64_t count) = 0;
