@@ -124,13 +124,26 @@ def test_at_the_end_long_chains_go_first(tmp_path):
     """Waves of the last rounds before post-processing, and portions before what their site makes of them."""
     tasks = []
     for site in "ABC":
-        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.2, cost=5.0))
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.2, cost=20.0))
         portions = [f"{site}-{n}" for n in range(2)]
         tasks += [job(tmp_path, name, after=(f"{site}-waves",), site=site, seconds=0.1) for name in portions]
         tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), site=site, seconds=0.1))
     order = [one.name for one in sorted(run_tasks(tasks, cores=2, jobs=5).records, key=lambda one: one.begun_s)]
     assert {name for name in order[:3]} == {"A-waves", "B-waves", "C-waves"}
     assert {name for name in order[-3:]} == {"A-curves", "B-curves", "C-curves"}
+
+
+@pytest.mark.parametrize(("cost", "first"), [(0.2, "C-waves"), (3.0, "A-0")])
+def test_others_go_first_as_long_as_no_core_is_idle_for_it_in_the_end(tmp_path, cost, first):
+    """Post-processing of a site whose waves have ended, or further waves: by what there is left to do."""
+    tasks = []
+    for site, seconds in (("A", 0.2), ("B", 0.8), ("C", 0.2)):
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=seconds, cost=5.0))
+        portions = [f"{site}-{n}" for n in range(2)]
+        tasks += [job(tmp_path, name, after=(f"{site}-waves",), site=site, cost=cost) for name in portions]
+        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), site=site))
+    order = [one.name for one in sorted(run_tasks(tasks, cores=2, jobs=5).records, key=lambda one: one.begun_s)]
+    assert set(order[:2]) == {"A-waves", "B-waves"} and order[2] == first
 
 
 def test_a_job_that_needs_more_than_there_is(tmp_path):

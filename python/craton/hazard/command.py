@@ -42,13 +42,15 @@ from craton.waves.setup import Setup, largest_step_s
 __all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
 
 JOBS = "craton.hazard.jobs"
-SECONDS_PER_POINT = 4e-8
+SECONDS_PER_POINT = 1e-8
 """Of a step of waves on a core, about."""
-SECONDS_PER_SUBFAULT = 2e-5
-"""Of a variation, with its measures, about: both only weigh tasks against each other for the progress bar."""
+SECONDS_PER_SUBFAULT = 4e-6
+"""Of a variation, with its measures, about: both weigh tasks against each other, for the progress bar and the order."""
 SECONDS_TO_END = 15.0
-START_S = 2.0
-"""That a process takes to begin."""
+START_S = 1.5
+"""That a wave run takes before its first step, about."""
+FORK_S, CURVES_S = 0.1, 0.2
+"""Of other tasks, about: to begin, and to put a site's measures together."""
 DRAWING_S = 1.0
 """Of a part of the report, about."""
 
@@ -300,7 +302,7 @@ def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
             command=lambda name=name: ["site", str(folder.path), name],
             log=folder.site(name) / "curves.log",
             after=tuple(task.name for task in second),
-            cost=START_S,
+            cost=CURVES_S,
         )
         last = Task(
             name=f"{name}: pictures",
@@ -385,7 +387,7 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
                 command=lambda number=number: ["measures", str(folder.path), name, str(number)],
                 log=folder.measures(name, portion).with_suffix(".log"),
                 after=after,
-                cost=START_S + work * SECONDS_PER_SUBFAULT,
+                cost=FORK_S + work * SECONDS_PER_SUBFAULT,
             )
         )
     return found

@@ -11,6 +11,7 @@ The scheduler is one process that waits; its jobs end when it does.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -28,9 +29,8 @@ __all__ = ["Outcome", "Task", "TaskRecord", "check_cores", "run_tasks", "utilisa
 LOOK_EVERY_S = 0.02
 SECONDS_TO_END = 5.0
 ERROR = "craton: error: "
-LAST_ROUNDS = 1
-"""A run comes to its end when the leading tasks not yet begun fill all cores so many times more. With 2 as little time would be
-lost, but the first sites' results would come later."""
+LEFT_OF_RUNNING = 0.5
+"""Of what was predicted: half on average."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def run_tasks(
     progress: Callable[[Sequence[TaskRecord], Sequence[TaskRecord]], object] = lambda ended, running: None,
 ) -> Outcome:
     """Does those whose file is not there. Order: one leading task first, then others as they are given, then further leading ones;
-    towards the end those first on which most work waits, so that long tasks are not what is left over and short ones fill the
-    cores to the last (list scheduling by the longest chain, Graham 1969). sequential: phase after phase. progress: called with what
+    where that would make the leading ones end too late, those first on which most work waits, so that short tasks fill the cores to
+    the last (list scheduling by the longest chain, Graham 1969). sequential: phase after phase. progress: called with what
     has ended and what runs. UserError for a task that needs more than all cores, before anything begins; KeyboardInterrupt, SIGTERM
     and SIGHUP end the jobs."""
     check_cores(tasks, cores)
@@ -179,13 +179,25 @@ class _Run:
         if self.sequential:
             at = min((task.phase for task in self._hopeful()), default=0)
             ready = [task for task in ready if task.phase == at]
-        elif sum(task.cores for task in self.waiting if task.leading) <= LAST_ROUNDS * self.cores:
+        elif self._no_slack():
             ready.sort(key=lambda task: -self.chain[task.name])
         elif any(task.leading for task, _, _ in self.running):
             ready.sort(key=lambda task: task.leading)
         else:
             ready.sort(key=lambda task: not task.leading)
         return next((task for task in ready if task.cores <= len(self.free)), None)
+
+    def _no_slack(self) -> bool:
+        """Whether leading tasks not yet begun, and what follows the last of them, take as long as all that is left on all cores:
+        then anything else that went before them would leave cores idle in the end."""
+        leading = [task for task in self.waiting if task.leading]
+        if not leading:
+            return True
+        rounds = math.ceil(sum(task.cores for task in leading) / self.cores)
+        longest = (rounds - 1) * max(task.cost for task in leading) + max(self.chain[task.name] for task in leading)
+        left = sum(task.cost * task.cores for task in self.waiting)
+        left += sum(LEFT_OF_RUNNING * task.cost * task.cores for task, _, _ in self.running)
+        return longest >= left / self.cores
 
     def _hopeful(self) -> list[Task]:
         """Running, or waiting for nothing that has failed."""
