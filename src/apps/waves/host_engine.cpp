@@ -28,8 +28,8 @@ struct point_set {
     std::vector<point_term> terms; // of sources: by offset, so by plane and row
     std::size_t count = 0;
     bool into_stress = false;
-    std::array<std::vector<float>, most_together>
-        pending; // what the field gets in the next steps, cell by cell just before its update
+    // What the fields get in the next steps, cell by cell just before its update.
+    std::array<std::vector<float>, most_together> pending;
 };
 
 class host_engine final : public step_engine {
