@@ -57,7 +57,7 @@ def test_waves_go_on_from_their_checkpoint(tmp_path):
 @pytest.mark.long
 def test_another_way_of_running_may_finish_it(tmp_path):
     """One rank instead of two, which begins the waves anew, as checkpoints are of bricks; ruptures are shared out otherwise."""
-    run, longer = tmp_path / "run", ("duration_s = 60.0", "duration_s = 200.0")  # ranks take a moment to end
+    run, longer = tmp_path / "run", ("duration_s = 60.0", "duration_s = 1000.0")  # ranks take a moment to end
     config = one_site(tmp_path, longer, ("variations_per_task = 4", "variations_per_task = 100\nranks = 2"))
     killed_in_waves(config, run)
     config = one_site(tmp_path, longer)
