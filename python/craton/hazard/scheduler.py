@@ -29,8 +29,6 @@ __all__ = ["Outcome", "Task", "TaskRecord", "check_cores", "run_tasks", "utilisa
 LOOK_EVERY_S = 0.02
 SECONDS_TO_END = 5.0
 ERROR = "craton: error: "
-LEFT_OF_RUNNING = 0.5
-"""Of what was predicted: half on average."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Task:
     """Python module whose main(words) does it, in a process forked from one that has imported it; command gives those words."""
     after: tuple[str, ...] = ()
     cost: float = 1.0
-    """Predicted, in any unit."""
+    """Predicted, s, about: what goes first, and the progress bar, depend on it."""
     leading: bool = False
     """One of these is kept going before anything else: what all others wait for in the end."""
 
@@ -196,7 +194,7 @@ class _Run:
         rounds = math.ceil(sum(task.cores for task in leading) / self.cores)
         longest = (rounds - 1) * max(task.cost for task in leading) + max(self.chain[task.name] for task in leading)
         left = sum(task.cost * task.cores for task in self.waiting)
-        left += sum(LEFT_OF_RUNNING * task.cost * task.cores for task, _, _ in self.running)
+        left += sum(max(0.0, task.cost - (self.now - at.begun_s)) * task.cores for task, at, _ in self.running)
         return longest >= left / self.cores
 
     def _hopeful(self) -> list[Task]:
