@@ -1,4 +1,4 @@
-"""Makes python/craton/tomography/data/coastlines.npz, the table of coastlines that the maps draw.
+"""Makes python/craton/pages/coastlines.npz, the table of coastlines that the maps draw.
 
 Source: Natural Earth, 1:110m countries (naturalearth_lowres, public domain, https://www.naturalearthdata.com),
 as shipped in the PyPI package geopandas 0.14.4. Needed once, by whoever changes the table:
@@ -16,7 +16,7 @@ import warnings
 import geopandas
 import numpy as np
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "python/craton/tomography/data/coastlines.npz"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "python/craton/pages/coastlines.npz"
 TENTHS_PER_DEGREE = 10
 EDGE_DEG = 179.95
 

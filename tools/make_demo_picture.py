@@ -7,8 +7,9 @@ import sys
 import matplotlib
 import numpy as np
 import PIL.Image
-from craton.tomography import maps, report
-from craton.tomography.run_folder import RunFolder, replaced
+from craton.pages import maps
+from craton.tomography.inversion.folder import RunFolder, replaced
+from craton.tomography.report import page as report
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs/images/demo.png"
 DEPTHS_KM = (300.0, 1200.0)

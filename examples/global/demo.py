@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from craton import tomography
-from craton.progress import make_console
+from craton.runs.progress import make_console
 from mpi4py import MPI
 
 config = tomography.load_config(Path(__file__).with_name("demo.toml")).replaced("run", directory="demo-python-run")

@@ -60,10 +60,10 @@ _extension = _load_extension()
 
 # What these import is the extension above.
 from craton import linalg  # noqa: E402
-from craton.arrays import ConvergentMatrix, ConvergentVector, ReproducibleMatrix, SymmetricMatrix  # noqa: E402
-from craton.dist_array import DistArray  # noqa: E402
+from craton.arrays.dist_array import DistArray  # noqa: E402
+from craton.arrays.matrices import ConvergentMatrix, ConvergentVector, ReproducibleMatrix, SymmetricMatrix  # noqa: E402
+from craton.arrays.segment import Segment  # noqa: E402
 from craton.linalg import cholesky as Cholesky  # noqa: E402
-from craton.segment import Segment  # noqa: E402
 
 if TYPE_CHECKING:
     from craton._craton import (

@@ -34,7 +34,7 @@ TERMINAL = "CRATON_TERMINAL"
 LAUNCHED = "CRATON_LAUNCHED"
 """Set for the ranks by the launcher: each says STARTED once on its standard error, which the launcher swallows."""
 STARTED = "craton: a rank has started"
-CRATON = (sys.executable, "-m", "craton.cli")
+CRATON = (sys.executable, "-m", "craton.commands.main")
 RANKS_PER_CORE = 64
 """More on one machine is a slip: each is a process of some 100 MB, and the machine comes to a halt."""
 

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton import _craton
-from craton.arrays import ConvergentMatrix
-from craton.dist_array import DistArray
+from craton.arrays.dist_array import DistArray
+from craton.arrays.matrices import ConvergentMatrix
 from craton.errors import UserError
 
 Full = _craton.ConvergentMatrix_f32 | _craton.ConvergentMatrix_f64

@@ -15,15 +15,16 @@ Names are loaded when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from craton.hazard.green_tensors import GreenTensors
-    from craton.hazard.intensity import Measures, measure_records, response_spectra
-    from craton.hazard.reciprocity import SiteMeasures, measure, measure_rupture
-    from craton.hazard.rupture import Rupture, Surface, Variation
-    from craton.hazard.seismograms import RuptureAtSite
+    from craton.hazard.forecast.rupture import Rupture, Surface, Variation
+    from craton.hazard.motion.green_tensors import GreenTensors
+    from craton.hazard.motion.intensity import Measures, measure_records, response_spectra
+    from craton.hazard.motion.reciprocity import SiteMeasures, measure, measure_rupture
+    from craton.hazard.motion.seismograms import RuptureAtSite
 
 __all__ = [
     "GreenTensors",
@@ -39,22 +40,13 @@ __all__ = [
     "response_spectra",
 ]
 
-HOMES = {
-    "GreenTensors": "green_tensors",
-    "Measures": "intensity",
-    "Rupture": "rupture",
-    "RuptureAtSite": "seismograms",
-    "SiteMeasures": "reciprocity",
-    "Surface": "rupture",
-    "Variation": "rupture",
-    "measure": "reciprocity",
-    "measure_records": "intensity",
-    "measure_rupture": "reciprocity",
-    "response_spectra": "intensity",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'craton.hazard' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"craton.hazard.{HOMES[name]}"), name)
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.hazard.forecast.rupture": ["Rupture", "Surface", "Variation"],
+        "craton.hazard.motion.green_tensors": ["GreenTensors"],
+        "craton.hazard.motion.intensity": ["Measures", "measure_records", "response_spectra"],
+        "craton.hazard.motion.reciprocity": ["SiteMeasures", "measure", "measure_rupture"],
+        "craton.hazard.motion.seismograms": ["RuptureAtSite"],
+    },
+)

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.hazard.forecast_config import FaultConfig, ForecastConfig, ModelConfig, VariationsConfig
-from craton.hazard.slip_rates import SHAPES
+from craton.hazard.forecast.config import FaultConfig, ForecastConfig, ModelConfig, VariationsConfig
+from craton.hazard.motion.slip_rates import SHAPES
+from craton.seismology.wave_run import config as waves
 from craton.settings import (
     Reader,
     check_keys,
@@ -31,7 +32,6 @@ from craton.settings import (
     text,
     toml_value,
 )
-from craton.waves import config as waves
 
 __all__ = ["SCHEDULES", "Config", "SiteConfig", "load_config", "template", "waves_config"]
 

@@ -14,40 +14,28 @@ Names are loaded when they are first used, so that asking for help does not star
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from craton.multigrid.benchmark import Figures, run
     from craton.multigrid.files import Problem, read_field, read_problem, write_field
-    from craton.multigrid.solver import Solution, Solver, faces_of_cells
+    from craton.solvers.multigrid import Solution, Solver, faces_of_cells
 
 __all__ = [
-    "Figures",
     "Problem",
     "Solution",
     "Solver",
     "faces_of_cells",
     "read_field",
     "read_problem",
-    "run",
     "write_field",
 ]
 
-HOMES = {
-    "Figures": "benchmark",
-    "run": "benchmark",
-    "Problem": "files",
-    "read_field": "files",
-    "read_problem": "files",
-    "write_field": "files",
-    "Solution": "solver",
-    "Solver": "solver",
-    "faces_of_cells": "solver",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'craton.multigrid' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"craton.multigrid.{HOMES[name]}"), name)
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.multigrid.files": ["Problem", "read_field", "read_problem", "write_field"],
+        "craton.solvers.multigrid": ["Solution", "Solver", "faces_of_cells"],
+    },
+)

@@ -15,7 +15,7 @@ import numpy as np
 
 from craton import _craton
 from craton.errors import UserError
-from craton.multigrid.solver import (
+from craton.solvers.multigrid import (
     KINDS,
     OPERATORS,
     BoundaryValues,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton._craton import GaussianBasis, IntegralLibrary, World
-from craton.dist_array import DistArray
+from craton.arrays.dist_array import DistArray
 from craton.errors import UserError
 
 Matrix = NDArray[np.float64]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from craton import linalg
 from craton._craton import GaussianBasis, IntegralLibrary, World
-from craton.dist_array import DistArray, LocalTile
+from craton.arrays.dist_array import DistArray, LocalTile
 from craton.errors import UserError
 from craton.scf.algebra import WorkArrays, combine_blocks, nonzero_part
 from craton.scf.basis_sets import PlacedShell, basis_of_shells

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.pictures import save_picture
+from craton.pages.figures import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

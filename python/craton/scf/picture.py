@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from craton.pictures import save_picture
+from craton.pages.figures import save_picture
 from craton.scf.functions import orbital_values
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
 

@@ -11,18 +11,19 @@ Names are loaded when they are first used, so that reading a configuration does 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.tomography.config import Config, load_config, load_prior
-    from craton.tomography.inversion import resume, run
-    from craton.tomography.posterior import Posterior
-    from craton.tomography.posterior_run import Questions, posterior_of_run
-    from craton.tomography.report import write_report
-    from craton.tomography.run_folder import RunFolder, RunRecord
-    from craton.tomography.solve import solve_again, solve_all
-    from craton.tomography.strength import choose_strength
+    from craton.tomography.inversion.folder import RunFolder, RunRecord
+    from craton.tomography.inversion.session import resume, run
+    from craton.tomography.inversion.solve import solve_again, solve_all
+    from craton.tomography.posterior.analysis import Posterior
+    from craton.tomography.posterior.run import Questions, posterior_of_run
+    from craton.tomography.posterior.strength import choose_strength
+    from craton.tomography.report.page import write_report
 
 __all__ = [
     "Config",
@@ -41,25 +42,16 @@ __all__ = [
     "write_report",
 ]
 
-HOMES = {
-    "Config": "config",
-    "load_config": "config",
-    "load_prior": "config",
-    "resume": "inversion",
-    "run": "inversion",
-    "write_report": "report",
-    "RunFolder": "run_folder",
-    "RunRecord": "run_folder",
-    "solve_again": "solve",
-    "solve_all": "solve",
-    "choose_strength": "strength",
-    "Posterior": "posterior",
-    "Questions": "posterior_run",
-    "posterior_of_run": "posterior_run",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'craton.tomography' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"craton.tomography.{HOMES[name]}"), name)
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.tomography.config": ["Config", "load_config", "load_prior"],
+        "craton.tomography.inversion.session": ["resume", "run"],
+        "craton.tomography.inversion.folder": ["RunFolder", "RunRecord"],
+        "craton.tomography.inversion.solve": ["solve_again", "solve_all"],
+        "craton.tomography.posterior.analysis": ["Posterior"],
+        "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],
+        "craton.tomography.posterior.strength": ["choose_strength"],
+        "craton.tomography.report.page": ["write_report"],
+    },
+)

@@ -32,7 +32,7 @@ from craton.settings import (
     text,
     toml_value,
 )
-from craton.tomography.matern_grid import check_resolution
+from craton.tomography.prior.matern_grid import check_resolution
 
 __all__ = [
     "AssemblyConfig",

@@ -14,23 +14,24 @@ Names are loaded when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from craton.waves.check import Findings, examine
-    from craton.waves.config import Config, load_config, template
-    from craton.waves.grid import Box, Grid, bricks, decompose
-    from craton.waves.kinematic import StreamedSource, partition_source, read_kinematic
-    from craton.waves.media import Constant, Layers, Material, Medium
-    from craton.waves.media_files import open_awp, open_hdf5, open_netcdf, write_awp
-    from craton.waves.media_partition import open_partitions, write_partitions
-    from craton.waves.receivers import Receivers, read_points, read_stations
-    from craton.waves.setup import Setup
+    from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
+    from craton.seismology.ground.media import Constant, Layers, Material, Medium
+    from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf, write_awp
+    from craton.seismology.ground.media_partition import open_partitions, write_partitions
+    from craton.seismology.sources.kinematic import StreamedSource, partition_source, read_kinematic
+    from craton.seismology.sources.point_sources import PointSource, Source, point_source
+    from craton.seismology.sources.source_time import SourceTime, source_time
+    from craton.seismology.sources.srf import Subfault, iterate_srf, write_srf
+    from craton.seismology.wave_run.check import Findings, examine
+    from craton.seismology.wave_run.config import Config, load_config, template
+    from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
+    from craton.seismology.wave_run.setup import Setup
     from craton.waves.simulation import Simulation
-    from craton.waves.source_time import SourceTime, source_time
-    from craton.waves.sources import PointSource, Source, point_source
-    from craton.waves.srf import Subfault, iterate_srf, write_srf
 
 __all__ = [
     "Box",
@@ -70,46 +71,21 @@ __all__ = [
     "write_srf",
 ]
 
-HOMES = {
-    "Box": "grid",
-    "Config": "config",
-    "Constant": "media",
-    "Findings": "check",
-    "Grid": "grid",
-    "Layers": "media",
-    "Material": "media",
-    "Medium": "media",
-    "PointSource": "sources",
-    "Receivers": "receivers",
-    "Setup": "setup",
-    "Simulation": "simulation",
-    "Source": "sources",
-    "SourceTime": "source_time",
-    "StreamedSource": "kinematic",
-    "Subfault": "srf",
-    "bricks": "grid",
-    "decompose": "grid",
-    "examine": "check",
-    "iterate_srf": "srf",
-    "load_config": "config",
-    "open_awp": "media_files",
-    "open_hdf5": "media_files",
-    "open_netcdf": "media_files",
-    "open_partitions": "media_partition",
-    "partition_source": "kinematic",
-    "point_source": "sources",
-    "read_kinematic": "kinematic",
-    "read_points": "receivers",
-    "read_stations": "receivers",
-    "source_time": "source_time",
-    "template": "config",
-    "write_awp": "media_files",
-    "write_partitions": "media_partition",
-    "write_srf": "srf",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'craton.waves' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"craton.waves.{HOMES[name]}"), name)
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.seismology.geometry.grid": ["Box", "Grid", "bricks", "decompose"],
+        "craton.seismology.ground.media": ["Constant", "Layers", "Material", "Medium"],
+        "craton.seismology.ground.media_files": ["open_awp", "open_hdf5", "open_netcdf", "write_awp"],
+        "craton.seismology.ground.media_partition": ["open_partitions", "write_partitions"],
+        "craton.seismology.sources.kinematic": ["StreamedSource", "partition_source", "read_kinematic"],
+        "craton.seismology.sources.point_sources": ["PointSource", "Source", "point_source"],
+        "craton.seismology.sources.source_time": ["SourceTime", "source_time"],
+        "craton.seismology.sources.srf": ["Subfault", "iterate_srf", "write_srf"],
+        "craton.seismology.wave_run.check": ["Findings", "examine"],
+        "craton.seismology.wave_run.config": ["Config", "load_config", "template"],
+        "craton.seismology.wave_run.receivers": ["Receivers", "read_points", "read_stations"],
+        "craton.seismology.wave_run.setup": ["Setup"],
+        "craton.waves.simulation": ["Simulation"],
+    },
+)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.waves.results import Seismograms, read_seismograms
-from craton.waves.run_folder import WavesFolder
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.results import Seismograms, read_seismograms
 
 __all__ = ["FORMATS", "export"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.pictures import save_picture
-from craton.waves.results import Seismograms, Snapshots, read_seismograms, read_snapshots
-from craton.waves.run_folder import RunRecord, WavesFolder
+from craton.pages.figures import save_picture
+from craton.seismology.wave_run.folder import RunRecord, WavesFolder
+from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

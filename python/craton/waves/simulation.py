@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.errors import UserError
-from craton.run_folder import on_root
-from craton.waves.check import check_sources
-from craton.waves.grid import Box
-from craton.waves.ground import ground_of, samples_per_side
-from craton.waves.kinematic import StreamedSource
-from craton.waves.setup import Setup
-from craton.waves.sources import COMPONENTS, Source
+from craton.runs.folder import on_root
+from craton.seismology.geometry.grid import Box
+from craton.seismology.ground.sampling import ground_of, samples_per_side
+from craton.seismology.sources.kinematic import StreamedSource
+from craton.seismology.sources.point_sources import COMPONENTS, Source
+from craton.seismology.wave_run.check import check_sources
+from craton.seismology.wave_run.setup import Setup
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from craton.waves.config import Config
+    from craton.seismology.wave_run.config import Config
 
 __all__ = ["Simulation", "agreed", "box_of", "solver_options"]
 

@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from craton._launch import main_guard
-from craton.progress import make_console
-from craton.tomography import inversion, report
+from craton.runs.progress import make_console
 from craton.tomography.config import load_config
-from craton.tomography.progress_file import ProgressFile
-from craton.tomography.run_folder import RunFolder
+from craton.tomography.inversion import session as inversion
+from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.progress_file import ProgressFile
+from craton.tomography.report import page as report
 from mpi4py import MPI
 
 FULL_BYTES = 100_000

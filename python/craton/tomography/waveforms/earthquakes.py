@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.moment_tensor_events import MomentTensorEvent, moment_tensor_event
-from craton.run_folder import replaced
-from craton.tomography.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
+from craton.runs.folder import replaced
+from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
+from craton.tomography.data.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
 from craton.tomography.waveforms.archive import one_line
 from craton.tomography.waveforms.decisions import Ledger
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.progress import ProgressBar, rate_text
-from craton.run_folder import Folder, replaced
-from craton.tomography.catalogue import Events
-from craton.tomography.data import geocentric_vectors
+from craton.runs.folder import Folder, replaced
+from craton.runs.progress import ProgressBar, rate_text
+from craton.tomography.data.catalogue import Events
+from craton.tomography.data.observations import geocentric_vectors
 from craton.tomography.waveforms.archive import matching_files, need_obspy, one_line
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.catalogue import Events, Stations
-from craton.tomography.data import SIGMA_TEXT, geocentric_vectors, out_of_range
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.observations import SIGMA_TEXT, geocentric_vectors, out_of_range
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.processing import Displacement

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craton.pictures import save_picture
+from craton.pages.figures import save_picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

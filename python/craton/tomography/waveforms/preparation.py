@@ -16,8 +16,8 @@ import numpy as np
 
 import craton
 from craton.errors import UserError
-from craton.progress import ProgressBar
-from craton.tomography.catalogue import Events, Stations
+from craton.runs.progress import ProgressBar
+from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.waveforms.archive import Archive, matching_files, need_obspy, open_archive
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.latitudes import geocentric_deg
+from craton.seismology.geometry.latitudes import geocentric_deg
 
 f64 = NDArray[np.float64]
 

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.tomography.catalogue import Events, Stations
-from craton.tomography.data import PathTable
-from craton.tomography.latitudes import geocentric_deg
-from craton.tomography.modes import configured_spheroidal_catalogue, mode_catalogue
+from craton.seismology.geometry.latitudes import geocentric_deg
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.observations import PathTable
+from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
 from craton.tomography.waveforms.archive import need_obspy, one_line
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
 from craton.tomography.waveforms.filters import triangle_gain

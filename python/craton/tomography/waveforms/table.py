@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.tomography.catalogue import Events, Stations
-from craton.tomography.data import Observations, PathTable, load_observations, save_observations
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.observations import Observations, PathTable, load_observations, save_observations
 
 f64 = NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Distributed arrays: matrices that many ranks add to, arrays of tiles with any owners, shared memory."""

@@ -1,0 +1,372 @@
+"""Arrays cut into tiles that any rank may own, read and written by anyone with NumPy's slices.
+
+D = craton.DistArray(world, (n, n))                 # float64 zeros, one tile per rank
+F = D.like()
+block = D[i0:i1, j0:j1].get()                       # one-sided, whoever owns it
+F[k0:k1, l0:l1] += contribution                     # added whole, from any rank and thread
+F.sync()                                            # collective: everything started before it is done
+energy = D.dot(F)
+values, vectors = craton.linalg.eigh(F)
+P = vectors @ D
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from craton import _craton
+from craton.arrays import tile_layouts
+from craton.arrays.matrices import checked_dtype
+from craton.arrays.views import AppliedFunction, ArrayView, Place, assign, rectangle_of
+from craton.errors import UserError
+
+_DTYPES = ("float32", "float64", "complex128", "int64")
+_MOST_DIMENSIONS = 4
+_NUMBERS = (int, float, complex, np.number)
+
+
+@dataclass(frozen=True)
+class LocalTile:
+    """A tile of this rank: its number, its indices low <= i < high in the whole array, and a view (no copy) of its elements,
+    C order."""
+
+    number: int
+    low: Place
+    high: Place
+    array: NDArray[Any]
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """Where the tile is in the whole array."""
+        return tuple(slice(low, high) for low, high in zip(self.low, self.high, strict=True))
+
+
+class DistArray:
+    """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor;
+    all elements are zero. dtype: float32, float64, complex128 or int64.
+
+    How it is cut (the same on every rank):
+        nothing            as evenly as can be, a tile per rank of `grid`
+        tiles              tiles of so many indices (one number, or one per dimension), dealt to `grid` in turn along each
+                           dimension: block-cyclic, as ScaLAPACK does
+        boundaries         along each dimension the first index of every tile, then the extent: [[0, 3, 10], [0, 5, 12]]
+        owners             the rank of each tile, in an array of as many dimensions (or flat), instead of dealing them
+        grid               ranks along each dimension, `world.size` in all; None: parts as near to cubes as can be
+
+    A[i0:i1, j0:j1] is a view of a rectangle (ArrayView): NumPy functions and arithmetic fetch a copy of it, one-sided;
+    A[...] = block puts; A[...] += block and -= add, each contribution whole and once. Rectangles take integers, slices of
+    step 1 and an ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
+
+    Methods that say "collective" are called by every rank, and begin by completing all that was started before on any. Operators
+    on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must
+    not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another cannot see (on
+    another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a collective call,
+    for what does not fit.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
+    __array_ufunc__ = None  # np.float64(2) * A is A's to answer
+    __iter__ = None  # np.asarray(A) would otherwise fetch element by element
+
+    def __init__(
+        self,
+        world: _craton.World,
+        shape: int | Sequence[int],
+        dtype: DTypeLike = "float64",
+        *,
+        tiles: int | Sequence[int] | None = None,
+        grid: Sequence[int] | None = None,
+        boundaries: Sequence[ArrayLike] | None = None,
+        owners: ArrayLike | None = None,
+    ) -> None:
+        extents = _checked_shape(shape)
+        name = checked_dtype("DistArray", dtype, _DTYPES)
+        self._layout = tile_layouts.plan(extents, world.size, tiles, grid, boundaries, owners)
+        cuts, ranks = self._layout
+        self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks.ravel().tolist())
+        self._shape, self._dtype = extents, np.dtype(name)
+        self._functions: list[Callable[..., Any]] = []
+        self._failures: list[str] = []
+        for each in (*cuts, ranks):
+            each.flags.writeable = False
+
+    @classmethod
+    def from_array(cls, world: _craton.World, values: ArrayLike, **layout: Any) -> DistArray:
+        """Collective: an array with the elements of one that every rank has whole (nothing travels). `layout`: what the
+        constructor takes after dtype."""
+        whole = np.asarray(values)
+        made = cls(world, whole.shape, whole.dtype, **layout)
+        for tile in made.local_tiles:
+            tile.array[...] = whole[tile.slices]
+        world.barrier()
+        return made
+
+    def like(self, dtype: DTypeLike | None = None) -> DistArray:
+        """Collective: zeros in the same layout."""
+        cuts, ranks = self._layout
+        return DistArray(self.world, self.shape, self.dtype if dtype is None else dtype, boundaries=cuts, owners=ranks)
+
+    # What it is. Not collective.
+
+    @property
+    def world(self) -> _craton.World:
+        return self._core.world
+
+    @property
+    def shape(self) -> Place:
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Elements in all."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def boundaries(self) -> tile_layouts.Boundaries:
+        """Along each dimension the first index of every tile, then the extent."""
+        return self._layout[0]
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The rank of each tile; as many dimensions as the array."""
+        return self._layout[1]
+
+    @property
+    def local_tiles(self) -> list[LocalTile]:
+        """This rank's tiles: views without a copy, which keep the array alive. Between a sync() and what others do next."""
+        counts = self.owners.shape
+        found = []
+        for number in self._core.own_tiles():
+            along = np.unravel_index(number, counts)
+            low = tuple(int(cuts[n]) for cuts, n in zip(self.boundaries, along, strict=True))
+            high = tuple(int(cuts[n + 1]) for cuts, n in zip(self.boundaries, along, strict=True))
+            found.append(LocalTile(number, low, high, self._core.tile_view(number)))
+        return found
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape))
+        return f"<DistArray {shape} of {self.dtype}, {self.owners.size} tiles on {self.world.size} ranks>"
+
+    # Rectangles. Not collective, any thread; see ArrayView.
+
+    def __getitem__(self, key: Any) -> ArrayView:
+        return ArrayView(self, *rectangle_of(key, self.shape))
+
+    def __setitem__(self, key: Any, value: ArrayLike | ArrayView) -> None:
+        assign(self[key], value)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[...].__array__(dtype, copy)
+
+    # The whole array. Collective, blocking.
+
+    def sync(self) -> None:
+        """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a function
+        that was applied has raised anything: what one rank has met first."""
+        self._core.sync()
+        if self._functions:
+            failures, self._failures = self._failures, []
+            self.world.agree(failures[0] if failures else "")
+
+    def register(self, function: Callable[[NDArray[Any], tuple[slice, ...], Any], None]) -> AppliedFunction:
+        """Names a function for ArrayView.apply: the same ones in the same order on every rank. function(piece, where, argument)
+        changes a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock
+        (nobody else adds to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the
+        caller's, or on other nodes that of the owner; it must not wait, keep the view, or call anything of an array or a
+        world."""
+        self._functions.append(function)
+        run = functools.partial(_run_applied, weakref.ref(self), len(self._functions) - 1)
+        return AppliedFunction(weakref.ref(self), self._core.register_function(run))
+
+    def gather(self) -> NDArray[Any]:
+        """The whole array on every rank."""
+        self.sync()
+        whole = self[...].get()
+        self.sync()  # nobody changes it while another still reads
+        return whole
+
+    def fill(self, value: complex) -> None:
+        """Every element becomes the value."""
+        self._core.fill(value)
+
+    def copy(self) -> DistArray:
+        """A new array with the same elements in the same layout."""
+        made = self.like()
+        made._core.copy(self._core)
+        return made
+
+    def copy_from(self, other: DistArray) -> None:
+        """Elements become those of another array of this shape and element type, in any layout."""
+        if other is not self:
+            self._core.copy(other._core) if self._fits(other) else other._core.redistribute_to(self._core)
+
+    def redistribute_to(self, other: DistArray) -> None:
+        """Elements of another array of this shape and element type become this one's."""
+        self._core.redistribute_to(other._core)
+
+    def redistributed(self, **layout: Any) -> DistArray:
+        """A new array with the same elements, laid out as the constructor's arguments say (tiles, grid, boundaries, owners)."""
+        made = DistArray(self.world, self.shape, self.dtype, **layout)
+        self.redistribute_to(made)
+        return made
+
+    def scale(self, by: complex) -> None:
+        """Every element times a number."""
+        self._core.scale(by)
+
+    def add(self, alpha: complex, a: DistArray, beta: complex, b: DistArray) -> None:
+        """This becomes alpha a + beta b, arrays of this layout and element type, which may be this one."""
+        self._core.add(alpha, a._core, beta, b._core)
+
+    def map(self, function: Callable[..., Any], *others: DistArray, places: bool = False) -> None:
+        """Elements become function(tile, tiles of others..., at the same place), called for each tile by its owner with NumPy
+        arrays: np.exp, say, or np.multiply with one other array of the same layout. places: the tile's slices in the whole
+        array come last. An exception is raised on the rank that met it, when all ranks have done theirs."""
+        for other in others:
+            if not self._fits(other):
+                raise UserError("DistArray map: another array of another layout; allowed: the same layout and world")
+        self.sync()
+        try:
+            arguments = [[tile.array for tile in other.local_tiles] for other in others]
+            for n, tile in enumerate(self.local_tiles):
+                more = (tile.slices,) if places else ()
+                tile.array[...] = function(tile.array, *(each[n] for each in arguments), *more)
+        finally:
+            self.world.barrier()
+
+    def transpose(self, out: DistArray | None = None) -> DistArray:
+        """A new array, whose tiles are the transposed ones on the same ranks, or `out` of any layout: out[j, i] = self[i, j]."""
+        if out is None:
+            cuts, ranks = self._layout
+            out = DistArray(self.world, self.shape[::-1], self.dtype, boundaries=cuts[::-1], owners=ranks.T)
+        self._core.transpose_to(out._core)
+        return out
+
+    def trace(self) -> Any:
+        """The sum of the diagonal of a square array, on every rank."""
+        return self._core.trace()
+
+    def dot(self, other: DistArray) -> Any:
+        """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. One layout. Float
+        sums depend in their last digits on the layout; float32 is summed in float64."""
+        return self._core.dot(other._core)
+
+    def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
+        """Of the elements as one vector, on every rank: the root of the sum of squares, the largest |element|, or the sum of
+        |elements|."""
+        return self._core.norm(kind)
+
+    def save(self, path: str, dataset: str, *, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
+        """One HDF5 dataset of this shape, written by all ranks together beside the path and renamed when it is whole; append adds
+        it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS."""
+        self._core.save(str(path), dataset, append, dict(hints or {}))
+
+    def load(self, path: str, dataset: str, *, hints: Mapping[str, str] | None = None) -> None:
+        """Elements become a dataset's, saved by any number of ranks in any layout. UserError with the array as it was:
+        missing file or dataset, a file cut short, another shape or precision (both named)."""
+        self._core.load(str(path), dataset, dict(hints or {}))
+
+    # Operators. Collective, on whole arrays.
+
+    def __matmul__(self, other: DistArray) -> DistArray:
+        if not isinstance(other, DistArray):
+            return NotImplemented
+        from craton import linalg
+
+        product: DistArray = linalg.matmul(self, other)
+        return product
+
+    def __add__(self, other: DistArray) -> DistArray:
+        return self._combined(1, other, 1)
+
+    def __sub__(self, other: DistArray) -> DistArray:
+        return self._combined(1, other, -1)
+
+    def __neg__(self) -> DistArray:
+        return self * -1
+
+    def __mul__(self, by: complex) -> DistArray:
+        if not isinstance(by, _NUMBERS):
+            return NotImplemented
+        made = self.copy()
+        made.scale(by)
+        return made
+
+    __rmul__ = __mul__
+
+    def __iadd__(self, other: DistArray) -> DistArray:
+        return self._changed(1, other)
+
+    def __isub__(self, other: DistArray) -> DistArray:
+        return self._changed(-1, other)
+
+    def __imul__(self, by: complex) -> DistArray:
+        if not isinstance(by, _NUMBERS):
+            return NotImplemented
+        self.scale(by)
+        return self
+
+    def _combined(self, alpha: int, other: DistArray, beta: int) -> DistArray:
+        if not isinstance(other, DistArray):
+            return NotImplemented
+        made = self.like()
+        made.add(alpha, self, beta, other)
+        return made
+
+    def _changed(self, beta: int, other: DistArray) -> DistArray:
+        if not isinstance(other, DistArray):
+            return NotImplemented
+        self.add(1, self, beta, other)
+        return self
+
+    def _fits(self, other: DistArray) -> bool:
+        mine, others = self._layout, other._layout
+        return (
+            self.world is other.world
+            and self.shape == other.shape
+            and all(np.array_equal(a, b) for a, b in zip(mine[0], others[0], strict=True))
+            and np.array_equal(mine[1], others[1])
+        )
+
+
+def _run_applied(
+    array: weakref.ref[DistArray], number: int, piece: NDArray[Any], low: Sequence[int], argument: bytes
+) -> None:
+    """Raises nothing: it may run while another rank waits for it."""
+    of = array()
+    if of is None:
+        return
+    try:
+        where = tuple(slice(first, first + extent) for first, extent in zip(low, piece.shape, strict=True))
+        of._functions[number](piece, where, pickle.loads(argument) if argument else None)
+    except Exception as error:
+        of._failures.append(f"DistArray apply: rank {of.world.rank}: {type(error).__name__}: {error}")
+
+
+def _checked_shape(shape: int | Sequence[int]) -> Place:
+    try:
+        extents = tuple(int(each) for each in (shape if isinstance(shape, Sequence | np.ndarray) else (shape,)))
+    except (TypeError, ValueError):
+        extents = ()
+    if not 1 <= len(extents) <= _MOST_DIMENSIONS or min(extents) < 1:
+        raise UserError(f"DistArray: shape = {shape}; allowed: 1 to {_MOST_DIMENSIONS} extents of 1 or more")
+    return extents

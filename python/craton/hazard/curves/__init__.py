@@ -1,0 +1,1 @@
+"""Hazard curves, maps and disaggregations, in files and tables."""

@@ -1,0 +1,117 @@
+"""`craton hazard curve`, `map` and `disagg`: what a run has come to, as tables for a console, CSV or pictures."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from craton.errors import UserError
+from craton.hazard.curves.export import write_curves_csv, write_maps_csv
+from craton.hazard.curves.results import Results
+from craton.hazard.report import pictures
+from craton.pages.figures import save_picture
+from craton.runs.folder import replaced
+
+__all__ = ["curve", "disaggregation", "hazard_map"]
+
+PERCENT = 100.0
+
+
+def curve(results: Results, site: str | None, measure: str | None, output: Path | None) -> Table:
+    """Of one site (the first), or as a file of one site or of all (site None)."""
+    name, chosen = results.checked(site, measure)
+    curves = [one for one in results.curves(chosen) if site is None or one.site == site]
+    if output is not None:
+        if output.suffix.lower() == ".csv":
+            write_curves_csv(output, results.sites, curves)
+        else:
+            probability = results.plan.config.hazard.probabilities[0]
+            _save(lambda: pictures.curves_figure(curves, probability, by_site=True, title=chosen), output)
+    shown = next(one for one in curves if one.site == name)
+    table = Table(title=f"{chosen} at {name}, {shown.years:g} years", title_justify="left")
+    for column in ("level, g", "probability", "per year"):
+        table.add_column(column, justify="right")
+    for level, probability, rate in zip(shown.levels, shown.probability, shown.annual_rates(), strict=True):
+        table.add_row(f"{level:.5g}", f"{probability:.6g}", f"{rate:.6g}")
+    return table
+
+
+def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Table:
+    """The level at each site that has this probability."""
+    _, chosen = results.checked(None, measure)
+    wanted = results.plan.config.hazard.probabilities[0] if probability is None else _probability(probability)
+    found = results.map(chosen, wanted)
+    if output is not None:
+        if output.suffix.lower() == ".csv":
+            write_maps_csv(output, results.sites, [found])
+        else:
+            _save(lambda: pictures.map_figure(results, chosen, wanted), output)
+    table = Table(title=f"{chosen} exceeded with {wanted:g} in {found.years:g} years", title_justify="left")
+    for column in ("site", "longitude", "latitude", "level, g"):
+        table.add_column(column, justify="left" if column == "site" else "right")
+    for site, value in zip(results.sites, found.values, strict=True):
+        table.add_row(site.name, f"{site.longitude_deg:.5f}", f"{site.latitude_deg:.5f}", f"{value:.5g}")
+    return table
+
+
+def disaggregation(
+    results: Results,
+    site: str | None,
+    measure: str | None,
+    probability: float | None,
+    level: float | None,
+    output: Path | None,
+) -> Table:
+    """Shares of bins, the largest first, at a level or at the level of a probability."""
+    name, chosen = results.checked(site, measure)
+    if probability is not None and level is not None:
+        raise UserError("--probability with --level; allowed: one of them")
+    if level is None:
+        wanted = results.plan.config.hazard.probabilities[0] if probability is None else _probability(probability)
+        level = results.curves(chosen)[results.names.index(name)].level_at(wanted)
+        if not (np.isfinite(level) and level > 0):
+            raise UserError(
+                f"no level of {chosen} at {name} has a probability of {wanted:g}; allowed: --level, or another probability"
+            )
+    elif not (np.isfinite(level) and level > 0):
+        raise UserError(f"--level {level:g}; allowed: above 0 g")
+    found = results.disaggregation(name, chosen, level)
+    m = 0.5 * (found.magnitude_edges[1:] + found.magnitude_edges[:-1])
+    d = 0.5e-3 * (found.distance_edges_m[1:] + found.distance_edges_m[:-1])
+    order = sorted(np.argwhere(found.shares > 0).tolist(), key=lambda at: -found.shares[tuple(at)])
+    rows = [(found.sources[k], float(m[i]), float(d[j]), PERCENT * float(found.shares[i, j, k])) for i, j, k in order]
+    if output is not None:
+        if output.suffix.lower() == ".csv":
+            _write_csv(output, ["source", "magnitude", "distance_km", "share_percent"], rows)
+        else:
+            _save(lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"), output)
+    title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, mean M {found.mean_magnitude:.2f} at "
+    table = Table(title=f"{title}{1e-3 * found.mean_distance_m:.1f} km", title_justify="left")
+    for column in ("source", "magnitude", "distance, km", "share"):
+        table.add_column(column, justify="left" if column == "source" else "right")
+    for source, magnitude, distance, share in rows:
+        table.add_row(source, f"{magnitude:.2f}", f"{distance:.4g}", f"{share:.2f}%")
+    return table
+
+
+def _probability(value: float) -> float:
+    if not 0 < value < 1:
+        raise UserError(f"--probability {value:g}; allowed: above 0, below 1")
+    return value
+
+
+def _save(draw: object, output: Path) -> None:
+    assert callable(draw)
+    with pictures.styled():
+        figure: Figure = draw()
+        save_picture(figure, output)
+
+
+def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    with replaced(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([header, *rows])

@@ -1,0 +1,1 @@
+"""A hazard run: its folder, its work, its jobs."""

@@ -1,0 +1,1 @@
+"""Reports and figures: one look for every application."""

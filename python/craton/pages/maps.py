@@ -1,0 +1,279 @@
+"""Maps of the globe and cross-sections: Robinson's projection, coastlines, one diverging colour scale.
+
+Latitudes on maps are geographic, as the coastlines'; those along a section are geocentric, for it is a great circle.
+
+Nothing is downloaded: the projection's table is below and the coastlines are in data/coastlines.npz (Natural Earth,
+public domain; tools/make_coastlines.py).
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, QuadMesh
+from matplotlib.patches import Polygon
+from numpy.typing import NDArray
+
+from craton.seismology.geometry.latitudes import geocentric_deg
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+
+f64 = NDArray[np.float64]
+
+EARTH_RADIUS_M = 6371e3
+"""Depths are counted from here, whether or not the solid Earth ends at the ocean floor."""
+VELOCITY_COLOURS = "RdBu"
+"""Red is slow, blue is fast; safe for the common kinds of colour blindness."""
+INK = "#22303c"
+COAST = "#2b2b2b"
+
+# Robinson (1974): length of the parallel and its distance from the equator, every 5 degrees of latitude.
+ROBINSON_LENGTH = np.array(
+    [
+        1.0000,
+        0.9986,
+        0.9954,
+        0.9900,
+        0.9822,
+        0.9730,
+        0.9600,
+        0.9427,
+        0.9216,
+        0.8962,
+        0.8679,
+        0.8350,
+        0.7986,
+        0.7597,
+        0.7186,
+        0.6732,
+        0.6213,
+        0.5722,
+        0.5322,
+    ]
+)
+ROBINSON_HEIGHT = np.array(
+    [
+        0.0000,
+        0.0620,
+        0.1240,
+        0.1860,
+        0.2480,
+        0.3100,
+        0.3720,
+        0.4340,
+        0.4958,
+        0.5571,
+        0.6176,
+        0.6769,
+        0.7346,
+        0.7903,
+        0.8435,
+        0.8936,
+        0.9394,
+        0.9761,
+        1.0000,
+    ]
+)
+
+
+def robinson(longitude_deg: f64, latitude_deg: f64) -> tuple[f64, f64]:
+    """Robinson's projection of longitudes relative to the map's central meridian."""
+    steps = np.arange(0.0, 91.0, 5.0)
+    length = np.interp(np.abs(latitude_deg), steps, ROBINSON_LENGTH)
+    height = np.interp(np.abs(latitude_deg), steps, ROBINSON_HEIGHT)
+    return 0.8487 * np.radians(longitude_deg) * length, 1.3523 * np.sign(latitude_deg) * height
+
+
+def relative_longitude(longitude_deg: f64, centre_deg: float) -> f64:
+    """Longitude from the central meridian, in [-180, 180)."""
+    return (np.asarray(longitude_deg) - centre_deg + 180.0) % 360.0 - 180.0
+
+
+def pieces_within_map(longitude_deg: f64, latitude_deg: f64, centre_deg: float) -> Iterator[f64]:
+    """A line on the sphere as projected pieces, cut where it leaves the map at one side and returns at the other."""
+    longitude = relative_longitude(longitude_deg, centre_deg)
+    cuts = np.flatnonzero(np.abs(np.diff(longitude)) > 180.0) + 1
+    points = np.stack(robinson(longitude, np.asarray(latitude_deg)), axis=1)
+    yield from (piece for piece in np.split(points, cuts) if len(piece) > 1)
+
+
+@cache
+def coastlines() -> list[f64]:
+    """Coastlines as (longitude, latitude) arrays in degrees."""
+    with (importlib.resources.files("craton.pages") / "coastlines.npz").open("rb") as file:
+        table = np.load(file)
+        points = np.stack([table["longitude_tenths"], table["latitude_tenths"]], axis=1) / 10.0
+        return np.split(points, table["offsets"][1:-1])
+
+
+def outline() -> f64:
+    """The map's edge as a closed polygon."""
+    latitude = np.linspace(-90.0, 90.0, 181)
+    right = np.stack(robinson(np.full_like(latitude, 180.0), latitude), axis=1)
+    left = np.stack(robinson(np.full_like(latitude, -180.0), latitude[::-1]), axis=1)
+    return np.concatenate([right, left])
+
+
+def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST, coast_width: float = 0.6) -> None:
+    """Coastlines, a faint graticule and the edge; the axes lose their frame."""
+    graticule = [
+        piece
+        for line in graticule_lines()
+        for piece in pieces_within_map(line[:, 0] + centre_deg, line[:, 1], centre_deg)
+    ]
+    shores = [piece for line in coastlines() for piece in pieces_within_map(line[:, 0], line[:, 1], centre_deg)]
+    axes.add_collection(LineCollection(graticule, colors="#00000022", linewidths=0.4, zorder=2))
+    axes.add_collection(LineCollection(shores, colors=coast_colour, linewidths=coast_width, zorder=3, capstyle="round"))
+    edge = Polygon(outline(), closed=True, fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
+    axes.add_patch(edge)
+    axes.set_aspect("equal")
+    axes.set_xlim(-2.70, 2.70)
+    axes.set_ylim(-1.38, 1.38)
+    axes.set_axis_off()
+
+
+def graticule_lines() -> Iterator[f64]:
+    """Meridians and parallels every 30 degrees, relative to the central meridian."""
+    latitude = np.linspace(-90.0, 90.0, 91)
+    for longitude in range(-150, 151, 30):
+        yield np.stack([np.full_like(latitude, longitude), latitude], axis=1)
+    longitudes = np.linspace(-179.99, 179.99, 121)
+    for parallel in range(-60, 61, 30):
+        yield np.stack([longitudes, np.full_like(longitudes, parallel)], axis=1)
+
+
+def field_on_map(
+    axes: Axes,
+    basis: ModelBasis,
+    model: f64,
+    depth_km: float,
+    centre_deg: float,
+    limit_percent: float,
+    step_deg: float = 2.0,
+) -> QuadMesh:
+    """Fills a map with dlnVs in percent at one depth."""
+    latitude, longitude = np.broadcast_arrays(*cells(centre_deg, step_deg))
+    places = geocentric_deg(latitude).ravel(), longitude.ravel()
+    values = basis.evaluate(model, *places, np.full(latitude.size, EARTH_RADIUS_M - 1e3 * depth_km))
+    return mesh_on_map(
+        axes, 100.0 * values.reshape(latitude.shape), step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent
+    )
+
+
+def cells(centre_deg: float, step_deg: float) -> tuple[f64, f64]:
+    """Middles of a map's cells: geographic latitudes as a column, longitudes as a row from the map's left edge."""
+    relative = np.arange(-180.0 + step_deg / 2, 180.0, step_deg)
+    latitude = np.arange(-90.0 + step_deg / 2, 90.0, step_deg)
+    return latitude[:, None], relative_longitude(relative + centre_deg, 0.0)[None, :]
+
+
+def mesh_on_map(axes: Axes, values: f64, step_deg: float, colours: str, lowest: float, highest: float) -> QuadMesh:
+    """Draws cells of a regular latitude-longitude grid."""
+    edge_longitude = np.arange(-180.0, 180.0 + step_deg / 2, step_deg)
+    edge_latitude = np.arange(-90.0, 90.0 + step_deg / 2, step_deg)
+    corners = robinson(*np.meshgrid(edge_longitude, edge_latitude))
+    return axes.pcolormesh(*corners, values, cmap=colours, vmin=lowest, vmax=highest, rasterized=True, zorder=1)
+
+
+def draw_points(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: float, **style: object) -> None:
+    """Scatters points on a map."""
+    x, y = robinson(relative_longitude(longitude_deg, centre_deg), np.asarray(latitude_deg))
+    axes.scatter(x, y, **{"zorder": 4, **style})  # type: ignore[arg-type]
+
+
+def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: float, **style: object) -> None:
+    """Draws a line of points on a map."""
+    pieces = list(pieces_within_map(longitude_deg, latitude_deg, centre_deg))
+    axes.add_collection(LineCollection(pieces, **{"zorder": 4, **style}))  # type: ignore[arg-type]
+
+
+def great_circle(latitude_deg: float, longitude_deg: float, azimuth_deg: float, angle_deg: f64) -> tuple[f64, f64]:
+    """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are
+    geocentric."""
+    latitude, azimuth, angle = np.radians(latitude_deg), np.radians(azimuth_deg), np.radians(angle_deg)
+    sine = np.sin(latitude) * np.cos(angle) + np.cos(latitude) * np.sin(angle) * np.cos(azimuth)
+    east = np.sin(azimuth) * np.sin(angle) * np.cos(latitude)
+    north = np.cos(angle) - np.sin(latitude) * sine
+    longitude = longitude_deg + np.degrees(np.arctan2(east, north))
+    return np.degrees(np.arcsin(np.clip(sine, -1.0, 1.0))), relative_longitude(longitude, 0.0)
+
+
+def field_on_section(
+    axes: Axes,
+    basis: ModelBasis,
+    model: f64,
+    arc: tuple[f64, f64],
+    angle_deg: f64,
+    limit_percent: float,
+    discontinuities_km: tuple[float, float] = (410.0, 660.0),
+) -> QuadMesh:
+    """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is. arc: geocentric latitudes
+    and longitudes at the angles."""
+    bottom_m, top_m = basis.radial_knots_m[0], basis.radial_knots_m[-1]
+    radius_edges = np.linspace(bottom_m, top_m, 91)
+    radius = 0.5 * (radius_edges[1:] + radius_edges[:-1])
+    latitude = 0.5 * (arc[0][1:] + arc[0][:-1])
+    longitude = arc[1][1:] - 0.5 * relative_longitude(np.diff(arc[1]), 0.0)
+    middle = (np.tile(part, len(radius)) for part in (latitude, longitude))
+    values = basis.evaluate(model, *middle, np.repeat(radius, len(latitude)))
+    angle = np.radians(angle_deg)
+    x, z = radius_edges[:, None] * np.sin(angle) / 1e3, radius_edges[:, None] * np.cos(angle) / 1e3
+    mesh = axes.pcolormesh(
+        x,
+        z,
+        100.0 * values.reshape(len(radius), -1),
+        cmap=VELOCITY_COLOURS,
+        vmin=-limit_percent,
+        vmax=limit_percent,
+        rasterized=True,
+    )
+    draw_sector(axes, angle, bottom_m, top_m, discontinuities_km)
+    return mesh
+
+
+def draw_sector(
+    axes: Axes, angle: f64, bottom_m: float, top_m: float, discontinuities_km: tuple[float, float] = (410.0, 660.0)
+) -> None:
+    """The frame of a part of the annulus between two radii, angles in radians from the vertical; depths of two
+    discontinuities stand at its sides. The axes lose theirs."""
+    lines = [
+        (top_m / 1e3, 1.0),
+        (bottom_m / 1e3, 1.0),
+        *((EARTH_RADIUS_M / 1e3 - depth, 0.5) for depth in discontinuities_km),
+    ]
+    ends = {lines[2][0]: (angle[0], "right", -5), lines[3][0]: (angle[-1], "left", 5)}
+    for level, width in lines:
+        axes.plot(
+            level * np.sin(angle),
+            level * np.cos(angle),
+            color=INK,
+            linewidth=width,
+            linestyle="-" if width > 0.5 else (0, (4, 3)),
+        )
+        if level in ends:
+            end, side, shift = ends[level]
+            axes.annotate(
+                f"{EARTH_RADIUS_M / 1e3 - level:.0f} km",
+                (level * np.sin(end), level * np.cos(end)),
+                xytext=(shift, -3),
+                textcoords="offset points",
+                ha=side,
+                va="top",
+                fontsize=7,
+                color=INK,
+            )
+    for side in (angle[0], angle[-1]):
+        axes.plot(
+            np.array([bottom_m, top_m]) / 1e3 * np.sin(side),
+            np.array([bottom_m, top_m]) / 1e3 * np.cos(side),
+            color=INK,
+            linewidth=1.0,
+        )
+    axes.set_aspect("equal")
+    axes.set_axis_off()

@@ -1,0 +1,1 @@
+"""One run: its folder, what ranks agree on, progress, memory."""

@@ -1,0 +1,1 @@
+"""Places: geographic and geocentric latitudes, projections, the grid of a wave run."""

@@ -1,0 +1,164 @@
+"""The solver's grid as the user gives it: size, spacing, and where it lies on the Earth.
+
+Cells of side h; x, y, z in m from the grid's corner of lowest x, y and z: x towards `azimuth_deg` (0: north), y 90 degrees
+clockwise of it (east), z down from the surface. Arrays over cells are indexed [i, j, k] and lie in memory with i fastest, as the
+kernels' fields do.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.projection import Projection
+
+__all__ = ["Box", "Grid", "bricks", "decompose"]
+
+Array = NDArray[np.float64]
+
+THINNEST = 4
+"""Cells that a brick has along each side at least (array::thinnest_brick)."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Cells first <= (i, j, k) < last."""
+
+    first: tuple[int, int, int]
+    last: tuple[int, int, int]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        a, b, c = (max(high - low, 0) for low, high in zip(self.first, self.last, strict=True))
+        return a, b, c
+
+    @property
+    def cells(self) -> int:
+        return math.prod(self.shape)
+
+    def grown(self, width: int) -> Box:
+        """By so many cells on every side, beyond the grid too."""
+        i, j, k = self.first
+        p, q, r = self.last
+        return Box((i - width, j - width, k - width), (p + width, q + width, r + width))
+
+    def planes(self, k0: int, k1: int) -> Box:
+        """Its part k0 <= k < k1."""
+        return Box((*self.first[:2], max(k0, self.first[2])), (*self.last[:2], min(k1, self.last[2])))
+
+    def __str__(self) -> str:
+        return " x ".join(f"[{low}, {high})" for low, high in zip(self.first, self.last, strict=True))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """cells, side of a cell in m, and, where places are given in degrees, the projection about its origin."""
+
+    cells: tuple[int, int, int]
+    spacing_m: float
+    projection: Projection | None = None
+    azimuth_deg: float = 0.0
+    """of the x axis, clockwise from north at the projection's origin"""
+    origin_m: tuple[float, float] = (0.0, 0.0)
+    """x and y of the projection's origin"""
+
+    @property
+    def size_m(self) -> tuple[float, float, float]:
+        a, b, c = (n * self.spacing_m for n in self.cells)
+        return a, b, c
+
+    @property
+    def box(self) -> Box:
+        return Box((0, 0, 0), self.cells)
+
+    def contains(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> NDArray[np.bool_]:
+        """Its outer faces included; False for NaN."""
+        inside = [
+            (np.asarray(at) >= 0) & (np.asarray(at) <= size) for at, size in zip((x, y, z), self.size_m, strict=True)
+        ]
+        return np.asarray(inside[0] & inside[1] & inside[2])
+
+    def x_y(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
+        """m. UserError where the grid has no place on the Earth."""
+        east, north = self._placed().forward(longitude_deg, latitude_deg)
+        sine, cosine = math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
+        return north * cosine + east * sine + self.origin_m[0], east * cosine - north * sine + self.origin_m[1]
+
+    def lon_lat(self, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+        """Degrees: the inverse of x_y."""
+        along, across = np.asarray(x, float) - self.origin_m[0], np.asarray(y, float) - self.origin_m[1]
+        sine, cosine = math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
+        return self._placed().inverse(along * sine + across * cosine, along * cosine - across * sine)
+
+    def north_deg(self, x: ArrayLike, y: ArrayLike) -> Array:
+        """The direction of true north at (x, y), in degrees from the x axis towards y; without a place on the Earth, that of the
+        grid's azimuth everywhere."""
+        shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+        if self.projection is None:
+            return np.full(shape, -self.azimuth_deg)
+        return self.projection.north_deg(*self.lon_lat(x, y)) - self.azimuth_deg
+
+    def axis(self, d: int, first: int, last: int, subsamples: int = 1) -> Array:
+        """Along dimension d, the middles of the parts of cells first .. last - 1, each cut into `subsamples`; m."""
+        return (first + (np.arange((last - first) * subsamples) + 0.5) / subsamples) * self.spacing_m
+
+    def facts(self) -> dict[str, Any]:
+        """What a file made for this grid must remember of it: positions in it mean nothing on another."""
+        place = self.projection
+        return {
+            "spacing_m": self.spacing_m,
+            "cells": list(self.cells),
+            "azimuth_deg": self.azimuth_deg,
+            "origin_m": list(self.origin_m),
+            "projection": "" if place is None else type(place).__name__,
+            "origin_lon_lat": [] if place is None else [place.longitude_deg, place.latitude_deg],
+        }
+
+    def _placed(self) -> Projection:
+        if self.projection is None:
+            raise UserError(
+                "the grid has no place on the Earth; allowed: x, y and z in m, or [grid] origin_lon_lat = [lon, lat]"
+            )
+        return self.projection
+
+
+def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
+    """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells; among equals the fewest cuts
+    along x, whose rows are whole in memory. The same as array::best_process_grid."""
+    best, least = (1, 1, ranks), math.inf
+    for px, py in itertools.product(range(1, ranks + 1), repeat=2):
+        if ranks % (px * py):
+            continue
+        parts = (px, py, ranks // (px * py))
+        if any(n // p < THINNEST for p, n in zip(parts, cells, strict=True)):
+            continue
+        area = sum((p - 1) * math.prod(cells) / n for p, n in zip(parts, cells, strict=True))
+        if area < least * (1 - 1e-12):
+            best, least = parts, area
+    if least == math.inf:
+        raise UserError(
+            f"{ranks} ranks for {' x '.join(map(str, cells))} cells; allowed: a number that bricks of {THINNEST} cells a side or "
+            "more can be made for"
+        )
+    return best
+
+
+def bricks(cells: tuple[int, int, int], parts: tuple[int, int, int]) -> Iterator[Box]:
+    """Bricks in their order, x fastest, cut as array::brick_layout cuts: sizes along a dimension differ by one cell at most."""
+
+    def cut(n: int, p: int, r: int) -> int:
+        return n * r // p
+
+    for c, b, a in itertools.product(*(range(p) for p in reversed(parts))):
+        at = (a, b, c)
+        yield Box(
+            tuple(cut(n, p, r) for n, p, r in zip(cells, parts, at, strict=True)),  # type: ignore[arg-type]
+            tuple(cut(n, p, r + 1) for n, p, r in zip(cells, parts, at, strict=True)),  # type: ignore[arg-type]
+        )

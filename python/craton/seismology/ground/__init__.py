@@ -1,0 +1,1 @@
+"""What the ground is made of, at any point: layers, gridded files, one file per brick."""

@@ -1,0 +1,384 @@
+"""What the ground is made of: velocities, density and quality factors at any point, for any box of cells.
+
+A medium is asked for points (`at`), or for all cells of a box, each cut into parts (`sample`), so that every rank reads only what
+its brick needs. From the parts effective media are made: the arithmetic mean of rho, harmonic means of lambda and mu over a cell
+(Moczo et al. 2002), which put an interface inside a cell where it is.
+
+All in SI: m/s, kg/m^3. Without qp and qs (None) a medium is elastic.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Box, Grid
+
+__all__ = [
+    "Constant",
+    "Layers",
+    "Material",
+    "Medium",
+    "QualityRules",
+    "Range",
+    "averaged",
+    "check_material",
+    "quality_rule",
+    "read_layers",
+]
+
+Array = NDArray[np.float64]
+Field = NDArray[np.float32]
+Subsamples = tuple[int, int, int]
+
+SCRATCH_CELLS = 2**21
+"""A box is sampled in slabs of about so many points, so that what a file's reader needs aside stays small."""
+PARTS = 16
+"""Of a cell along z, where no smaller number puts every interface between two parts."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Arrays of one shape. qp and qs are both there or both None."""
+
+    vp: Field
+    vs: Field
+    rho: Field
+    qp: Field | None = None
+    qs: Field | None = None
+
+    @property
+    def mu(self) -> Array:
+        """Pa."""
+        return np.asarray(self.rho, float) * np.asarray(self.vs, float) ** 2
+
+    @property
+    def lam(self) -> Array:
+        """Pa."""
+        return np.asarray(self.rho, float) * np.asarray(self.vp, float) ** 2 - 2 * self.mu
+
+    def fields(self) -> dict[str, Field]:
+        """Those that there are, by name."""
+        named = {"vp": self.vp, "vs": self.vs, "rho": self.rho, "qp": self.qp, "qs": self.qs}
+        return {name: values for name, values in named.items() if values is not None}
+
+
+@dataclass(frozen=True)
+class Range:
+    """What lies in a medium: the figures that step and spacing follow from. Slowest vs is of solid rock."""
+
+    slowest_vs: float
+    fastest_vp: float
+    lightest: float
+    heaviest: float
+    lowest_qp: float = math.inf
+    lowest_qs: float = math.inf
+
+    def joined(self, other: Range) -> Range:
+        return Range(
+            min(self.slowest_vs, other.slowest_vs),
+            max(self.fastest_vp, other.fastest_vp),
+            min(self.lightest, other.lightest),
+            max(self.heaviest, other.heaviest),
+            min(self.lowest_qp, other.lowest_qp),
+            min(self.lowest_qs, other.lowest_qs),
+        )
+
+    @staticmethod
+    def of(material: Material) -> Range:
+        solid = material.vs[material.vs > 0]
+        return Range(
+            float(solid.min()) if solid.size else math.inf,
+            float(material.vp.max()),
+            float(material.rho.min()),
+            float(material.rho.max()),
+            math.inf if material.qp is None else float(material.qp.min()),
+            math.inf if material.qs is None else float(material.qs.min()),
+        )
+
+
+@dataclass(frozen=True)
+class QualityRules:
+    """Quality factors from velocities, or from each other. qs may use vp and vs, qp also qs (a rule of each other's would be a
+    circle)."""
+
+    qp: Callable[[dict[str, Field]], Field]
+    qs: Callable[[dict[str, Field]], Field]
+
+    @staticmethod
+    def of(qp: float | str, qs: float | str) -> QualityRules:
+        return QualityRules(quality_rule("qp", qp), quality_rule("qs", qs))
+
+    def applied(self, material: Material) -> Material:
+        known = {"vp": material.vp, "vs": material.vs}
+        known["qs"] = self.qs(known)
+        return replace(material, qs=known["qs"], qp=self.qp(known))
+
+
+RULE = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*\*?\s*(vp|vs|qs)\s*")
+
+
+def quality_rule(name: str, rule: float | str) -> Callable[[dict[str, Field]], Field]:
+    """A number, or one times a velocity in m/s or (for qp) qs, as in "0.05 vs" or "2 qs". UserError for anything else."""
+    others = ("vp", "vs", "qs") if name == "qp" else ("vp", "vs")
+    found = RULE.fullmatch(rule) if isinstance(rule, str) else None
+    try:
+        factor = float(found[1] if found else rule)
+    except ValueError:
+        factor = math.nan
+    other = found[2] if found else ""
+    if not (0 < factor < 1e9) or other not in ("", *others):
+        raise UserError(
+            f'{name} = "{rule}"; allowed: a number above 0, or one times {", ".join(others[:-1])} or {others[-1]} (velocities '
+            f'in m/s), as in "0.05 vs"'
+        )
+
+    def values(known: dict[str, Field]) -> Field:
+        if not other:
+            return np.full(known["vs"].shape, factor, np.float32)
+        made = np.float32(factor) * known[other]
+        # in water vs = 0: no shear, and no Q of it that matters
+        return np.where(known["vs"] > 0, made, np.float32(1e4)) if other != "vp" else made
+
+    return values
+
+
+@dataclass(frozen=True)
+class Medium:
+    """The base of all."""
+
+    water: bool = False
+    """vs = 0 is meant where it stands."""
+    slowest_vs: float = 0.0
+    """m/s; where 0 < vs is below it, vs becomes this, and vp grows by the same factor."""
+    rules: QualityRules | None = None
+    """Instead of the medium's own quality factors."""
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """At points inside the grid, of any shapes that can be broadcast together: what the source says."""
+        raise NotImplementedError
+
+    def range(self, grid: Grid) -> Range:
+        """Of all that lies in the grid; reads it through once, part by part. UserError for what cannot be."""
+        return _joined(Range.of(material) for _, material in self.slabs(grid, grid.box))
+
+    def subsamples(self, grid: Grid) -> Subsamples:
+        """Into how many parts cells should be cut along x, y and z, so that their means are right."""
+        return 2, 2, 2
+
+    def at(self, grid: Grid, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Material:
+        """At points; those outside the grid are moved to its nearest face. UserError for what cannot be, naming the place."""
+        at = [np.clip(np.asarray(p, float), 0, size) for p, size in zip((x, y, z), grid.size_m, strict=True)]
+        material = self.raw(grid, *at)
+        if self.slowest_vs > 0:
+            material = _raised(material, self.slowest_vs)
+        if self.rules is not None:
+            material = self.rules.applied(material)
+        check_material(material, *at, water=self.water)
+        return material
+
+    def sample(self, grid: Grid, box: Box, subsamples: Subsamples = (1, 1, 1)) -> Material:
+        """At the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory. Not collective: each
+        rank reads what its box needs. Cells outside the grid are as its outer faces."""
+        shape = tuple(n * s for n, s in zip(box.shape, subsamples, strict=True))
+        out: dict[str, Field] = {}
+        for (k0, k1), material in self.slabs(grid, box, subsamples=subsamples):
+            planes = slice((k0 - box.first[2]) * subsamples[2], (k1 - box.first[2]) * subsamples[2])
+            for name, values in material.fields().items():
+                field = out.setdefault(name, np.empty(shape, np.float32, order="F"))
+                field[:, :, planes] = values
+        return Material(**out)
+
+    def slabs(
+        self, grid: Grid, box: Box, planes: int = 0, subsamples: Subsamples = (1, 1, 1)
+    ) -> Iterator[tuple[tuple[int, int], Material]]:
+        """A box's cells k0 <= k < k1, so many planes at a time (0: as many as need little memory), from the top down: one rank
+        can read all and deal it out."""
+        per_plane = box.shape[0] * box.shape[1] * math.prod(subsamples)
+        planes = planes or max(1, SCRATCH_CELLS // max(per_plane, 1))
+        x = grid.axis(0, box.first[0], box.last[0], subsamples[0])[:, None, None]
+        y = grid.axis(1, box.first[1], box.last[1], subsamples[1])[None, :, None]
+        for k0 in range(box.first[2], box.last[2], planes):
+            k1 = min(k0 + planes, box.last[2])
+            z = grid.axis(2, k0, k1, subsamples[2])[None, None, :]
+            yield (k0, k1), self.at(grid, x, y, z)
+
+
+@dataclass(frozen=True)
+class Constant(Medium):
+    """The same everywhere."""
+
+    vp: float = 6000.0
+    vs: float = 3464.0
+    rho: float = 2700.0
+    qp: float | None = None
+    qs: float | None = None
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
+        values = (self.vp, self.vs, self.rho, self.qp, self.qs)
+        return Material(*(None if value is None else np.full(shape, value, np.float32) for value in values))  # type: ignore[arg-type]
+
+    def range(self, grid: Grid) -> Range:
+        return Range.of(self.at(grid, *np.zeros((3, 1))))
+
+    def subsamples(self, grid: Grid) -> Subsamples:
+        return 1, 1, 1
+
+
+@dataclass(frozen=True)
+class Layers(Medium):
+    """Flat layers, the last one without a bottom. Rows of thickness in m (of the last: any), vp, vs, rho and, in all rows or
+    none, qp and qs."""
+
+    rows: tuple[tuple[float, ...], ...] = ()
+    where: str = "layers"
+
+    def __post_init__(self) -> None:
+        lengths = {len(row) for row in self.rows}
+        if lengths not in ({4}, {6}):
+            raise UserError(
+                f"{self.where}: rows of {', '.join(map(str, sorted(lengths))) or 'no'} numbers; allowed: in each thickness in m, "
+                "vp and vs in m/s, rho in kg/m^3, and in all or none qp and qs"
+            )
+        for number, row in enumerate(self.rows[:-1], 1):
+            if not row[0] > 0:
+                raise UserError(f"{self.where}: layer {number} is {row[0]:g} m thick; allowed: above 0")
+
+    @property
+    def interfaces_m(self) -> Array:
+        return np.cumsum([row[0] for row in self.rows[:-1]])
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
+        layer = np.searchsorted(self.interfaces_m, z, side="right")
+        columns = np.asarray(self.rows, np.float32).T[1:]
+        return Material(*(np.broadcast_to(column[layer], shape) for column in columns))
+
+    def range(self, grid: Grid) -> Range:
+        tops = np.concatenate([[0], self.interfaces_m])
+        tops = tops[tops < grid.size_m[2]]
+        origin = np.zeros(1)
+        for number, top in enumerate(tops, 1):
+            where = f"{self.where}: layer {number}"
+            check_material(
+                self.raw(grid, origin, origin, np.array([top])), origin, origin, [top], water=self.water, where=where
+            )
+        return Range.of(self.at(grid, np.zeros(1), np.zeros(1), tops))
+
+    def subsamples(self, grid: Grid) -> Subsamples:
+        """As few along z as put every interface between two parts of half cells: fields of a cell also lie at its faces."""
+        at = self.interfaces_m[self.interfaces_m < grid.size_m[2]] / grid.spacing_m
+        for parts in range(2, PARTS + 1, 2):
+            if np.allclose(at * parts, np.round(at * parts), rtol=0, atol=1e-6):
+                return 1, 1, parts
+        return 1, 1, PARTS
+
+
+def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
+    """A text file of such rows, # begins a comment. UserError names the row."""
+    path = Path(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}; allowed: a text file of layers") from None
+    rows: list[tuple[float, ...]] = []
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words:
+            continue
+        try:
+            row = tuple(float(word) for word in words)
+        except ValueError:
+            row = ()
+        if len(row) not in (4, 6) or not all(map(math.isfinite, row)):
+            raise UserError(
+                f"{path}:{number}: '{line.strip()[:60]}'; allowed: thickness in m, vp and vs in m/s, rho in kg/m^3, and perhaps "
+                "qp and qs"
+            )
+        rows.append(row)
+    if not rows:
+        raise UserError(f"{path}: no layers; allowed: one or more rows of thickness_m vp vs rho [qp qs]")
+    return Layers(rows=tuple(rows), where=str(path), **common)  # type: ignore[arg-type]
+
+
+def averaged(material: Material, subsamples: Subsamples) -> tuple[Array, Array, Array]:
+    """rho, lambda and mu of whole cells from those of their parts: the arithmetic mean, and harmonic ones (0 where a part is
+    water)."""
+
+    def mean(values: Array) -> Array:
+        a, b, c = subsamples
+        i, j, k = values.shape
+        return np.asarray(values.reshape(i // a, a, j // b, b, k // c, c).mean(axis=(1, 3, 5)))
+
+    def harmonic(values: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return 1 / mean(1 / values)
+
+    return mean(np.asarray(material.rho, float)), harmonic(material.lam), harmonic(material.mu)
+
+
+def check_material(
+    material: Material, x: ArrayLike, y: ArrayLike, z: ArrayLike, *, water: bool, where: str = "media"
+) -> None:
+    """UserError for the first point at which the ground cannot be so."""
+    with np.errstate(invalid="ignore"):
+        wrong: Sequence[tuple[str, Field, NDArray[np.bool_], str]] = (
+            *(
+                (name, values, ~np.isfinite(values), "a finite number everywhere in the grid")
+                for name, values in material.fields().items()
+            ),
+            ("rho", material.rho, material.rho <= 0, "a density above 0 kg/m^3"),
+            ("vp", material.vp, material.vp <= 0, "a velocity above 0 m/s"),
+            ("vs", material.vs, material.vs < 0, "0 m/s (water) or more"),
+            (
+                "vs",
+                material.vs,
+                (material.vs == 0) & (not water),
+                "above 0 m/s, or [media] water = true where water is meant",
+            ),
+            (
+                "vs",
+                material.vs,
+                material.vs > material.vp * np.float32(math.sqrt(0.5) * (1 + 1e-6)),
+                "at most vp / sqrt(2), so that lambda is not negative",
+            ),
+            *(
+                (name, values, values <= 0, "a quality factor above 0")
+                for name, values in material.fields().items()
+                if name.startswith("q")
+            ),
+        )
+    for name, values, found, allowed in wrong:
+        if found.any():
+            at = np.unravel_index(int(np.argmax(found)), found.shape)
+            place = ", ".join(f"{float(np.broadcast_to(p, found.shape)[at]):g}" for p in (x, y, z))
+            beside = f" (vp = {float(material.vp[at]):g})" if "vp /" in allowed else ""
+            others = int(found.sum()) - 1
+            more = f", and at {others} other points" if others > 0 else ""
+            raise UserError(
+                f"{where}: {name} = {float(values[at]):g}{beside} at (x, y, z) = ({place}) m{more}; allowed: {allowed}"
+            )
+
+
+def _raised(material: Material, slowest: float) -> Material:
+    low = (material.vs > 0) & (material.vs < slowest)
+    if not low.any():
+        return material
+    factor = np.where(low, slowest / np.where(low, material.vs, 1), 1).astype(np.float32)
+    return replace(material, vs=np.where(low, np.float32(slowest), material.vs), vp=material.vp * factor)
+
+
+def _joined(ranges: Iterator[Range]) -> Range:
+    total = next(ranges)
+    for one in ranges:
+        total = total.joined(one)
+    return total

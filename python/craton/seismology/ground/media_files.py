@@ -1,0 +1,451 @@
+"""Media on grids in files: NetCDF in the convention of IRIS EMC, HDF5, and the binary triple of AWP. Each rank reads the part it
+needs.
+
+NetCDF (classic or 4): three-dimensional variables vp, vs, rho and perhaps qp, qs over the dimensions longitude, latitude and depth,
+in any order: the dimensions' names say which is which. Units come from the attributes `units`; without them km/s, g/cm^3, km,
+degrees.
+HDF5: the same with h5py alone: datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and
+one-dimensional datasets of those names: x, y, z in m of the grid, or longitude, latitude, depth; fields without `units` are in SI.
+Between the points values are interpolated linearly.
+AWP: float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI; no header, so the size
+of the file must be that of its grid. A value fills its cell.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Grid
+from craton.seismology.ground.media import Material, Medium
+
+__all__ = ["AwpMedium", "GriddedMedium", "open_awp", "open_hdf5", "open_netcdf", "write_awp"]
+
+Array = NDArray[np.float64]
+Weights = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Of values along an axis: the point below each, and how far it is from there to the next one, 0 to 1."""
+
+NAMES = ("vp", "vs", "rho", "qp", "qs")
+ALIASES = {"density": "rho", "qmu": "qs", "q_s": "qs", "q_p": "qp", "qkappa": ""}
+AXES = {"longitude": "longitude", "lon": "longitude", "latitude": "latitude", "lat": "latitude", "depth": "depth"} | {
+    name: name for name in ("x", "y", "z")
+}
+KINDS = (("longitude", "latitude", "depth"), ("longitude", "latitude", "z"), ("x", "y", "z"), ("x", "y", "depth"))
+UNITS = {
+    "velocity": {"km/s": 1e3, "m/s": 1.0},
+    "density": {"g/cm3": 1e3, "kg/m3": 1.0},
+    "length": {"km": 1e3, "m": 1.0},
+    "angle": {"degrees": 1.0},
+    "factor": {"": 1.0},
+}
+SPELLINGS = (
+    (re.compile(r"[\s*^._]"), ""),
+    (re.compile(r"kilomet(er|re)s?"), "km"),
+    (re.compile(r"met(er|re)s?"), "m"),
+    (re.compile(r"(per)?sec(ond)?s?"), "s"),
+    (re.compile(r"(k?m)/?s-?1?"), r"\1/s"),
+    (re.compile(r"(k?g)/?(c?m)-?3"), r"\1/\2"),
+    (re.compile(r"(k?g/c?m)$"), r"\g<1>3"),
+    (re.compile(r"degrees?(north|east|[ne])?"), "degrees"),
+    (re.compile(r"^(1|none|count|unitless|dimensionless)$"), ""),
+)
+KIND_OF = {"vp": "velocity", "vs": "velocity", "rho": "density", "qp": "factor", "qs": "factor"}
+DEFAULT_EMC = {"velocity": "km/s", "density": "g/cm3", "length": "km", "angle": "degrees", "factor": ""}
+DEFAULT_SI = {"velocity": "m/s", "density": "kg/m3", "length": "m", "angle": "degrees", "factor": ""}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Of a file: its dimensions' names, and how to read a part of it."""
+
+    dimensions: tuple[str, ...]
+    shape: tuple[int, ...]
+    attributes: Mapping[str, Any]
+    read: Callable[[tuple[slice, ...]], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class GriddedMedium(Medium):
+    """Values on a grid of points with axes of any spacing, in a file that is read part by part."""
+
+    path: Path = Path()
+    axes: tuple[str, str, str] = ("x", "y", "z")
+    points: tuple[Array, Array, Array] = (np.empty(0),) * 3
+    """Along each axis, increasing: degrees or m."""
+    flipped: tuple[bool, bool, bool] = (False, False, False)
+    variables: Mapping[str, tuple[Variable, float, tuple[int, int, int]]] = None  # type: ignore[assignment]
+    """With the factor to SI, and where in it the three axes are."""
+    _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    outside: str = "refuse"
+    """or "nearest": beyond its ends the file goes on as at them"""
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        at = [*self._horizontal(grid, x, y), self._weights(2, z)]
+        part = tuple(slice(int(low.min()), int(low.max()) + 2) for low, _ in at)
+        fields = {name: self._between(name, part, at) for name in self.variables}
+        return Material(**fields)
+
+    def _horizontal(self, grid: Grid, x: Array, y: Array) -> list[Weights]:
+        """Along the first two axes; kept, because one plane after the other is asked for and projecting takes longest."""
+        kept = self._kept.get("horizontal")
+        if (
+            kept
+            and kept[0] == grid
+            and all(np.array_equal(old, new) for old, new in zip(kept[1:3], (x, y), strict=True))
+        ):
+            return kept[3]  # type: ignore[no-any-return]
+        u, v = x, y
+        if self.axes[0] == "longitude":
+            longitude, v = grid.lon_lat(x, y)
+            u = self._turned(longitude)
+        found = [self._weights(0, u), self._weights(1, v)]
+        self._kept["horizontal"] = (grid, x.copy(), y.copy(), found)
+        return found
+
+    def _turned(self, longitude: Array) -> Array:
+        """By whole turns, to where the file has them."""
+        middle = 0.5 * (self.points[0][0] + self.points[0][-1])
+        return np.asarray(longitude - 360 * np.round((longitude - middle) / 360))
+
+    def _weights(self, d: int, values: Array) -> Weights:
+        """The point below each value, and how far it is to the next one. Half an interval beyond the ends is still inside."""
+        points, low, high = self.points[d], float(np.min(values)), float(np.max(values))
+        first = points[0] - 0.5 * (points[1] - points[0]) - 1e-9 * abs(points[0])
+        last = points[-1] + 0.5 * (points[-1] - points[-2]) + 1e-9 * abs(points[-1])
+        if self.outside != "nearest" and not (low >= first and high <= last):
+            unit = "degrees" if self.axes[d] in ("longitude", "latitude") else "m"
+            raise UserError(
+                f"{self.path}: {self.axes[d]} from {points[0]:g} to {points[-1]:g} {unit}, but the grid needs {low:g} to {high:g}; "
+                'allowed: a grid inside the file, or [media] outside = "nearest"'
+            )
+        below = np.clip(np.searchsorted(points, values, side="right") - 1, 0, len(points) - 2)
+        weight = np.clip((values - points[below]) / (points[below + 1] - points[below]), 0, 1)
+        return below, weight.astype(np.float32)
+
+    def _between(self, name: str, part: tuple[slice, ...], at: list[Weights]) -> NDArray[np.float32]:
+        block = self._block(name, part)
+        near: list[Weights] = [(below - p.start, weight) for (below, weight), p in zip(at, part, strict=True)]
+        across = _across(*(below for below, _ in near))
+        if across is not None:
+            moved = [tuple(np.moveaxis(values, across, 2) for values in one) for one in near]
+            return np.moveaxis(_in_planes(block, *moved), 2, across)  # type: ignore[arg-type]
+        total: Any = 0
+        for corner in np.ndindex(2, 2, 2):
+            total = total + _part(block, near, corner)
+        return np.asarray(total, dtype=np.float32)
+
+    def _block(self, name: str, part: tuple[slice, ...]) -> NDArray[np.float32]:
+        """In the order of the axes, increasing, in SI; NaN where the file has none."""
+        variable, factor, order = self.variables[name]
+        wanted = [slice(None)] * 3
+        for d, where in enumerate(order):
+            n = len(self.points[d])
+            wanted[where] = slice(n - part[d].stop, n - part[d].start) if self.flipped[d] else part[d]
+        try:
+            values = np.asarray(variable.read(tuple(wanted)))
+        except (OSError, RuntimeError, KeyError) as error:
+            raise UserError(f"{self.path}: {name} cannot be read: {_one_line(error)}; allowed: a whole file") from None
+        block = np.transpose(values, order).astype(np.float32)
+        for d in range(3):
+            if self.flipped[d]:
+                block = np.flip(block, d)
+        for key in ("_FillValue", "missing_value"):
+            if key in variable.attributes:
+                block[block == np.float32(np.ravel(variable.attributes[key])[0])] = np.nan
+        scale, offset = (
+            float(np.ravel(variable.attributes.get(key, neutral))[0])
+            for key, neutral in (("scale_factor", 1), ("add_offset", 0))
+        )
+        return np.asarray((block * np.float32(scale) + np.float32(offset)) * np.float32(factor))
+
+
+def _part(block: NDArray[np.float32], near: list[Weights], corner: tuple[int, ...]) -> NDArray[np.float32]:
+    """What one corner gives to values between all corners. Where its weight is 0 its value may be missing."""
+    index = tuple(below + c for (below, _), c in zip(near, corner, strict=True))
+    weight: Any = np.float32(1)
+    for (_, w), c in zip(near, corner, strict=True):
+        weight = weight * (w if c else 1 - w)
+    values = block[index]
+    return np.asarray(np.where(weight > 0, weight * values, 0), dtype=np.float32)
+
+
+def _across(u: Array, v: Array, w: Array) -> int | None:
+    """The dimension of three along which the third varies, if it varies along that alone and the others do not."""
+    if not u.ndim == v.ndim == w.ndim == 3:
+        return None
+    for d in (2, 0, 1):
+        if u.shape[d] == v.shape[d] == 1 and w.size == w.shape[d]:
+            return d
+    return None
+
+
+def _in_planes(block: NDArray[np.float32], u: Weights, v: Weights, w: Weights) -> NDArray[np.float32]:
+    """Values on planes of z: first between points of each level of the file, then between levels. i fastest in memory."""
+    flat: list[Weights] = [(below[:, :, 0], weight[:, :, 0]) for below, weight in (u, v)]
+    below, weight = w[0].ravel(), w[1].ravel()
+    levels = {}
+    for level in np.union1d(below, below[weight > 0] + 1):
+        plane = sum(_part(block[:, :, level], flat, corner) for corner in np.ndindex(2, 2))
+        levels[level] = np.asfortranarray(plane)
+    out = np.empty((*levels[below[0]].shape, len(below)), np.float32, order="F")
+    for k, (level, part) in enumerate(zip(below, weight, strict=True)):
+        lower = levels[level]
+        out[:, :, k] = lower + (levels[level + 1] - lower) * part if part > 0 else lower
+    return out
+
+
+def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:
+    """UserError for a file that is missing, damaged, or whose axes do not say which is which."""
+    path = _present(path, "a NetCDF file")
+    with path.open("rb") as stream:
+        classic = stream.read(3) == b"CDF"
+    variables = _netcdf_classic(path) if classic else _netcdf4(path)
+    return _gridded(path, variables, DEFAULT_EMC, outside, common)
+
+
+def open_hdf5(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:
+    """UserError as of open_netcdf."""
+    path = _present(path, "an HDF5 file")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise UserError(f"{path}: not a complete HDF5 file: {_one_line(error)}; allowed: one") from None
+
+    def names(name: str, data: h5py.Dataset) -> tuple[str, ...]:
+        axes = data.attrs.get("axes", "")
+        words = (axes.decode() if isinstance(axes, bytes) else str(axes)).replace(",", " ").split()
+        return tuple(words) if words else (name,) if data.ndim == 1 else ("",) * data.ndim
+
+    variables = {
+        name: Variable(names(name, data), data.shape, dict(data.attrs), data.__getitem__)
+        for name, data in file.items()
+        if isinstance(data, h5py.Dataset)
+    }
+    return _gridded(path, variables, DEFAULT_SI, outside, common)
+
+
+def _netcdf4(path: Path) -> dict[str, Variable]:
+    import h5netcdf
+
+    try:
+        file = h5netcdf.File(path, "r")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UserError(f"{path}: not a complete NetCDF file: {_one_line(error)}; allowed: one") from None
+
+    def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
+        # a variable does not keep its file open; this does
+        return lambda part, _keep=file: np.asarray(variable[part])
+
+    return {
+        name: Variable(tuple(v.dimensions), v.shape, dict(v.attrs), reader(v)) for name, v in file.variables.items()
+    }
+
+
+def _netcdf_classic(path: Path) -> dict[str, Variable]:
+    from scipy.io import netcdf_file
+
+    class Mapped(netcdf_file):  # type: ignore[misc]
+        """Its variables are views of the mapped file, which goes with the last of them; closing earlier would complain."""
+
+        def close(self) -> None:
+            pass
+
+        __del__ = close
+
+    try:
+        file = Mapped(path, "r", mmap=True, maskandscale=False)
+    except Exception:  # whatever its parser stumbles over: it speaks of arrays, not of files
+        size = path.stat().st_size
+        raise UserError(
+            f"{path}: not a complete NetCDF file: cut short at {size} bytes, or damaged; allowed: one"
+        ) from None
+
+    def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
+        return lambda part: np.array(variable[part])
+
+    return {
+        name: Variable(tuple(v.dimensions), v.shape, dict(v._attributes), reader(v))
+        for name, v in file.variables.items()
+    }
+
+
+def _gridded(
+    path: Path, variables: dict[str, Variable], default: Mapping[str, str], outside: str, common: Mapping[str, Any]
+) -> GriddedMedium:
+    found: dict[str, tuple[str, Variable]] = {}
+    for name, variable in variables.items():
+        known = ALIASES.get(name.lower(), name.lower())
+        if known in NAMES and len(variable.shape) > 1:
+            if known in found:
+                raise UserError(f"{path}: {found[known][0]} and {name} are both {known}; allowed: one of them")
+            found[known] = (name, variable)
+    for known in ("vp", "vs", "rho"):
+        if known not in found:
+            raise UserError(
+                f"{path}: no variable {known}; allowed: a file with {', '.join(NAMES[:3])} (and qp, qs); it has "
+                f"{', '.join(variables) or 'none'}"
+            )
+    if ("qp" in found) != ("qs" in found):
+        raise UserError(f"{path}: only one of qp and qs; allowed: both, or neither")
+    axes, places = _axes(path, *found["vp"])
+    points, flipped = zip(
+        *(_points(path, variables, name, axis, found["vp"][1], default) for axis, name in places.items()), strict=True
+    )
+    read = {}
+    for known, (name, variable) in found.items():
+        if set(_axes(path, name, variable)[1].values()) != set(places.values()):
+            raise UserError(
+                f"{path}: {name} over ({', '.join(variable.dimensions)}), vp over ({', '.join(found['vp'][1].dimensions)}); "
+                "allowed: the same dimensions"
+            )
+        order = tuple(variable.dimensions.index(places[axis]) for axis in axes)
+        factor = _factor(path, name, KIND_OF[known], variable.attributes, default)
+        read[known] = (variable, factor, order)
+    return GriddedMedium(
+        path=path,
+        axes=axes,
+        points=points,  # type: ignore[arg-type]
+        flipped=flipped,  # type: ignore[arg-type]
+        variables=read,  # type: ignore[arg-type]
+        outside=outside,
+        **common,
+    )
+
+
+def _axes(path: Path, name: str, variable: Variable) -> tuple[tuple[str, str, str], dict[str, str]]:
+    """The three axes (horizontal ones first) and the dimension that each one is."""
+    known = [AXES.get(dimension.lower(), "") for dimension in variable.dimensions]
+    for kind in KINDS:
+        if sorted(known) == sorted(kind):
+            return kind, {axis: variable.dimensions[known.index(axis)] for axis in kind}  # type: ignore[return-value]
+    shown = ", ".join(dimension or "?" for dimension in variable.dimensions)
+    raise UserError(
+        f"{path}: {name} over the dimensions ({shown}), which do not say which axis is which; allowed: longitude, latitude and "
+        "depth, or x, y and z, in any order"
+    )
+
+
+def _points(
+    path: Path, variables: dict[str, Variable], name: str, axis: str, over: Variable, default: Mapping[str, str]
+) -> tuple[Array, bool]:
+    """Of one axis: increasing, in degrees or m; and whether the file has them decreasing."""
+    if name not in variables or len(variables[name].shape) != 1:
+        raise UserError(f"{path}: no values of the axis {name}; allowed: a one-dimensional variable {name}")
+    variable = variables[name]
+    count = over.shape[over.dimensions.index(name)]
+    if variable.shape != (count,):
+        raise UserError(f"{path}: axis {name} has {variable.shape[0]} values for {count} points; allowed: as many")
+    horizontal = axis in ("longitude", "latitude")
+    factor = _factor(path, name, "angle" if horizontal else "length", variable.attributes, default)
+    values = np.asarray(variable.read((slice(None),)), dtype=np.float64) * factor
+    if not horizontal and axis in ("depth", "z") and _text(variable.attributes.get("positive", "down")) == "up":
+        values = -values
+    flipped = bool(len(values) > 1 and values[0] > values[-1])
+    if flipped:
+        values = values[::-1]
+    if len(values) < 2 or not np.isfinite(values).all() or not (np.diff(values) > 0).all():
+        raise UserError(f"{path}: axis {name} is not in order; allowed: two or more increasing or decreasing values")
+    limit = {"latitude": 90, "longitude": 360}.get(axis)
+    if limit and not np.abs(values).max() <= limit:
+        raise UserError(
+            f"{path}: axis {name} from {values[0]:g} to {values[-1]:g}; allowed: degrees of {axis}, at most {limit} in size"
+        )
+    return np.ascontiguousarray(values), flipped
+
+
+def _factor(path: Path, name: str, kind: str, attributes: Mapping[str, Any], default: Mapping[str, str]) -> float:
+    """To SI."""
+    given = _text(attributes["units"]).strip().lower() if "units" in attributes else default[kind]
+    unit = given
+    for pattern, spelling in SPELLINGS:
+        unit = pattern.sub(spelling, unit)
+    if unit not in UNITS[kind]:
+        if kind == "factor":
+            return 1.0
+        raise UserError(f"{path}: {name} in '{given}'; allowed: {', '.join(UNITS[kind])}")
+    return UNITS[kind][unit]
+
+
+def _text(value: Any) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def _present(path: str | os.PathLike[str], what: str) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; allowed: {what}")
+    return path
+
+
+@dataclass(frozen=True)
+class AwpMedium(Medium):
+    """Cells of a binary file, each of one value."""
+
+    path: Path = Path()
+    values: NDArray[np.float32] = None  # type: ignore[assignment]
+    """[k, j, i, value], mapped"""
+    spacing_m: float = 1.0
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        cells = self.values.shape[2::-1]
+        for axis, n, size in zip("xyz", cells, grid.size_m, strict=True):
+            if size > n * self.spacing_m * (1 + 1e-9):
+                raise UserError(
+                    f"{self.path}: {n} cells of {self.spacing_m:g} m along {axis}, but the grid is {size:g} m; allowed: a grid "
+                    "inside the file"
+                )
+        index = [
+            np.clip((at / self.spacing_m).astype(np.int64), 0, n - 1) for at, n in zip((x, y, z), cells, strict=True)
+        ]
+        low = [int(i.min()) for i in index]
+        part = [slice(a, int(i.max()) + 1) for a, i in zip(low, index, strict=True)]
+        block = np.asarray(self.values[part[2], part[1], part[0]])
+        i, j, k = (at - a for at, a in zip(index, low, strict=True))
+        return Material(*(block[k, j, i, n].astype(np.float32) for n in range(self.values.shape[3])))
+
+    def subsamples(self, grid: Grid) -> tuple[int, int, int]:
+        return (1, 1, 1) if self.spacing_m >= grid.spacing_m * (1 - 1e-9) else (2, 2, 2)
+
+
+def open_awp(path: str | os.PathLike[str], cells: tuple[int, int, int], spacing_m: float, **common: Any) -> AwpMedium:
+    """UserError unless the file has the size of three or five values for each of its cells."""
+    path = _present(path, "a binary file of vp, vs, rho (and qp, qs)")
+    size, (nx, ny, nz) = path.stat().st_size, cells
+    wanted = {count: 4 * count * nx * ny * nz for count in (3, 5)}
+    for count, expected in wanted.items():
+        if size == expected:
+            values = np.memmap(path, np.dtype("<f4"), "r", shape=(nz, ny, nx, count))
+            return AwpMedium(path=path, values=values, spacing_m=spacing_m, **common)
+    raise UserError(
+        f"{path}: {size} bytes; allowed for {nx} x {ny} x {nz} cells: {wanted[3]} (vp, vs, rho as float32) or {wanted[5]} (and "
+        "qp, qs)"
+    )
+
+
+def write_awp(path: str | os.PathLike[str], medium: Medium, grid: Grid) -> None:
+    """A medium at the middles of the grid's cells, plane by plane; under its name once it is whole."""
+    path = Path(path)
+    aside = path.with_name(f"{path.name}.partial")
+    try:
+        with aside.open("wb") as stream:
+            for _, material in medium.slabs(grid, grid.box):
+                together = np.stack(list(material.fields().values()), axis=-1)
+                stream.write(np.ascontiguousarray(together.transpose(2, 1, 0, 3), dtype="<f4").tobytes())
+        os.replace(aside, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror}; allowed: a file that can") from None
+    finally:
+        aside.unlink(missing_ok=True)

@@ -1,0 +1,159 @@
+"""Media written once, a file for each brick, so that thousands of ranks need not share one file.
+
+A folder with media.json, which says what grid and bricks it is for, and media-A-B-C.h5 for the brick at (A, B, C): datasets vp,
+vs, rho (and qp, qs) of the brick's cells and `margin` cells round it, each cut into parts, stored [k, j, i].
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Box, Grid, bricks
+from craton.seismology.ground.media import Material, Medium, Range, Subsamples
+
+__all__ = ["PartitionedMedium", "open_partitions", "write_partitions"]
+
+Array = NDArray[np.float64]
+
+MANIFEST = "media.json"
+
+
+def write_partitions(
+    medium: Medium,
+    grid: Grid,
+    parts: tuple[int, int, int],
+    folder: str | os.PathLike[str],
+    *,
+    subsamples: Subsamples | None = None,
+    margin: int = 2,
+) -> Path:
+    """The manifest's path. Not collective; a brick at a time, slab by slab, so memory stays small. The manifest is written last:
+    without it a folder is not complete. UserError when something cannot be written."""
+    folder, cut = Path(folder), subsamples or medium.subsamples(grid)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        total: Range | None = None
+        for at, box in zip(_places(parts), bricks(grid.cells, parts), strict=True):
+            one = _write(folder / _name(at), medium, grid, box.grown(margin), cut)
+            total = one if total is None else total.joined(one)
+        facts = {
+            "grid": grid.facts(),
+            "parts": list(parts),
+            "subsamples": list(cut),
+            "margin": margin,
+            "range": vars(total),
+        }
+        aside = folder / f"{MANIFEST}.partial"
+        aside.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        os.replace(aside, folder / MANIFEST)
+    except OSError as error:
+        raise UserError(f"{folder}: cannot be written: {error.strerror or error}; allowed: a folder that can") from None
+    return folder / MANIFEST
+
+
+@dataclass(frozen=True)
+class PartitionedMedium(Medium):
+    """Answers for points inside one of its bricks with their margins, by the sample nearest to them."""
+
+    folder: Path = Path()
+    facts: dict[str, Any] = None  # type: ignore[assignment]
+
+    @property
+    def parts(self) -> tuple[int, int, int]:
+        a, b, c = self.facts["parts"]
+        return a, b, c
+
+    def subsamples(self, grid: Grid) -> Subsamples:
+        a, b, c = self.facts["subsamples"]
+        return a, b, c
+
+    def range(self, grid: Grid) -> Range:
+        return Range(**self.facts["range"])
+
+    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        if grid.facts() != self.facts["grid"]:
+            raise UserError(f"{self.folder}: written for another grid; allowed: that one, or write the media again")
+        cut = self.subsamples(grid)
+        index = [
+            np.clip((at * (s / grid.spacing_m)).astype(np.int64), 0, n * s - 1)
+            for at, n, s in zip((x, y, z), grid.cells, cut, strict=True)
+        ]
+        low, high = [int(at.min()) for at in index], [int(at.max()) + 1 for at in index]
+        path, first = self._holding(grid, low, high)
+        block = self._read(path, tuple(slice(a - f, b - f) for a, b, f in zip(low, high, first, strict=True)))
+        own = tuple(at - a for at, a in zip(index, low, strict=True))
+        return Material(**{name: values[own] for name, values in block.items()})
+
+    def _holding(self, grid: Grid, low: list[int], high: list[int]) -> tuple[Path, list[int]]:
+        """The file that has samples low .. high - 1, and its first one."""
+        cut, margin = self.subsamples(grid), self.facts["margin"]
+        for at, brick in zip(_places(self.parts), bricks(grid.cells, self.parts), strict=True):
+            stored = brick.grown(margin)
+            first = [f * s for f, s in zip(stored.first, cut, strict=True)]
+            last = [f * s for f, s in zip(stored.last, cut, strict=True)]
+            if all(f <= a for f, a in zip(first, low, strict=True)) and all(
+                b <= f for b, f in zip(high, last, strict=True)
+            ):
+                return self.folder / _name(at), first
+        cells = " x ".join(f"[{a // s}, {-(-b // s)})" for a, b, s in zip(low, high, cut, strict=True))
+        raise UserError(
+            f"{self.folder}: written for {' x '.join(map(str, self.parts))} bricks and {margin} cells round each, none of which "
+            f"holds cells {cells}; allowed: that decomposition, or write the media again"
+        )
+
+    def _read(self, path: Path, part: tuple[slice, ...]) -> dict[str, NDArray[np.float32]]:
+        try:
+            with h5py.File(path, "r") as file:
+                # [k, j, i] in the file is [i, j, k] with i fastest here
+                return {name: np.asarray(file[name][part[::-1]]).T for name in file}
+        except (OSError, KeyError) as error:
+            raise UserError(
+                f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again"
+            ) from None
+
+
+def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:
+    """manifest: the media.json that write_partitions made."""
+    path = Path(manifest)
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if not {"grid", "parts", "subsamples", "margin", "range"} <= set(facts):
+            raise ValueError("not of media")
+    except (OSError, ValueError, TypeError) as error:
+        raise UserError(f"{path}: {error}; allowed: {MANIFEST} of media written in parts") from None
+    return PartitionedMedium(folder=path.parent, facts=facts, **common)
+
+
+def _places(parts: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    return [(a, b, c) for c, b, a in itertools.product(*(range(p) for p in reversed(parts)))]
+
+
+def _name(at: tuple[int, int, int]) -> str:
+    return f"media-{at[0]}-{at[1]}-{at[2]}.h5"
+
+
+def _write(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Range:
+    shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))[::-1]
+    total: Range | None = None
+    with h5py.File(path, "w") as file:
+        for (k0, k1), material in medium.slabs(grid, box, subsamples=cut):
+            planes = slice((k0 - box.first[2]) * cut[2], (k1 - box.first[2]) * cut[2])
+            one = Range.of(material)
+            total = one if total is None else total.joined(one)
+            for name, values in material.fields().items():
+                if name not in file:
+                    file.create_dataset(name, shape, dtype="f4")
+                file[name][planes] = values.transpose(2, 1, 0)
+    assert total is not None
+    return total

@@ -1,0 +1,1 @@
+"""Seismic sources: time functions, points, finite faults, moment tensors of catalogues."""

@@ -1,0 +1,285 @@
+"""What shakes the ground: points that each have a place, a pattern (a moment tensor or a force) and a series in time.
+
+Eight ways to put a source in (Cui et al. 2013, section II.B; their numbers in brackets):
+
+    moment_rate [-1]                               stress -= dt Mdot / h^3, a symmetric tensor in N m times s(t)
+    force_x [1], force_y [2], force_z [3]          velocity += dt F / (rho h^3), in N times g(t)
+    force_xyz [-2]                                 all three components at once
+    traction_xz [4], traction_yz [5], traction_zz [6]   stress F / h^2 on the free surface, in N
+
+A traction on z = 0, whose outward normal is -z, acts as the force -F along x, y or z there: that is how it is put in, and why it
+is exact however the surface is closed.
+
+Axes are the grid's: x, y, z (down). Strike, dip and rake, and tensors of catalogues (r up, theta south, phi east), are of true
+north at the source and are turned with the grid. Moment rates act from step n to n + 1 as they are at (n + 1/2) dt, forces from
+n - 1/2 to n + 1/2 as they are at n dt.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Box, Grid
+from craton.seismology.sources.moment_tensor_events import moment_tensor_event
+from craton.seismology.sources.source_time import SourceTime, Triangle
+
+__all__ = [
+    "COMPONENTS",
+    "MODES",
+    "CatalogueEvent",
+    "PointSource",
+    "PointSources",
+    "Source",
+    "box_metres",
+    "check_inside",
+    "double_couple",
+    "fault_vectors",
+    "from_r_theta_phi",
+    "moment_of_magnitude",
+    "point_source",
+    "read_catalogue_event",
+    "turned",
+]
+
+Array = NDArray[np.float64]
+
+MODES = {
+    "moment_rate": -1,
+    "force_x": 1,
+    "force_y": 2,
+    "force_z": 3,
+    "force_xyz": -2,
+    "traction_xz": 4,
+    "traction_yz": 5,
+    "traction_zz": 6,
+}
+"""With the paper's numbers."""
+COMPONENTS = {"moment": ("xx", "yy", "zz", "xy", "xz", "yz"), "force": ("x", "y", "z")}
+
+
+class Source(Protocol):
+    """Points of one kind on one rank."""
+
+    kind: str
+    """moment or force"""
+
+    @property
+    def position_m(self) -> Array:
+        """(n, 3)"""
+
+    @property
+    def pattern(self) -> Array:
+        """(n, 6) in N m: xx, yy, zz, xy, xz, yz; or (n, 3) in N"""
+
+    def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
+        """(n, steps): what the pattern is to be multiplied with in each step, 1/s for moments."""
+
+
+@dataclass(frozen=True)
+class PointSource:
+    """One point. tensor: 6 or 3 numbers along the grid's axes."""
+
+    mode: str
+    position_m: tuple[float, float, float]
+    tensor: tuple[float, ...]
+    time_function: SourceTime
+    start_s: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        return "moment" if self.mode == "moment_rate" else "force"
+
+    def in_steps(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
+        step = first_step + np.arange(steps)
+        if self.kind == "moment":
+            series = self.time_function.rate_in_steps((step + 0.5) * dt_s - self.start_s, dt_s)
+        else:
+            series = self.time_function.history_in_steps(step * dt_s - self.start_s, dt_s)
+        return series.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class PointSources:
+    """Some points of one kind, as a Source."""
+
+    kind: str
+    points: tuple[PointSource, ...]
+
+    @staticmethod
+    def of(
+        points: Sequence[PointSource], box_m: tuple[Array, Array] | None = None
+    ) -> tuple[PointSources, PointSources]:
+        """The moments and the forces among them; with box_m = (lowest, highest) corner only those inside."""
+
+        def wanted(point: PointSource) -> bool:
+            at = np.asarray(point.position_m)
+            return box_m is None or bool(np.all(at >= box_m[0]) and np.all(at < box_m[1]))
+
+        inside = [point for point in points if wanted(point)]
+        moments = tuple(point for point in inside if point.kind == "moment")
+        return PointSources("moment", moments), PointSources("force", tuple(p for p in inside if p.kind == "force"))
+
+    @property
+    def position_m(self) -> Array:
+        return np.array([point.position_m for point in self.points], float).reshape(-1, 3)
+
+    @property
+    def pattern(self) -> Array:
+        return np.array([point.tensor for point in self.points], float).reshape(-1, len(COMPONENTS[self.kind]))
+
+    def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
+        out = np.zeros((len(self.points), steps), np.float32)
+        for row, point in zip(out, self.points, strict=True):
+            row[:] = point.in_steps(first_step, steps, dt_s)
+        return out
+
+
+def point_source(
+    mode: str,
+    position_m: Sequence[float],
+    amplitude: float | Sequence[float],
+    time_function: SourceTime,
+    *,
+    start_s: float = 0.0,
+) -> PointSource:
+    """amplitude: six moments in N m, one force, or three for force_xyz. UserError for an unknown mode, another count, or what is
+    not finite."""
+    if mode not in MODES:
+        raise UserError(f"source: mode = '{mode}'; allowed: {', '.join(MODES)}")
+    values = np.ravel(np.asarray(amplitude, float))
+    count = {"moment_rate": 6, "force_xyz": 3}.get(mode, 1)
+    if len(values) != count or not np.isfinite(values).all() or not values.any():
+        raise UserError(
+            f"source: {mode} with {values.tolist()}; allowed: {count} finite number{'s' * (count > 1)}, not all 0"
+        )
+    x, y, z = (float(p) for p in position_m)
+    if mode.startswith("traction") and z != 0:
+        raise UserError(f"source: {mode} at z = {z:g} m; allowed: on the free surface, z = 0")
+    if mode in ("moment_rate", "force_xyz"):
+        tensor = values
+    else:
+        # force_x, traction_xz: the axis is the letter after the underscore
+        tensor = np.zeros(3)
+        tensor["xyz".index(mode.partition("_")[2][0])] = values[0] * (-1 if mode.startswith("traction") else 1)
+    return PointSource(mode, (x, y, z), tuple(tensor.tolist()), time_function, start_s)
+
+
+def check_inside(point: PointSource, grid: Grid, where: str = "source") -> None:
+    """UserError for a source outside the grid."""
+    if not grid.contains(*point.position_m):
+        x, y, z = point.position_m
+        a, b, c = grid.size_m
+        raise UserError(
+            f"{where}: at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], "
+            f"y in [0, {b:g}], z in [0, {c:g}] m"
+        )
+
+
+def fault_vectors(strike_deg: ArrayLike, dip_deg: ArrayLike, rake_deg: ArrayLike) -> tuple[Array, Array]:
+    """Unit vectors of slip and of the fault's normal, (..., 3): north, east, down (Aki and Richards 2002, eq. 4.88, 4.89)."""
+    strike, dip, rake = (np.radians(np.asarray(a, float)) for a in (strike_deg, dip_deg, rake_deg))
+    slip = (
+        np.cos(rake) * np.cos(strike) + np.cos(dip) * np.sin(rake) * np.sin(strike),
+        np.cos(rake) * np.sin(strike) - np.cos(dip) * np.sin(rake) * np.cos(strike),
+        -np.sin(rake) * np.sin(dip),
+    )
+    normal = (-np.sin(dip) * np.sin(strike), np.sin(dip) * np.cos(strike), -np.cos(dip))
+    return np.stack(np.broadcast_arrays(*slip), -1), np.stack(np.broadcast_arrays(*normal), -1)
+
+
+def double_couple(strike_deg: ArrayLike, dip_deg: ArrayLike, rake_deg: ArrayLike, north_deg: ArrayLike = 0.0) -> Array:
+    """(..., 6): the moment tensor of unit moment along axes of which true north has the direction north_deg (from x towards y)."""
+    slip, normal = fault_vectors(np.asarray(strike_deg) + np.asarray(north_deg), dip_deg, rake_deg)
+    return _six(slip[..., :, None] * normal[..., None, :] + normal[..., :, None] * slip[..., None, :])
+
+
+def from_r_theta_phi(tensor: ArrayLike, north_deg: float = 0.0) -> Array:
+    """rr, tt, pp, rt, rp, tp (up, south, east) to xx, yy, zz, xy, xz, yz."""
+    rr, tt, pp, rt, rp, tp = np.asarray(tensor, float)
+    return turned(np.array([tt, pp, rr, -tp, rt, -rp]), north_deg)
+
+
+def turned(tensor: ArrayLike, north_deg: float) -> Array:
+    """From north, east, down to axes of which north has the direction north_deg (from x towards y)."""
+    xx, yy, zz, xy, xz, yz = np.asarray(tensor, float)
+    sine, cosine = math.sin(math.radians(north_deg)), math.cos(math.radians(north_deg))
+    to_axes = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
+    return _six(to_axes @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ to_axes.T)
+
+
+def moment_of_magnitude(mw: float) -> float:
+    """N m (Hanks and Kanamori 1979, in the constants of IASPEI 2005)."""
+    return float(10 ** (1.5 * mw + 9.1))
+
+
+@dataclass(frozen=True)
+class CatalogueEvent:
+    """A point source as catalogues give it."""
+
+    longitude_deg: float
+    latitude_deg: float
+    depth_m: float
+    tensor_r_theta_phi: tuple[float, ...]
+    """rr, tt, pp, rt, rp, tp, N m"""
+    half_duration_s: float
+    """0: not given"""
+
+    def point(self, grid: Grid, time_function: SourceTime | None, start_s: float = 0.0) -> PointSource:
+        """Without a time function: a triangle of twice the half duration, as the catalogues mean it."""
+        if time_function is None:
+            if not self.half_duration_s > 0:
+                raise UserError("source: the event has no duration; allowed: a time_function for it")
+            time_function = Triangle(2 * self.half_duration_s)
+        x, y = (float(p) for p in grid.x_y(self.longitude_deg, self.latitude_deg))
+        tensor = from_r_theta_phi(self.tensor_r_theta_phi, float(grid.north_deg(x, y)))
+        return point_source("moment_rate", (x, y, self.depth_m), tensor.tolist(), time_function, start_s=start_s)
+
+
+def read_catalogue_event(path: str | os.PathLike[str]) -> CatalogueEvent:
+    """The first event of a file that ObsPy reads: CMTSOLUTION, QuakeML and others. UserError where there is none with a moment
+    tensor and a place."""
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads")
+    try:
+        from obspy import read_events
+    except ImportError:
+        raise UserError(f"{path}: ObsPy is needed to read it; allowed: pip install 'craton[seismology]'") from None
+    try:
+        events = read_events(str(path))
+    except Exception as error:  # of many readers
+        raise UserError(
+            f"{path}: {' '.join(str(error).split())}; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads"
+        ) from None
+    if not len(events):
+        raise UserError(f"{path}: holds no event; allowed: an event with a moment tensor")
+    try:
+        found = moment_tensor_event(events[0])
+    except ValueError as error:
+        raise UserError(f"{path}: its first event: {error}") from None
+    return CatalogueEvent(
+        found.longitude_deg, found.latitude_deg, found.depth_m, found.tensor_r_theta_phi, found.half_duration_s
+    )
+
+
+def box_metres(box: Box, grid: Grid, margin_cells: int = 0) -> tuple[Array, Array]:
+    """The corners of a brick's part of the grid in m, with so many cells more on each side. Outer bricks reach outside the grid,
+    so that every point on its outer faces belongs to one."""
+    low = np.array(box.first, float) - margin_cells
+    high = np.array(box.last, float) + margin_cells
+    low = np.where(np.array(box.first) <= 0, -np.inf, low * grid.spacing_m)
+    high = np.where(np.array(box.last) >= np.array(grid.cells), np.inf, high * grid.spacing_m)
+    return low, high
+
+
+def _six(tensor: Array) -> Array:
+    return np.stack([tensor[..., a, b] for a, b in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))], -1)

@@ -1,0 +1,278 @@
+"""`craton waves check CONFIG`: what the grid resolves, whether the step is stable, and what memory and time the run takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from craton.seismology.geometry.grid import Box, Grid
+from craton.seismology.ground.media import Range
+from craton.seismology.sources.source_time import check_frequency
+from craton.seismology.wave_run.config import STABILITY, Config
+from craton.seismology.wave_run.setup import Setup, unrelaxed_factor
+
+__all__ = ["POINTS_PER_S", "Findings", "check_sources", "examine", "memory_bytes"]
+
+POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
+"""Of one thread: an order of magnitude for one core of today, where nobody has measured."""
+FIELDS, MEMORY_VARIABLES = 9, 6
+"""float32 of each cell: velocities and stresses; anelastic r (kernels/fields.hpp)."""
+MEDIA, WEIGHTS = 8, 2
+"""16 bits each: buoyancy, lambda and mu where they act; anelastic W."""
+PML_FIELDS = 6
+"""float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
+HALO, LINE = 2, 16
+"""Planes round a brick; floats of a cache line, to whose multiples rows are padded."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Figures in SI."""
+
+    grid: Grid
+    range: Range
+    ranks: tuple[int, int, int]
+    threads: int
+    anelastic: bool
+    dt_s: float
+    largest_dt_s: float
+    fastest_m_s: float
+    """of waves of infinite frequency"""
+    steps: int
+    points_per_wavelength: float
+    highest_source_hz: float
+    """NaN where no source says it"""
+    memory_of_rank: int
+    """the largest of all ranks', bytes"""
+    points_per_s: float
+    measured: bool
+    """whether somebody gave points_per_s"""
+    sources: int
+    stations: int
+    sgt_points: int
+    warnings: tuple[str, ...]
+
+    @property
+    def points(self) -> int:
+        return math.prod(self.grid.cells)
+
+    @property
+    def courant(self) -> float:
+        """vp dt / h."""
+        return self.fastest_m_s * self.dt_s / self.grid.spacing_m
+
+    @property
+    def carried_hz(self) -> float:
+        """The frequency whose slowest S wave is points_per_wavelength cells long (5 where that is 0)."""
+        return self.range.slowest_vs / (self.grid.spacing_m * (self.points_per_wavelength or 5))
+
+    @property
+    def source_points_per_wavelength(self) -> float:
+        return self.range.slowest_vs / (self.grid.spacing_m * self.highest_source_hz)
+
+    @property
+    def time_s(self) -> float:
+        return self.points * self.steps / self.points_per_s
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers; None where there is none."""
+        plain = {
+            "cells": list(self.grid.cells),
+            "spacing_m": self.grid.spacing_m,
+            "points": self.points,
+            **{name: value for name, value in vars(self.range).items()},
+            "fastest_m_s": self.fastest_m_s,
+            "dt_s": self.dt_s,
+            "largest_dt_s": self.largest_dt_s,
+            "courant": self.courant,
+            "courant_limit": STABILITY,
+            "steps": self.steps,
+            "carried_hz": self.carried_hz,
+            "points_per_wavelength": self.points_per_wavelength,
+            "highest_source_hz": self.highest_source_hz,
+            "source_points_per_wavelength": self.source_points_per_wavelength,
+            "ranks": list(self.ranks),
+            "threads": self.threads,
+            "anelastic": self.anelastic,
+            "memory_of_rank_bytes": self.memory_of_rank,
+            "points_per_s": self.points_per_s,
+            "time_s": self.time_s,
+            "sources": self.sources,
+            "stations": self.stations,
+            "sgt_points": self.sgt_points,
+            "warnings": list(self.warnings),
+        }
+        return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
+
+    def table(self) -> Table:
+        """For a console of rich."""
+        table = Table(title="What the run does", show_header=False, title_justify="left")
+        table.add_column(style="bold")
+        table.add_column()
+        for name, value in self.rows():
+            table.add_row(name, value)
+        for warning in self.warnings:
+            table.add_row("note", warning, style="yellow")
+        return table
+
+    def rows(self) -> list[tuple[str, str]]:
+        h, size = self.grid.spacing_m, self.grid.size_m
+        given, r = self.points_per_wavelength or 5, self.range
+        rows = [
+            (
+                "grid",
+                f"{_by(self.grid.cells)} cells of {h:g} m: {self.points:,} points, {_by(f'{s / 1e3:g}' for s in size)} km",
+            ),
+            (
+                "ground",
+                f"vs from {r.slowest_vs:g}, vp to {r.fastest_vp:g} m/s, rho {r.lightest:g} to {r.heaviest:g} kg/m^3",
+            ),
+        ]
+        if self.anelastic:
+            rows.append(
+                (
+                    "attenuation",
+                    f"Qs from {r.lowest_qs:.3g}, Qp from {r.lowest_qp:.3g}; P waves to {self.fastest_m_s:.5g} m/s",
+                )
+            )
+        rows += [
+            (
+                "step",
+                f"{self.dt_s:.6g} s; vp dt / h = {self.courant:.4f}, stable below {STABILITY:.4f} ({self.largest_dt_s:.6g} s)",
+            ),
+            ("steps", f"{self.steps:,}: {self.steps * self.dt_s:g} s"),
+            ("resolves", f"{self.carried_hz:.3g} Hz at {given:g} points per wavelength of the slowest S waves"),
+        ]
+        if math.isfinite(self.highest_source_hz):
+            points = self.source_points_per_wavelength
+            rows.append(("sources reach", f"{self.highest_source_hz:.3g} Hz: {points:.1f} points per wavelength"))
+        rows += [
+            (
+                "sources",
+                f"{self.sources}; {self.stations} stations, {self.sgt_points:,} points of strain Green's tensors",
+            ),
+            ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
+            (
+                "time",
+                f"{_duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s"
+                + ("" if self.measured else f", a guess for {math.prod(self.ranks)} x {self.threads} cores"),
+            ),
+        ]
+        return rows
+
+
+def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -> Findings:
+    """Reads the whole medium once, part by part, and all sources and receivers. Not collective. UserError for what would keep the
+    run from working. points_per_s: of all ranks together, as measured."""
+    setup = Setup(config)
+    ranks = ranks or config.run.ranks or math.prod(config.run.decomposition) or 1
+    found = setup.medium.range(setup.grid)
+    dt_s = setup.step_s(found)
+    highest = check_sources(setup, found)
+    parts = setup.decomposition(ranks)
+    anelastic = math.isfinite(found.lowest_qp)
+    guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
+    points, receivers = setup.sgt_points, setup.receivers
+    return Findings(
+        grid=setup.grid,
+        range=found,
+        ranks=parts,
+        threads=config.run.threads,
+        anelastic=anelastic,
+        dt_s=dt_s,
+        largest_dt_s=STABILITY * setup.grid.spacing_m / (found.fastest_vp * unrelaxed_factor(config, found)),
+        fastest_m_s=found.fastest_vp * unrelaxed_factor(config, found),
+        steps=setup.steps(dt_s),
+        points_per_wavelength=config.grid.points_per_wavelength,
+        highest_source_hz=highest,
+        memory_of_rank=max(memory_bytes(box, config, anelastic) for box in setup.boxes(ranks)),
+        points_per_s=points_per_s or guess,
+        measured=points_per_s is not None,
+        sources=len(config.sources),
+        stations=len(receivers) if receivers else 0,
+        sgt_points=len(points) if points is not None else 0,
+        warnings=tuple(_warnings(setup, dt_s)),
+    )
+
+
+def check_sources(setup: Setup, found: Range) -> float:
+    """The highest frequency of all point sources (NaN without one). UserError where it is more than the grid carries, and for a
+    source outside the grid."""
+    grid, highest = setup.config.grid, math.nan
+    for number, point in enumerate(setup.points, 1):
+        frequency = point.time_function.highest_frequency_hz
+        if grid.points_per_wavelength:
+            check_frequency(
+                frequency,
+                found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp,
+                grid.spacing_m,
+                grid.points_per_wavelength,
+                f"{setup.config.path}: point source {number}",
+            )
+        highest = frequency if math.isnan(highest) else max(highest, frequency)
+    return highest
+
+
+def memory_bytes(box: Box, config: Config, anelastic: bool) -> int:
+    """Of a brick's fields, media and absorbing sides, with halos and padding."""
+    nx, ny, nz = box.shape
+    pitch = -(-(nx + 2 * HALO) // LINE) * LINE
+    each = 4 * FIELDS + 2 * MEDIA + (4 * MEMORY_VARIABLES + 2 * WEIGHTS if anelastic else 0)
+    found = each * pitch * (ny + 2 * HALO) * (nz + 2 * HALO)
+    if config.boundary.absorbing == "pml":
+        found += 4 * PML_FIELDS * sum(_absorbing_cells(box, config))
+    return found
+
+
+def _absorbing_cells(box: Box, config: Config) -> list[int]:
+    """Of each absorbing side, the cells of it in a brick."""
+    found = []
+    for d, (first, last, n) in enumerate(zip(box.first, box.last, config.cells, strict=True)):
+        width = config.boundary.layer_cells
+        across = box.cells // (last - first)
+        if d < 2 or config.boundary.top == "absorbing":
+            found.append(max(0, min(last, width) - first) * across)
+        found.append(max(0, last - max(first, n - width)) * across)
+    return found
+
+
+def _warnings(setup: Setup, dt_s: float) -> list[str]:
+    config, grid, notes = setup.config, setup.grid, []
+    if not config.sources:
+        notes.append("no [[source]]: nothing will move")
+    if config.boundary.absorbing != "none":
+        edge = config.boundary.layer_cells * grid.spacing_m
+        low = (edge, edge, edge if config.boundary.top == "absorbing" else 0.0)
+        high = tuple(size - edge for size in grid.size_m)
+
+        def inside(at: Any) -> bool:
+            return all(a <= p <= b for a, p, b in zip(low, at, high, strict=True))
+
+        for number, point in enumerate(setup.points, 1):
+            if not inside(point.position_m):
+                notes.append(f"point source {number} lies in an absorbing side ({edge:g} m wide)")
+        stations = setup.receivers
+        lost = (
+            [n for n, at in zip(stations.names, stations.position_m, strict=True) if not inside(at)] if stations else []
+        )
+        if lost:
+            notes.append(
+                f"{len(lost)} stations lie in an absorbing side: {', '.join(lost[:3])}{' ...' * (len(lost) > 3)}"
+            )
+    ends = [p.start_s + p.time_function.end_s for p in setup.points]
+    if ends and max(ends) > config.time.duration_s + 0.5 * dt_s:
+        notes.append(f"a source lasts to {max(ends):.3g} s, longer than the run")
+    return notes
+
+
+def _by(values: Any) -> str:
+    return " x ".join(map(str, values))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 6000 else f"{seconds / 3600:.3g} h"

@@ -1,0 +1,196 @@
+"""Where the motion is recorded: stations with names, and lists of points without (millions of them).
+
+Stations, by the file's ending:  .csv  a header with name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m); columns of
+other names are left alone.  .xml  StationXML through ObsPy, at the surface.
+Points:  .npy  an array (n, 3) of x, y, z in m;  .h5  a dataset position_m of that shape;  else text: rows of x y z in m, or as the
+AWP codes have it, their count alone on the first line and then cells counted from 1 (k = 1: the surface).
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Grid
+
+__all__ = ["Receivers", "check_points", "read_points", "read_stations", "stations_from_list"]
+
+Array = NDArray[np.float64]
+COLUMNS = (("x_m", "y_m", "z_m"), ("longitude_deg", "latitude_deg", "depth_m"))
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """names (n) and positions (n, 3) in m."""
+
+    names: tuple[str, ...]
+    position_m: Array
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def read_stations(path: str | os.PathLike[str], grid: Grid) -> Receivers:
+    """UserError names the row: a column that is missing, what is no number, NaN, a place outside the grid, a name given twice."""
+    path = _present(path)
+    names, position = _station_xml(path, grid) if path.suffix.lower() == ".xml" else _station_csv(path, grid)
+    return _named(names, position, grid, str(path))
+
+
+def stations_from_list(rows: Sequence[Sequence[float | str]], grid: Grid, where: str = "stations") -> Receivers:
+    """Rows of name, x, y (and z) in m."""
+    names, places = [], []
+    for number, row in enumerate(rows, 1):
+        numbers = [value for value in row[1:] if isinstance(value, int | float) and not isinstance(value, bool)]
+        if not row or not isinstance(row[0], str) or len(numbers) != len(row) - 1 or len(numbers) not in (2, 3):
+            raise UserError(
+                f'{where}: row {number} is {list(row)}; allowed: ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
+            )
+        names.append(row[0])
+        places.append([*numbers, 0.0][:3])
+    return _named(names, np.array(places, float).reshape(-1, 3), grid, where)
+
+
+def read_points(path: str | os.PathLike[str], grid: Grid) -> Array:
+    """(n, 3), m. UserError names the row."""
+    path = _present(path)
+    reader = {".npy": _points_npy, ".h5": _points_hdf5, ".hdf5": _points_hdf5}.get(path.suffix.lower())
+    position = reader(path) if reader else _points_text(path, grid)
+    if position.ndim != 2 or position.shape[1] != 3 or not len(position):
+        raise UserError(f"{path}: an array of shape {position.shape}; allowed: (n, 3), x, y, z in m of each point")
+    check_points(position, grid, str(path))
+    return position
+
+
+def check_points(position: Array, grid: Grid, where: str, names: Sequence[str] = ()) -> None:
+    """UserError for the first point that is not finite, or outside the grid."""
+    for wrong, allowed in (
+        (~np.isfinite(position).all(axis=1), "finite x, y and z"),
+        (
+            ~grid.contains(*position.T),
+            "inside the grid: x in [0, {:g}], y in [0, {:g}], z in [0, {:g}] m".format(*grid.size_m),
+        ),
+    ):
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            x, y, z = position[at]
+            named = f" ({names[at]})" if names else ""
+            raise UserError(
+                f"{where}: receiver {at + 1}{named} at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, and "
+                f"{int(wrong.sum()) - 1} others; allowed: {allowed}"
+            )
+
+
+def _named(names: Sequence[str], position: Array, grid: Grid, where: str) -> Receivers:
+    if not names:
+        raise UserError(f"{where}: no stations; allowed: one or more")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen or not name:
+            raise UserError(
+                f"{where}: station '{name}' {'twice' if name else 'without a name'}; allowed: a name of its own for each"
+            )
+        seen.add(name)
+    check_points(position, grid, where, names)
+    return Receivers(tuple(names), position)
+
+
+def _station_csv(path: Path, grid: Grid) -> tuple[list[str], Array]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [row for row in csv.reader(stream) if row and not row[0].lstrip().startswith("#")]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {error}; allowed: a CSV table of stations") from None
+    header = [cell.strip() for cell in rows[0]] if rows else []
+    columns = next((c for c in COLUMNS if {"name", *c[:2]} <= set(header)), None)
+    if columns is None:
+        raise UserError(
+            f"{path}: columns {', '.join(header)[:80] or 'none'}; allowed: name and x_m, y_m (z_m), or longitude_deg, latitude_deg "
+            "(depth_m)"
+        )
+    names, places = [], []
+    for number, row in enumerate(rows[1:], 1):
+        cells = dict(zip(header, (cell.strip() for cell in row), strict=False))
+        names.append(cells.get("name", ""))
+        places.append([_number(path, number, c, cells.get(c, "0" if c == columns[2] else "")) for c in columns])
+    position = np.array(places, float).reshape(-1, 3)
+    if columns is COLUMNS[1] and len(position):
+        for at, (lon, lat, _) in enumerate(position):
+            if not (abs(lon) <= 360 and abs(lat) <= 90):
+                raise UserError(f"{path}: station {names[at]} at longitude {lon:g}, latitude {lat:g}; allowed: degrees")
+        position[:, 0], position[:, 1] = grid.x_y(position[:, 0], position[:, 1])
+    return names, position
+
+
+def _number(path: Path, row: int, column: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UserError(f"{path}: station {row}: {column} = '{text}'; allowed: a finite number") from None
+
+
+def _station_xml(path: Path, grid: Grid) -> tuple[list[str], Array]:
+    try:
+        from obspy import read_inventory
+    except ImportError:
+        raise UserError(f"{path}: ObsPy is needed to read it; allowed: pip install 'craton[seismology]'") from None
+    try:
+        inventory = read_inventory(str(path))
+    except Exception as error:  # of many readers
+        raise UserError(f"{path}: {' '.join(str(error).split())}; allowed: StationXML") from None
+    found = [(f"{net.code}.{sta.code}", sta.longitude, sta.latitude) for net in inventory for sta in net]
+    found = list(dict.fromkeys(found))  # epochs of one station
+    x, y = grid.x_y([row[1] for row in found], [row[2] for row in found])
+    return [row[0] for row in found], np.column_stack([x, y, np.zeros(len(found))])
+
+
+def _points_npy(path: Path) -> Array:
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"{path}: {' '.join(str(error).split())}; allowed: a NumPy array (n, 3)") from None
+
+
+def _points_hdf5(path: Path) -> Array:
+    try:
+        with h5py.File(path, "r") as file:
+            return np.asarray(file["position_m"], dtype=np.float64)
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        raise UserError(
+            f"{path}: {' '.join(str(error).split())}; allowed: an HDF5 file with position_m (n, 3)"
+        ) from None
+
+
+def _points_text(path: Path, grid: Grid) -> Array:
+    try:
+        with path.open(encoding="utf-8") as stream:
+            first = stream.readline().split()
+            if not first and not stream.read(1):
+                raise ValueError("an empty file")
+        awp = len(first) == 1 and first[0].isdigit()
+        rows = np.loadtxt(path, dtype=np.float64, skiprows=int(awp), ndmin=2)
+    except (OSError, ValueError) as error:  # also what is not text
+        raise UserError(f"{path}: {' '.join(str(error).split())[:160]}; allowed: rows of x y z in m") from None
+    if not awp:
+        return rows
+    if rows.shape != (int(first[0]), 3) or not np.array_equal(rows, np.round(rows)):
+        raise UserError(
+            f"{path}: {len(rows)} rows of {rows.shape[1]} numbers after the count {first[0]}; allowed: {first[0]} rows of three "
+            "whole numbers, cells counted from 1"
+        )
+    return (rows - np.array([0.5, 0.5, 1])) * grid.spacing_m
+
+
+def _present(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; allowed: a list of receivers")
+    return path

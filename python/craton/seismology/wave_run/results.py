@@ -1,0 +1,131 @@
+"""What a run has left in its folder, as arrays."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.wave_run.folder import WavesFolder
+
+__all__ = ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"]
+
+
+@dataclass(frozen=True)
+class Seismograms:
+    """velocity (station, 3, time), m/s, along the grid's x, y and z (down); the first sample at first_time_s."""
+
+    names: list[str]
+    position_m: NDArray[np.float64]
+    longitude_latitude_deg: NDArray[np.float64] | None
+    velocity: NDArray[np.float32]
+    first_time_s: float
+    dt_s: float
+    azimuth_deg: float
+    """of x, clockwise from north"""
+
+    @property
+    def time_s(self) -> NDArray[np.float64]:
+        return self.first_time_s + self.dt_s * np.arange(self.velocity.shape[-1])
+
+    def components(self) -> dict[str, NDArray[np.float32]]:
+        """Up, north and east where x is north; else up, and x and y as 1 and 2."""
+        x, y, down = self.velocity[:, 0], self.velocity[:, 1], self.velocity[:, 2]
+        return {"Z": -down, **({"N": x, "E": y} if self.azimuth_deg == 0 else {"1": x, "2": y})}
+
+
+@dataclass(frozen=True)
+class Snapshots:
+    """Fields (time, z, y, x) of every stride-th cell."""
+
+    fields: dict[str, NDArray[np.float32]]
+    first_time_s: float
+    dt_s: float
+    h_m: float
+    stride: tuple[int, int, int]
+
+    @property
+    def time_s(self) -> NDArray[np.float64]:
+        count = next(iter(self.fields.values())).shape[0]
+        return self.first_time_s + self.dt_s * np.arange(count)
+
+    @property
+    def extent_km(self) -> tuple[float, float, float, float]:
+        """y from, to, x from, to: of an image whose pixels are every stride-th cell."""
+        _, _, ny, nx = next(iter(self.fields.values())).shape
+        step = 1e-3 * self.h_m
+        return 0.0, step * self.stride[1] * ny, 0.0, step * self.stride[0] * nx
+
+
+def read_seismograms(folder: WavesFolder) -> Seismograms:
+    """UserError where they are not there, or not whole."""
+    names, position, placed = _read_stations(folder.stations)
+    with _opened(folder.seismograms) as file:
+        values = _dataset(file, "velocity")
+        facts = dict(values.attrs)
+        velocity = np.asarray(values, np.float32)
+    if velocity.ndim != 3 or len(velocity) != len(names):
+        raise UserError(
+            f"{folder.seismograms}: {velocity.shape} for {len(names)} stations; allowed: a file of this run"
+        )
+    return Seismograms(
+        names,
+        position,
+        placed,
+        velocity,
+        float(facts["first_time_s"]),
+        float(facts["dt_s"]),
+        float(facts.get("azimuth_deg", 0.0)),
+    )
+
+
+def read_snapshots(path: Path) -> Snapshots:
+    """UserError where they are not there, or not whole."""
+    with _opened(path) as file:
+        fields = {
+            name: np.asarray(item, np.float32)
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.ndim == 4
+        }
+        if not fields:
+            raise UserError(f"{path}: no fields (time, z, y, x); allowed: a file of snapshots")
+        facts: dict[str, Any] = dict(file[next(iter(fields))].attrs)
+    a, b, c = (int(by) for by in facts.get("stride", (1, 1, 1)))
+    return Snapshots(fields, float(facts["first_time_s"]), float(facts["dt_s"]), float(facts["h_m"]), (a, b, c))
+
+
+def _opened(path: Path) -> h5py.File:
+    try:
+        return h5py.File(path, "r")
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; allowed: what craton waves run has written to its end") from None
+    except OSError as problem:
+        raise UserError(f"{path}: not a complete HDF5 file ({problem})") from None
+
+
+def _dataset(file: h5py.File, name: str) -> Any:
+    if name not in file:
+        raise UserError(f"{file.filename}: no dataset {name}; allowed: what craton waves run wrote")
+    return file[name]
+
+
+def _read_stations(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64] | None]:
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        names = [row["name"] for row in rows]
+        position = np.array([[float(row[c]) for c in ("x_m", "y_m", "z_m")] for row in rows])
+        placed = None
+        if rows and "longitude_deg" in rows[0]:
+            placed = np.array([[float(row[c]) for c in ("longitude_deg", "latitude_deg")] for row in rows])
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror or problem}; allowed: the folder of a run with stations") from None
+    except (KeyError, ValueError, TypeError) as problem:
+        raise UserError(f"{path}: not a table of stations ({problem}); allowed: what craton waves run wrote") from None
+    return names, position, placed

@@ -1,0 +1,274 @@
+"""From a configuration to what the solver is given: grid, medium, sources, receivers, and the step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
+from craton.seismology.geometry.projection import projection_about
+from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
+from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf
+from craton.seismology.ground.media_partition import open_partitions
+from craton.seismology.sources.kinematic import Rigidity, StreamedSource, read_kinematic
+from craton.seismology.sources.point_sources import (
+    PointSource,
+    PointSources,
+    Source,
+    box_metres,
+    check_inside,
+    double_couple,
+    moment_of_magnitude,
+    point_source,
+    read_catalogue_event,
+)
+from craton.seismology.sources.source_time import SourceTime, read_series, source_time
+from craton.seismology.wave_run.config import SAFETY, STABILITY, Config, SourceConfig
+from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations, stations_from_list
+
+__all__ = ["Setup", "grid_of", "largest_step_s", "medium_of", "process_grid", "rigidity_of", "unrelaxed_factor"]
+
+Array = NDArray[np.float64]
+MARGIN_CELLS = 4
+"""Round a brick, from which a source reaches into it: half the interpolation's width, and the half cell between fields."""
+LOWEST_Q = 5.0
+"""Less counts as this (relaxation.hpp)."""
+FORMATS = {
+    ".nc": "netcdf",
+    ".nc4": "netcdf",
+    ".cdf": "netcdf",
+    ".grd": "netcdf",
+    ".h5": "hdf5",
+    ".hdf5": "hdf5",
+    ".bin": "awp",
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that a configuration names, read when it is first asked for. Every rank makes its own; none of it is
+    collective."""
+
+    config: Config
+    grid: Grid = field(init=False)
+    medium: Medium = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grid", grid_of(self.config))
+        object.__setattr__(self, "medium", medium_of(self.config, self.grid))
+
+    @cached_property
+    def points(self) -> tuple[PointSource, ...]:
+        """The sources at points. UserError for one outside the grid."""
+        made = []
+        for number, source in enumerate(self.config.sources, 1):
+            if not source.fault_file:
+                one = _point(source, self.grid)
+                check_inside(one, self.grid, f"{self.config.path}: [[source]] {number}")
+                made.append(one)
+        return tuple(made)
+
+    @cached_property
+    def receivers(self) -> Receivers | None:
+        given = self.config.receivers
+        if given.file and given.stations:
+            raise self.config.wrong("[receivers] both file and stations; allowed: one of them")
+        if given.file:
+            return read_stations(given.file, self.grid)
+        return (
+            stations_from_list(given.stations, self.grid, f"{self.config.path}: [receivers] stations")
+            if given.stations
+            else None
+        )
+
+    @cached_property
+    def sgt_points(self) -> Array | None:
+        """(n, 3), m."""
+        return read_points(self.config.sgt.points, self.grid) if self.config.sgt.points else None
+
+    @property
+    def subsamples(self) -> Subsamples:
+        """Of a cell, for its effective media."""
+        given = self.config.media.subsamples
+        return (given, given, given) if given else self.medium.subsamples(self.grid)
+
+    def step_s(self, found: Range) -> float:
+        """The step for a medium of that range: the configuration's, or 0.95 of the largest stable one. UserError for one that is
+        unstable."""
+        largest, given = largest_step_s(self.config, found), self.config.time.dt_s
+        if not given:
+            return SAFETY * largest
+        if given >= largest:
+            speed = found.fastest_vp * unrelaxed_factor(self.config, found)
+            raise self.config.wrong(
+                f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / "
+                f"{self.grid.spacing_m:g} m = {speed * given / self.grid.spacing_m:.4g} is not below "
+                f"{STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have {SAFETY * largest:.6g} s chosen"
+            )
+        return given
+
+    def steps(self, dt_s: float) -> int:
+        return max(1, math.ceil(self.config.time.duration_s / dt_s - 1e-9))
+
+    def decomposition(self, ranks: int) -> tuple[int, int, int]:
+        return process_grid(self.config, ranks)
+
+    def boxes(self, ranks: int) -> list[Box]:
+        """The brick of each rank."""
+        return list(bricks(self.grid.cells, self.decomposition(ranks)))
+
+    def sources(self, box: Box, dt_s: float) -> list[Source]:
+        """Those that reach into a brick: points' moments, points' forces, and faults, in parts of at most the memory that each may
+        take. Empty ones are left out."""
+        found: list[Source] = list(PointSources.of(self.points, box_metres(box, self.grid, MARGIN_CELLS)))
+        for source in self.config.sources:
+            if source.fault_file:
+                found.append(self.fault(source, box, dt_s))
+        return [one for one in found if len(one.position_m)]
+
+    def fault(self, source: SourceConfig, box: Box, dt_s: float) -> Source:
+        memory = int(source.memory_mb * 2**20)
+        if _is_partitioned(source.fault_file):
+            if source.start_s:
+                raise self.config.wrong(
+                    "[[source]] start_s of a partitioned fault; allowed: 0; it was set when it was written"
+                )
+            return StreamedSource(
+                source.fault_file, self.grid, dt_s, box=box, margin_cells=MARGIN_CELLS, memory_bytes=memory
+            )
+        return read_kinematic(
+            source.fault_file,
+            self.grid,
+            rigidity_of(self.medium, self.grid),
+            box=box,
+            margin_cells=MARGIN_CELLS,
+            memory_bytes=memory,
+            start_s=source.start_s,
+        )
+
+
+def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
+    """Bricks along x, y and z: the configuration's, or those with the least area between them."""
+    given = config.run.decomposition
+    if not given:
+        return decompose(config.cells, ranks)
+    if math.prod(given) != ranks:
+        raise config.wrong(f"[run] decomposition = {list(given)}; allowed: {ranks} bricks, for {ranks} ranks")
+    a, b, c = given
+    return a, b, c
+
+
+def grid_of(config: Config) -> Grid:
+    given = config.grid
+    grid = Grid(config.cells, given.spacing_m, None, given.azimuth_deg)
+    if not given.origin_lon_lat:
+        return grid
+    at = (0.5 * grid.size_m[0], 0.5 * grid.size_m[1]) if given.origin_at == "centre" else (0.0, 0.0)
+    return replace(grid, projection=projection_about(given.projection, *given.origin_lon_lat), origin_m=at)
+
+
+def medium_of(config: Config, grid: Grid) -> Medium:
+    """Files are opened, their sizes and axes checked; values are read when they are asked for."""
+    media, attenuation = config.media, config.attenuation
+    rules = None
+    if attenuation is not None and attenuation.qs != "":
+        rules = QualityRules.of(attenuation.qp, attenuation.qs)
+    common: dict[str, Any] = {"water": media.water, "slowest_vs": media.slowest_vs, "rules": rules}
+    if media.kind == "constant":
+        return Constant(vp=media.vp, vs=media.vs, rho=media.rho, **common)
+    if media.kind == "layers":
+        medium: Medium = (
+            read_layers(media.file, **common)
+            if media.file
+            else Layers(rows=media.layers, where=f"{config.path}: [media] layers", **common)
+        )
+        return medium
+    if media.read == "partitioned":
+        return open_partitions(media.file)
+    kind = media.format if media.format != "auto" else FORMATS.get(Path(media.file).suffix.lower(), "")
+    if kind == "awp":
+        a, b, c = media.file_cells or grid.cells
+        return open_awp(media.file, (a, b, c), media.file_spacing_m or grid.spacing_m, **common)
+    if not kind:
+        raise config.wrong(f'[media] file = "{media.file}": unknown ending; allowed: {", ".join(FORMATS)}, or a format')
+    opener = open_netcdf if kind == "netcdf" else open_hdf5
+    return opener(media.file, outside=media.outside, **common)
+
+
+def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
+    def rigidity(x: Array, y: Array, z: Array) -> tuple[Array, Array]:
+        material = medium.at(grid, x, y, z)
+        return material.lam, material.mu
+
+    return rigidity
+
+
+def unrelaxed_factor(config: Config, found: Range) -> float:
+    """How much faster P waves of infinite frequency, which limit the step, are at most than those of the reference frequency.
+
+    To first order in 1/Q, from that (f0) to the band's end (f2), by the integral of df / (pi f Q(f)) (Kjartansson 1979); beyond it
+    relaxation that imitates Q within the band adds up to 2 / (pi Q(f2)). The exponential covers higher orders down to Q = 5. About
+    0.1% above what the mechanisms of relaxation.hpp give at Q = 50, 1% at 10. 1 without attenuation.
+    """
+    attenuation = config.attenuation
+    # shear loss alone makes Qp at most 3/4 (vp / vs)^2 Qs, which is 1.5 Qs where lambda is 0
+    lowest = min(found.lowest_qp, 1.5 * found.lowest_qs)
+    if attenuation is None or not math.isfinite(lowest):
+        return 1.0
+    ratio, power = max(attenuation.band_hz[1] / attenuation.reference_frequency_hz, 1.0), attenuation.exponent
+    span = math.log(ratio) if power == 0 else (1 - ratio**-power) / power
+    return math.exp((span + 2 * ratio**-power) / (math.pi * max(lowest, LOWEST_Q)))
+
+
+def largest_step_s(config: Config, found: Range) -> float:
+    """The step at which the scheme becomes unstable."""
+    return STABILITY * config.grid.spacing_m / (found.fastest_vp * unrelaxed_factor(config, found))
+
+
+def _point(source: SourceConfig, grid: Grid) -> PointSource:
+    series = _series(source)
+    if source.event_file:
+        return read_catalogue_event(source.event_file).point(grid, series, source.start_s)
+    assert series is not None
+    place: tuple[float, ...] = source.position_m
+    if source.lon_lat:
+        x, y = grid.x_y(*source.lon_lat)
+        place = (float(x), float(y), source.depth_m)
+    amplitude: Any = source.force_N
+    if source.mode == "moment_rate":
+        amplitude = source.moment_Nm
+        if source.strike_dip_rake_deg:
+            moment = source.m0_Nm or moment_of_magnitude(source.mw)
+            north = float(grid.north_deg(place[0], place[1]))
+            amplitude = moment * double_couple(*source.strike_dip_rake_deg, north)
+    return point_source(source.mode, place, amplitude, series, start_s=source.start_s)
+
+
+def _series(source: SourceConfig) -> SourceTime | None:
+    if source.time_function == "file":
+        return read_series(source.time_file)
+    if not source.time_function:
+        return None
+    from craton.seismology.sources.source_time import KINDS
+
+    parameter = getattr(source, KINDS[source.time_function][1])
+    return source_time(source.time_function, parameter, source.centre_s if source.centre_s >= 0 else None)
+
+
+def _is_partitioned(path: str) -> bool:
+    """Of HDF5 files: those that partition_source wrote."""
+    try:
+        if not h5py.is_hdf5(path):
+            return False
+        with h5py.File(path, "r") as file:
+            return "pieces" in file
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error}; allowed: a whole file") from None

@@ -1,0 +1,1 @@
+"""Solvers that several applications use."""

@@ -1,0 +1,1 @@
+"""Commands whose results are files, and the cores they run on."""

@@ -1,0 +1,1 @@
+"""Earthquakes, stations, paths, observed seismograms."""

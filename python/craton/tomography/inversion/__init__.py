@@ -1,0 +1,1 @@
+"""One inversion, its iterations and its folder."""

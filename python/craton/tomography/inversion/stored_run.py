@@ -1,0 +1,181 @@
+"""A finished run read back: the linearised problem that hessian.h5 holds, and what it was assembled from."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pathlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+import craton
+from craton import _craton
+from craton.errors import UserError
+from craton.runs.folder import on_root
+from craton.settings import read_table
+from craton.tomography.config import AssemblyConfig, DataConfig, EarthConfig, ModesConfig, PriorConfig, TheoryConfig
+from craton.tomography.data.observations import Observations, load_observations
+from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.solve import copy_of, load_hessian, read_system, run_prior, stored_basis
+from craton.tomography.model.parameters import ParameterBlock, blocks_in
+from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, ModelBasis
+
+f64 = NDArray[np.float64]
+
+
+@dataclass
+class LinearisedProblem:
+    """Equation 2 as a run left it, at the model of its last Hessian."""
+
+    source: pathlib.Path
+    basis: ModelBasis
+    world: Any
+    comm: MPI.Comm
+    hessian: Any
+    """By its upper triangle; of the run's precision."""
+    gradient: f64
+    model: f64
+    chi_data: float | None
+    """First part of equation 1 at the model; None where neither hessian.h5 nor record.json tells."""
+    samples: int | None
+    linearised_at: int
+    """The iteration whose model it is."""
+    damping: float
+    prior: PriorConfig
+    """The run's."""
+    config: dict[str, Any]
+
+    @property
+    def parameters(self) -> list[tuple[ParameterBlock, ModelBasis]]:
+        """What the model is made up of, and the splines of each."""
+        return [(block, self.basis) for block in blocks_in(self.basis)]
+
+    def system(self) -> Any:
+        """Collective: a copy of the Hessian in double precision, to be overwritten."""
+        return copy_of(self.hessian, "float64")
+
+    def taken(self) -> Any:
+        """Collective: the same where the Hessian itself is not wanted any more, and its memory is given back."""
+        system = self.hessian if self.hessian.dtype == np.float64 else copy_of(self.hessian, "float64")
+        self.hessian = None
+        return system
+
+
+def read_problem(source: pathlib.Path, comm: MPI.Comm, world: Any = None) -> LinearisedProblem:
+    """Collective: reads hessian.h5, the matrix to where it is dealt. UserError for what is not a run's. world: of
+    comm; None makes one."""
+    craton.check_mpi()
+    stored = on_root(comm, lambda: read_system(source))
+    chi_data, samples = on_root(comm, lambda: misfit_of(source, stored))
+    prior = run_prior(stored)
+    if prior is None:
+        raise UserError(f"{source}: holds no prior of a run; allowed: hessian.h5 of a run")
+    world = world or craton.World(comm)
+    return LinearisedProblem(
+        source,
+        stored_basis(stored),
+        world,
+        comm,
+        load_hessian(source, stored, world, comm),
+        np.ascontiguousarray(stored["gradient"]),
+        np.ascontiguousarray(stored["model"]),
+        chi_data,
+        samples,
+        int(stored["linearised_at_iteration"]),
+        float(stored["inversion"]["damping"]),
+        prior,
+        json.loads(stored["config"]),
+    )
+
+
+def misfit_of(source: pathlib.Path, stored: dict[str, Any]) -> tuple[float | None, int | None]:
+    """chi_data at the Hessian's model and the number of samples: hessian.h5 has them, or record.json beside it."""
+    if "chi_data" in stored and "samples" in stored:
+        return float(stored["chi_data"]), int(stored["samples"])
+    try:
+        record = RunFolder(source.parent).read_record()
+        return record.iterations[int(stored["linearised_at_iteration"])].chi_data, record.samples
+    except (UserError, IndexError):
+        return None, None
+
+
+@dataclass
+class RunData:
+    """What a Hessian was assembled from: seismograms, noise, and the theory."""
+
+    forward: ForwardProblem
+    observations: Observations
+    assembly: AssemblyConfig
+
+    def misfit(self, world: Any, model: f64) -> float:
+        """Collective: chi_data of a model, by the theory itself, not by its tangent."""
+        data = self.observations
+        sums = _craton.evaluate_misfit(
+            world, self.forward, data.paths.path_set(self.forward), data.observed, data.sigma, model,
+            self.assembly.threads, self.assembly.subset, None, data.correlation,
+        )  # fmt: skip
+        return float(sums["chi_data"])
+
+    def assemble(self, world: Any, model: f64, like: Any) -> tuple[Any, f64, float]:
+        """Collective: H, G^T C_d^-1 (d - g) and chi_data at a model; the matrix is float64, dealt as `like`."""
+        data, size = self.observations, len(model)
+        hessian = craton.ConvergentMatrix(world, size, size, dtype="float64", block=like.block, grid=like.grid)
+        gradient = craton.ConvergentVector(world, size, like.block[0])
+        sums = _craton.assemble(
+            world, self.forward, data.paths.path_set(self.forward), data.observed, data.sigma, model, hessian, gradient,
+            self.assembly.threads, self.assembly.subset, None, data.correlation, compress=self.assembly.compress,
+        )  # fmt: skip
+        return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
+
+    def where(self, keep: NDArray[np.bool_]) -> RunData:
+        """Of some paths only."""
+        return dataclasses.replace(self, observations=self.observations.where(keep))
+
+
+@dataclass(frozen=True)
+class TheorySettings:
+    """What a forward problem depends on, beside the basis."""
+
+    earth: EarthConfig
+    modes: ModesConfig
+    data: DataConfig
+    theory: TheoryConfig
+
+
+def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
+    """From the configuration of a run, as hessian.h5 and record.json hold it; what is missing has its default.
+    `where`: of both, for errors. UserError for what is not allowed."""
+
+    def settings(table: Any, name: str) -> Any:
+        return read_table(table, name, config.get(name, {}), where, pathlib.Path.cwd())
+
+    data = read_table(DataConfig, "data", dict(config.get("data", {}), file=""), where, pathlib.Path.cwd())
+    theory = settings(TheoryConfig, "theory")
+    return TheorySettings(settings(EarthConfig, "earth"), settings(ModesConfig, "modes"), data, theory)
+
+
+def read_data(problem: LinearisedProblem) -> RunData:
+    """Collective: the data.h5 beside a run's hessian.h5, and the theory that the run's configuration names."""
+    file, comm = problem.source.parent / "data.h5", problem.comm
+    observations = on_root(comm, lambda: load_observations(file))
+    settings = theory_settings(problem.config, str(problem.source))
+    table = problem.config.get("assembly", {})
+    assembly = read_table(AssemblyConfig, "assembly", table, str(problem.source), pathlib.Path.cwd())
+    if observations.correlation_s is None and settings.data.correlation_s:
+        lengths = np.full(len(observations.paths), settings.data.correlation_s)
+        observations = dataclasses.replace(observations, correlation_s=lengths)
+    earth = _craton.EarthModel.by_name(settings.earth.model)
+    modes = shared_mode_catalogue(earth, settings, comm)
+    spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
+    forward = _craton.ForwardProblem(
+        modes, problem.basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal
+    )
+    return RunData(forward, observations, assembly)

@@ -1,0 +1,1 @@
+"""A model: its parameters, its fields anywhere in the mantle, files of it for other programs."""

@@ -1,0 +1,176 @@
+"""The fields of a model: one for each named parameter, anywhere in the mantle.
+
+A model vector holds the parameters one after the other, each a block of the same size: dlnVs, and dlnxi where model.h5 says
+in its attribute `parameters` that there are two. Not collective; fields may be read from any thread.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.pages import maps
+from craton.runs.folder import read_hdf5
+from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.inversion.folder import RunFolder, RunRecord
+
+if TYPE_CHECKING:
+    from craton._craton import EarthModel, ModelBasis
+
+__all__ = ["Fields", "read_fields"]
+
+f64 = NDArray[np.float64]
+
+PARAMETERS = ("dlnVs", "dlnxi")
+"""In the order in which a model vector holds them; model.h5 says how many."""
+SYMBOL = "dln"
+"""A parameter is a relative change of the quantity after these letters."""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A model on its basis. Latitudes are geographic, as on maps and in catalogues; depths are below 6371 km."""
+
+    basis: ModelBasis
+    """Of one parameter: all have the same splines."""
+    parameters: dict[str, f64]
+    """Coefficients of each, in order."""
+    label: str
+    """Which model it is, in a title's words."""
+    earth: EarthModel
+    """The reference from which changes are relative."""
+    record: RunRecord
+
+    @property
+    def depth_range_km(self) -> tuple[float, float]:
+        """From the solid surface to the core."""
+        bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
+        return (maps.EARTH_RADIUS_M - top_m) / 1e3, (maps.EARTH_RADIUS_M - bottom_m) / 1e3
+
+    def chosen(self, names: str = "") -> list[str]:
+        """Parameters named, separated by commas; all where nothing is named."""
+        wanted = [name.strip() for name in names.split(",")] if names else list(self.parameters)
+        for name in wanted:
+            if name not in self.parameters:
+                raise UserError(f"--parameter {name}: not in this model; allowed: {', '.join(self.parameters)}")
+        return wanted
+
+    def check_depth(self, depth_km: float, option: str) -> None:
+        """UserError outside the model."""
+        top, bottom = self.depth_range_km
+        if not top - 1e-6 <= depth_km <= bottom + 1e-6:
+            raise UserError(f"{option} {depth_km:g}: outside the model; allowed: {top:g} to {bottom:g} km")
+
+    def percent(self, parameter: str, latitude_deg: f64, longitude_deg: f64, depth_km: f64) -> f64:
+        """The relative change in percent at points; arguments are broadcast together, and the result has their shape."""
+        latitude, longitude, depth = np.broadcast_arrays(
+            geocentric_deg(np.asarray(latitude_deg, float)),
+            np.asarray(longitude_deg, float),
+            np.asarray(depth_km, float),
+        )
+        bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
+        radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
+        values = self.basis.evaluate(
+            self.parameters[parameter],
+            *(
+                np.ascontiguousarray(part.ravel())
+                for part in (latitude, maps.relative_longitude(longitude, 0.0), radius_m)
+            ),
+        )
+        return 100.0 * values.reshape(depth.shape)
+
+    def reference(self, quantity: str, depth_km: f64) -> f64 | None:
+        """The reference Earth's value in km/s at depths, below a discontinuity there; None for a quantity that it has not."""
+        if quantity != "Vs":
+            return None
+        bottom_m, top_m = self.earth.cmb_radius_m, self.basis.radial_knots_m[-1]
+        radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * np.asarray(depth_km, float), bottom_m, top_m)
+        values = []
+        for radius in radius_m.ravel():
+            below = bool(radius > bottom_m)
+            density, (_, _, _, love_l, love_n) = (
+                self.earth.evaluate(float(radius), below)[0],
+                self.earth.love_Pa(float(radius), below),
+            )
+            values.append(np.sqrt((2.0 * love_l + love_n) / (3.0 * density)))  # Voigt's average where it is anisotropic
+        return np.array(values).reshape(radius_m.shape) / 1e3
+
+    def knot_limit(self, parameter: str) -> float:
+        """Largest |percent| at the lateral knots and over depth that nearly all of them stay within: a colour limit."""
+        latitude, longitude = np.asarray(self.basis.latitude_deg), np.asarray(self.basis.longitude_deg)
+        top, bottom = self.depth_range_km
+        depth = np.linspace(top, bottom, 2 * self.basis.n_radial)
+        values = self.percent(parameter, geographic_deg(latitude)[:, None], longitude[:, None], depth[None, :])
+        return colour_limit(values)
+
+
+def colour_limit(percent: f64) -> float:
+    """Of a symmetric scale, in percent: nearly all values stay within; rounded up to a half."""
+    return max(0.5, float(np.ceil(2.0 * np.quantile(np.abs(percent), 0.995)) / 2.0))
+
+
+def quantity_of(parameter: str) -> str:
+    """Vs of dlnVs."""
+    return parameter.removeprefix(SYMBOL)
+
+
+def read_fields(
+    run: str | pathlib.Path,
+    model: str | pathlib.Path | None = None,
+    iteration: int | None = None,
+    target: bool = False,
+) -> Fields:
+    """The last model of a run; or that of an iteration, its target, or the last one of another model.h5 (of a solve).
+
+    UserError for a folder that holds no run, a file that holds no model, an iteration that there is not.
+    """
+    from craton._craton import EarthModel, ModelBasis
+
+    if sum((model is not None, iteration is not None, target)) > 1:
+        raise UserError("--model, --iteration and --target together; allowed: one of them")
+    folder = RunFolder(run)
+    record = folder.read_record()
+    file = folder.model if model is None else pathlib.Path(model)
+    content = read_hdf5(file)
+    for name in ("models", "radial_knots_m", "lateral_level"):
+        if name not in content:
+            raise UserError(f"{file}: '{name}' is missing; allowed: model.h5 of a run or of a solution")
+    basis = ModelBasis(int(content["lateral_level"]), np.ascontiguousarray(content["radial_knots_m"]))
+    names = parameter_names(content)
+    models = content["models"]
+    if models.ndim != 2 or not len(models) or models.shape[1] != len(names) * basis.size:
+        raise UserError(
+            f"{file}: models has shape {models.shape}; allowed: (models, {len(names) * basis.size}) for {', '.join(names)}"
+        )
+    vector, label = pick(file, content, iteration, target)
+    blocks = np.ascontiguousarray(vector).reshape(len(names), basis.size)
+    label = f"{file.parent.name or file.name}, {label}" if model is not None else f"{record.title}, {label}"
+    try:
+        earth = EarthModel.by_name(str(record.config["earth"]["model"]))
+    except (KeyError, TypeError):
+        raise UserError(f"{folder.record}: names no reference Earth; allowed: the record of a run") from None
+    return Fields(basis, dict(zip(names, blocks, strict=True)), label, earth, record)
+
+
+def parameter_names(content: dict[str, Any]) -> list[str]:
+    """Of what model.h5 holds."""
+    return list(PARAMETERS[: int(content.get("parameters", 1))])
+
+
+def pick(file: pathlib.Path, content: dict[str, Any], iteration: int | None, target: bool) -> tuple[f64, str]:
+    """One of the models in a file, and what to call it."""
+    models = content["models"]
+    if target:
+        if "target" not in content:
+            raise UserError(f"--target: {file} holds none; allowed: a run on synthetic data")
+        return content["target"], "input model"
+    if iteration is not None:
+        if not 0 <= iteration < len(models):
+            raise UserError(f"--iteration {iteration}: not in {file}; allowed: 0 to {len(models) - 1}")
+        return models[iteration], f"iteration {iteration}"
+    return models[-1], "final model" if len(models) > 1 else "starting model"

@@ -1,0 +1,85 @@
+"""The target model of a synthetic test: a checkerboard plus a plume, filtered to the model's basis.
+
+    dlnVs(r, theta, phi) = c Y(theta, phi) cos(pi n x) + p exp(-(d / R)^2)
+
+Y is the real spherical harmonic of the checkerboard's degree l and order l / 2, scaled to a largest value of 1; x runs
+from 0 at the surface to 1 at the core, so that the pattern changes sign n times; d is the distance from the plume's
+axis, a straight line from the core to the surface.
+
+A basis of splines cannot hold that field exactly. The target that data are made from, and that a result is compared
+with, is its least-squares projection onto the basis, so that a perfect inversion could find it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+import scipy.sparse.linalg
+import scipy.special
+from numpy.typing import NDArray
+
+from craton.seismology.geometry.latitudes import geocentric_deg
+from craton.tomography.prior.gaussian import even_points, lateral_matrix, unit_vectors
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+    from craton.tomography.config import TargetConfig
+
+f64 = NDArray[np.float64]
+
+SAMPLES_PER_LATERAL_KNOT = 12
+SAMPLES_PER_RADIAL_KNOT = 20
+
+
+def checkerboard(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64:
+    """Real spherical harmonic of order degree / 2, largest value 1."""
+    order = degree // 2
+    fine = np.linspace(-1.0, 1.0, 2001)
+    scale = np.max(np.abs(scipy.special.lpmv(order, degree, fine)))
+    profile = scipy.special.lpmv(order, degree, np.sin(np.radians(latitude_deg))) / scale
+    return profile * np.cos(order * np.radians(longitude_deg))
+
+
+def sampled_target(
+    config: TargetConfig, latitude_deg: f64, longitude_deg: f64, radius_m: f64, mantle_m: tuple[float, float]
+) -> f64:
+    """The target before it is filtered, shape (places, radii), at geocentric latitudes."""
+    bottom_m, top_m = mantle_m
+    depth_fraction = (top_m - radius_m) / (top_m - bottom_m)
+    lateral = config.checkerboard_amplitude * checkerboard(latitude_deg, longitude_deg, config.checkerboard_degree)
+    field = np.outer(lateral, np.cos(np.pi * config.checkerboard_depth_nodes * depth_fraction))
+    if config.plume_amplitude:
+        place = unit_vectors(latitude_deg, longitude_deg)
+        axis_latitude_deg = geocentric_deg(np.array([config.plume_latitude_deg]))
+        axis = unit_vectors(axis_latitude_deg, np.array([config.plume_longitude_deg]))[0]
+        cosine = np.clip(place @ axis, -1.0, 1.0)
+        off_axis_km = np.outer(np.sqrt(1.0 - cosine**2), radius_m / 1e3)
+        plume = config.plume_amplitude * np.exp(-((off_axis_km / config.plume_radius_km) ** 2))
+        field += np.where(cosine[:, None] > 0.0, plume, 0.0)
+    return field
+
+
+def project(basis: ModelBasis, field: f64, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
+    """Least-squares coefficients of a field sampled on places x radii.
+
+    The basis is a product, so the problem is two small ones: a sparse one over the sphere for all radii at once, and a
+    dense one over radius for all lateral knots at once.
+    """
+    splines = lateral_matrix(basis, latitude_deg, longitude_deg)
+    normal = (splines.T @ splines).tocsc()
+    by_knot = scipy.sparse.linalg.splu(normal).solve(np.ascontiguousarray(splines.T @ field))
+    coefficients, *_ = scipy.linalg.lstsq(basis.radial_values(radius_m), by_knot.T)
+    return np.ascontiguousarray(coefficients.T).ravel()
+
+
+def make_target(basis: ModelBasis, config: TargetConfig) -> f64:
+    """The target's coefficients in the basis. It is isotropic: where the model has dlnxi, that is 0."""
+    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
+    bottom_m, top_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
+    radius_m = np.linspace(bottom_m, top_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+    field = sampled_target(config, latitude_deg, longitude_deg, radius_m, (bottom_m, top_m))
+    coefficients = project(basis, field, latitude_deg, longitude_deg, radius_m)
+    return np.concatenate([coefficients, np.zeros(basis.size - len(coefficients))])

@@ -1,0 +1,1 @@
+"""The forecast of a run's cost."""

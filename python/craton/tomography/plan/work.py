@@ -1,0 +1,278 @@
+"""What a run will have to do, in counts: paths, samples, touched parameters, bytes. Nothing in here depends on a machine.
+
+All windows of one event, station and arc are one update of the Hessian (a stack). Path averages make it a Kronecker product,
+whose factor has a column for each radial spline; coupled modes a product of panels, each of which may be compressed to its
+numerical rank.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.tomography.data import observations as data_module
+from craton.tomography.data.catalogue import read_events, read_stations
+from craton.tomography.data.observations import PathTable
+from craton.tomography.inversion.session import make_basis
+from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
+    from craton.tomography.config import Config
+
+__all__ = ["EXACT_PATHS", "Geometry", "Products", "Work", "count_work", "products_of"]
+
+f64, i64 = NDArray[np.float64], NDArray[np.int64]
+
+LEAST_IN_FLOAT = 8e-7
+"""Tolerance from which on ranks of float32 panels are found without double precision (gram_kernels.hpp)."""
+EXACT_PATHS = 5000
+"""Up to so many, every path's touched parameters are counted; of more, those of a random sample of so many."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counts of one run; sums are over all paths, n is what a path touches and k its samples."""
+
+    paths: int
+    counted_paths: int
+    """Of which touched parameters were counted; the sums are scaled from them."""
+    events: int
+    stations: int
+    samples: int
+    modes: int
+    """Of the catalogue."""
+    modes_used: int
+    """Those within the filter."""
+    lateral: int
+    radial: int
+    parameters: int
+    block: int
+    element_bytes: int
+    solve_bytes: int
+    iterations: int
+    threads: int
+    subset: int
+    coupled: bool
+    """Panels are multiplied: without, they are Kronecker products."""
+    coupling_bytes: float
+    """Tables of coupled pairs of modes, which every rank has."""
+    synthetic: bool
+    prior_kind: str
+    touched: float
+    """Mean n."""
+    updates: float
+    """Of the Hessian: stacks of windows."""
+    rows: float
+    """Of the panels, that are multiplied: samples, or fewer after compression."""
+    elements_of_panels: float
+    """sum k c, with c columns of a panel (n) or of the factor of a Kronecker product"""
+    elements_of_products: float
+    """sum over updates of n (n + 1) / 2"""
+    product_flop: float
+    """sum of rows c (c + 1), and of what compression takes"""
+    panel_bytes: float
+    """that a thread holds for the largest stack: panels as they are computed, stacked, compressed and packed"""
+
+    @property
+    def unknowns(self) -> int:
+        return self.lateral * self.radial * self.parameters
+
+    @property
+    def sample_modes(self) -> float:
+        """sum k times modes used: terms of all seismograms once"""
+        return float(self.samples) * self.modes_used
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What counting has made: forecasts need it, and measurements in the same process go on with it."""
+
+    forward: ForwardProblem
+    spheroidal: SpheroidalCatalogue | None
+    table: PathTable
+    """The paths that were counted."""
+    paths: PathSet
+    products: Products
+    samples: i64
+    """Of each path of the run, counted or not."""
+    spent_s: dict[str, float]
+    """On modes, kernels, catalogues, and the paths (all of the run's), as a run does the same."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """The updates of some paths, one entry per stack."""
+
+    touched: f64
+    """n"""
+    rows: f64
+    """multiplied"""
+    panel_elements: float
+    """of all windows: sum k c"""
+    flop: float
+    panel_bytes: float
+
+    @property
+    def elements(self) -> float:
+        """Added to the Hessian."""
+        return float(np.sum(self.touched * (self.touched + 1) / 2))
+
+
+def stacks_of(table: PathTable) -> i64:
+    """The number of each path's stack: paths of one event, station and arc have the same."""
+    arcs = np.array([arc != "minor" for arc in table.arc], np.int64)
+    keys = np.stack([table.event, table.station, arcs])
+    return np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def numerical_rank(window_s: f64, band_hz: float, compress: float) -> f64:
+    """Singular values above `compress` of signals in a band, cut out of a window: twice the bandwidth times the window, and
+    those on the two edges, whose squares fall off as Landau & Widom (1980, doi:10.1016/0022-247X(80)90241-3) have it."""
+    half = np.maximum(band_hz * window_s, 1.0)
+    return 2.0 * (half + math.log(compress**-2.0) * np.log(math.pi * half) / math.pi**2)
+
+
+def products_of(
+    table: PathTable, paths: PathSet, forward: ForwardProblem, coupled: bool, rows: f64, element_bytes: int
+) -> Products:
+    """rows: of each path's panel, that are multiplied."""
+    basis = forward.basis
+    columns = basis.n_radial * basis.parameters
+    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
+    k, stack = table.samples.astype(float), stacks_of(table)
+    first = np.unique(stack, return_index=True)[1]
+    touched, k_of = n[first], np.bincount(stack, weights=k)
+    if not coupled:
+        largest = float(np.max(k_of)) * columns
+        flop = float(np.sum(k)) * columns * (columns + 1)
+        held = 4.0 * float(np.max(k)) * columns + 2.0 * element_bytes * largest + (16.0 + element_bytes) * np.max(n)
+        return Products(touched, k_of, float(np.sum(k)) * columns, flop, held)
+    rows_of = np.bincount(stack, weights=rows)
+    smaller = rows < k
+    flop = float(np.sum(rows_of * touched * (touched + 1)) + np.sum((n * k * (k + 2.0 * rows))[smaller]))
+    largest = 4.0 * float(np.max(k * n)) + element_bytes * float(np.max((2.0 * k_of + rows_of) * touched))
+    if smaller.any():  # one panel at a time, in double too
+        largest += float(np.max(((element_bytes + 8.0) * k + element_bytes * rows) * n))
+    return Products(touched, rows_of, float(k @ n), flop, largest)
+
+
+def rows_after_compression(table: PathTable, n: f64, config: Config) -> f64:
+    """Rows of each path's panel: its samples, or its numerical rank where finding that is expected to pay (gram_updater.cpp)."""
+    k, compress = table.samples.astype(float), config.assembly.compress
+    if compress == 0.0:
+        return k
+    edges_hz = 1.0 / np.array(config.data.filter_periods_s)
+    between_half_amplitudes_hz = float(np.mean(edges_hz[2:]) - np.mean(edges_hz[:2]))
+    rank = numerical_rank(k * table.sample_interval_s, between_half_amplitudes_hz, compress)
+    rank = np.minimum(np.minimum(rank, k), n)
+    precise = 3.0 if config.inversion.precision == "float32" and compress**2 < LEAST_IN_FLOAT else 1.0
+    pays = n**2 * (k - rank) > precise * n * k**2 + 2.0 * n * k * rank + 40.0 * k * rank**2
+    return np.where(pays, rank, k)
+
+
+def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Geometry]:
+    """Collective. Reads the catalogues (and the data's header where they come from a file); computes or reads the modes.
+
+    UserErrors as of a run.
+    """
+    spent_s = {}
+    clock = time.perf_counter()
+    earth = _craton.EarthModel.by_name(config.earth.model)
+    modes = shared_mode_catalogue(earth, config, comm)
+    spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
+    basis = make_basis(config, earth)
+    spheroidal = shared_spheroidal_catalogue(earth, config, comm)
+    forward = _craton.ForwardProblem(modes, basis, config.data.filter_periods_s, config.theory.kind, spheroidal)
+    spent_s["kernels"], clock = time.perf_counter() - clock, time.perf_counter()
+    table = path_table(config, comm)
+    spent_s["catalogues"] = time.perf_counter() - clock
+    counted = some_paths(table, EXACT_PATHS, config.run.seed)
+    clock = time.perf_counter()
+    paths = counted.path_set(forward)
+    spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)
+    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * basis.n_radial * basis.parameters
+    scale, coupled = len(table) / len(counted), config.theory.kind != "pava"
+    settings = config.inversion
+    element_bytes = 4 if settings.precision == "float32" else 8
+    rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
+    products = products_of(counted, paths, forward, coupled, rows, element_bytes)
+    work = Work(
+        paths=len(table),
+        counted_paths=len(counted),
+        events=len(table.event_rows),
+        stations=len(table.station_rows),
+        samples=int(table.samples.sum()),
+        modes=len(modes),
+        modes_used=modes_within(config, modes),
+        lateral=basis.n_lateral,
+        radial=basis.n_radial,
+        parameters=basis.parameters,
+        block=settings.block,
+        element_bytes=element_bytes,
+        solve_bytes=8 if settings.solve_precision == "float64" else element_bytes,
+        iterations=settings.max_iterations,
+        threads=config.assembly.threads,
+        subset=config.assembly.subset,
+        coupled=coupled,
+        coupling_bytes=coupling_bytes(config, basis, [modes, spheroidal]) if coupled else 0.0,
+        synthetic=config.data.kind == "synthetic",
+        prior_kind=config.prior.kind,
+        touched=float(n.mean()),
+        updates=scale * len(products.touched),
+        rows=scale * float(np.sum(products.rows)),
+        elements_of_panels=scale * products.panel_elements,
+        elements_of_products=scale * products.elements,
+        product_flop=scale * products.flop,
+        panel_bytes=products.panel_bytes,
+    )
+    return work, Geometry(forward, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s)
+
+
+def modes_within(config: Config, modes: Any) -> int:
+    """Of a catalogue, those that the filter passes."""
+    longest, _, _, shortest = config.data.filter_periods_s
+    period = np.asarray(modes.period_s)
+    return int(np.count_nonzero((period < longest) & (period > shortest)))
+
+
+def coupling_bytes(config: Config, basis: Any, catalogues: Sequence[Any]) -> float:
+    """Of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8."""
+    tiles = [-(-modes_within(config, modes) // 8) for modes in catalogues if modes is not None]
+    return float(sum(4 * 64 * basis.n_radial * basis.parameters * (count * (count + 1) // 2) for count in tiles))
+
+
+def path_table(config: Config, comm: MPI.Comm) -> PathTable:
+    """Collective: the paths that a run of this configuration would have."""
+    if config.data.kind == "synthetic":
+        events = read_events(config.events.file, config.events.maximum)
+        stations = read_stations(config.stations.file, config.stations.maximum)
+        return data_module.build_paths(config, events, stations)
+    events, stations = data_module.read_catalogues(config, comm)
+    return data_module.file_observations(config, events, stations).paths
+
+
+def some_paths(table: PathTable, most: int, seed: int) -> PathTable:
+    """All paths, or a random sample of them, in whole stacks."""
+    if len(table) <= most:
+        return table
+    stack = stacks_of(table)
+    sizes = np.bincount(stack)
+    drawn = np.random.default_rng(seed).permutation(len(sizes))
+    count = max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), most, side="right")))
+    return rows_of_table(table, np.flatnonzero(np.isin(stack, drawn[:count])))
+
+
+def rows_of_table(table: PathTable, rows: i64) -> PathTable:
+    """Some of the paths, in their order."""
+    keep = np.zeros(len(table), bool)
+    keep[rows] = True
+    return table.rows(keep)

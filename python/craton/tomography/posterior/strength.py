@@ -1,0 +1,339 @@
+"""How strong should the prior be? The same problem under a list of strengths, and four ways to choose among them.
+
+All strengths multiply one prior: its shape (correlation lengths, strength by depth) stays. With A = H + C_m^-1 / f^2 for a strength
+f times the first, each costs a factorisation and an inverse, n^3 flops. By the tangent at the model of the Hessian:
+
+    evidence            ln p(d | f) = -chi_data - chi_prior - (ln det A - ln det C_m^-1) / 2 + constant, largest (MacKay 1992,
+                        doi:10.1162/neco.1992.4.3.415)
+    cross-validation    the earthquakes are divided into folds; each is predicted from the others: their misfit, smallest
+    generalised one     (2 chi_data / N) / (1 - trace R / N)^2 with N samples, smallest (Golub, Heath & Wahba 1979,
+                        doi:10.1080/00401706.1979.10489751)
+    L-curve             ln |residual|^2 against ln |model|^2 in the norm of one prior: the corner, where its curvature is largest
+                        (Hansen & O'Leary 1993, doi:10.1137/0914086)
+
+The evidence is recommended: it asks which prior makes the data probable, has a maximum inside the list if the list is long
+enough, and needs no choice of folds. It takes the noise for known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs.folder import Folder, on_root, replaced, reserved
+from craton.runs.progress import ProgressBar, make_console
+from craton.tomography.config import PriorConfig, multiplied
+from craton.tomography.inversion.solve import say
+from craton.tomography.inversion.stored_run import LinearisedProblem, RunData, read_data, read_problem
+from craton.tomography.posterior.analysis import Posterior
+from craton.tomography.prior.gaussian import Prior, explicit_prior
+from craton.tomography.prior.words import about_lengths, explained, largest
+
+f64 = NDArray[np.float64]
+
+WEAKEST, STRONGEST, MOST = 1e-6, 1.0, 100
+FOLDS_STREAM = 4
+DEFAULT_SPAN, DEFAULT_COUNT = 10.0, 9
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The solution under one strength."""
+
+    strength: float
+    """Standard deviation of dlnVs; of a strength that varies with depth, the largest."""
+    chi_data: float
+    chi_prior: float
+    model_norm: float
+    """u . C_m^-1 u of u = m - m^p in the norm of the prior of strength 1: what the L-curve draws."""
+    resolved: float
+    """trace R: parameters that the data determine."""
+    log_evidence: float
+    """But for a constant."""
+    generalised: float
+    """Generalised cross-validation."""
+    left_out: float | None = None
+    """2 chi_data per sample of the folds that were left out, each under the model of the others."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one criterion says."""
+
+    criterion: str
+    strength: float | None
+    """None where it says nothing."""
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class StrengthSummary:
+    """strength.json"""
+
+    prior: dict[str, Any]
+    samples: int
+    trials: list[Trial]
+    choices: list[Choice]
+    recommended: float | None
+
+
+class StrengthFolder(Folder):
+    """The results of a choice."""
+
+    @property
+    def summary(self) -> pathlib.Path:
+        return self.path / "strength.json"
+
+    @property
+    def picture(self) -> pathlib.Path:
+        return self.path / "strength.png"
+
+    @property
+    def files(self) -> tuple[pathlib.Path, ...]:
+        return self.summary, self.picture
+
+
+def read_strengths(text: str, prior: PriorConfig) -> list[float]:
+    """ "0.005,0.01,0.02", or "0.003:0.3:9" for nine from 0.003 to 0.3 at equal ratios; "" is nine around the prior's own."""
+    if not text:
+        own = largest(prior.strength)
+        low, high = max(own / DEFAULT_SPAN, WEAKEST), min(own * DEFAULT_SPAN, STRONGEST)
+        return [float(value) for value in np.geomspace(low, high, DEFAULT_COUNT)]
+    allowed = (
+        f"numbers from {WEAKEST:g} to {STRONGEST:g} separated by commas, at least two and at most {MOST}, or FROM:TO:COUNT, "
+        "such as 0.003:0.3:9"
+    )
+    try:
+        if ":" in text:
+            first, last, count = text.split(":")
+            if not re.fullmatch("[0-9]{1,3}", count):
+                raise ValueError
+            found = [float(value) for value in np.geomspace(in_range(first), in_range(last), min(int(count), MOST + 1))]
+        else:
+            found = [in_range(item) for item in text.split(",")]
+    except ValueError:
+        raise UserError(f"--strengths {text!r}; allowed: {allowed}") from None
+    found = sorted(set(found))
+    if not 2 <= len(found) <= MOST:
+        raise UserError(f"--strengths {text!r} are {len(found)}; allowed: {allowed}")
+    return found
+
+
+def in_range(text: str) -> float:
+    value = float(text)
+    if not WEAKEST <= value <= STRONGEST:
+        raise ValueError
+    return value
+
+
+def choose_strength(
+    hessian_file: str | os.PathLike[str],
+    prior_config: PriorConfig,
+    strengths: Sequence[float],
+    output: str | os.PathLike[str],
+    comm: MPI.Comm | None = None,
+    folds: int = 0,
+    seed: int = 1,
+    console: Any = None,
+    overwrite: bool = False,
+) -> StrengthSummary:
+    """Collective, on any number of ranks: writes strength.json and strength.png to the output folder. folds: 0 for no
+    cross-validation, else at least 2; it reads the run's data.h5 and assembles the Hessian once more. UserError where hessian.h5
+    does not tell the misfit, and for more folds than earthquakes."""
+    comm = comm or MPI.COMM_WORLD
+    folder, source = StrengthFolder(output), pathlib.Path(hessian_file)
+    console = (console or make_console()) if comm.rank == 0 else None
+    problem = read_problem(source, comm)
+    if problem.chi_data is None or problem.samples is None:
+        raise UserError(
+            f"{source}: chi_data is missing, and no record.json is beside it; allowed: hessian.h5 of a run, in its folder"
+        )
+    with reserved(comm, folder, lambda: folder.check(overwrite)):
+        say(console, explained(prior_config))
+        say(console, about_lengths(problem.basis))
+        if problem.damping > 0.0:
+            say(
+                console,
+                f"damping {problem.damping:g} of the run is left out: it belongs to the steps, not to what is believed",
+            )
+        own = largest(prior_config.strength)
+        prior = explicit_prior(problem.basis, prior_config, problem.hessian, problem.world, problem.comm)
+        left_out = None
+        if folds:
+            left_out = cross_validation(
+                problem, read_data(problem), prior, [s / own for s in strengths], folds, seed, console
+            )
+        trials = []
+        with ProgressBar("strengths", len(strengths), "strengths", console) as bar:
+            for index, strength in enumerate(strengths):
+                trials.append(one_trial(problem, prior, strength, own, None if left_out is None else left_out[index]))
+                bar.update(index + 1)
+        choices = judged(trials)
+        summary = StrengthSummary(
+            asdict(prior_config), problem.samples, trials, choices, choices[0].strength if choices else None
+        )
+        on_root(comm, lambda: write(folder, summary))
+        show(console, summary, folder, prior_config)
+    return summary
+
+
+def one_trial(problem: LinearisedProblem, prior: Prior, strength: float, own: float, left_out: float | None) -> Trial:
+    """Collective: the solution under a strength, where the prior's own is `own`."""
+    assert problem.chi_data is not None and problem.samples is not None
+    posterior = Posterior(
+        problem.system(), prior.strengthened(strength / own), problem.gradient, problem.model, problem.comm
+    )
+    chi_data, evidence = posterior.chi_data(problem.chi_data), posterior.log_evidence(problem.chi_data)
+    resolved = float(posterior.resolution_diagonal().sum())
+    remaining = 1.0 - resolved / problem.samples
+    return Trial(
+        strength=strength,
+        chi_data=chi_data,
+        chi_prior=posterior.chi_prior,
+        model_norm=2.0 * posterior.chi_prior * strength**2,
+        resolved=resolved,
+        log_evidence=evidence,
+        generalised=2.0 * chi_data / problem.samples / remaining**2 if remaining > 0.0 else float("inf"),
+        left_out=left_out,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- cross-validation
+
+
+def fold_of_paths(event: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+    """The fold of each path: earthquakes are dealt out, for the paths of one have errors in common."""
+    events = np.unique(event)
+    if len(events) < folds:
+        raise UserError(f"--folds {folds}: the data are of {len(events)} earthquakes; allowed: 2 to {len(events)}")
+    order = np.random.default_rng([seed, FOLDS_STREAM]).permutation(len(events))
+    return order[np.searchsorted(events, event)] % folds
+
+
+def cross_validation(
+    problem: LinearisedProblem,
+    data: RunData,
+    prior: Prior,
+    factors: Sequence[float],
+    folds: int,
+    seed: int,
+    console: Any,
+) -> list[float]:
+    """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out. A fold's Hessian is taken
+    from the whole one: all folds together are one assembly. Three matrices at a time."""
+    fold = fold_of_paths(data.observations.paths.event, folds, seed)
+    sums = np.zeros(len(factors))
+    with ProgressBar("cross-validation", folds * len(factors), "solutions", console) as bar:
+        for number in range(folds):
+            one = data.where(fold == number)
+            left_out, gradient, _ = one.assemble(problem.world, problem.model, problem.hessian)
+            for index, factor in enumerate(factors):
+                system = problem.system()
+                system.local[:] -= left_out.local
+                system.commit()
+                found = Posterior(
+                    system, prior.strengthened(factor), problem.gradient - gradient, problem.model, problem.comm
+                )
+                sums[index] += one.misfit(problem.world, found.mean)
+                bar.update(number * len(factors) + index + 1)
+    return [2.0 * float(chi) / len(data.observations.observed) for chi in sums]
+
+
+# ----------------------------------------------------------------------------------------------------------------- choices
+
+
+def judged(trials: Sequence[Trial]) -> list[Choice]:
+    """What each criterion chooses; the recommended one first."""
+    strengths = np.array([trial.strength for trial in trials])
+    found = [smallest("evidence", strengths, -np.array([trial.log_evidence for trial in trials]))]
+    left_out = [trial.left_out for trial in trials if trial.left_out is not None]
+    if left_out:
+        found.append(smallest("cross-validation", strengths, np.array(left_out)))
+    found.append(smallest("generalised cross-validation", strengths, np.array([trial.generalised for trial in trials])))
+    found.append(corner(strengths, [trial.chi_data for trial in trials], [trial.model_norm for trial in trials]))
+    return found
+
+
+def smallest(criterion: str, strengths: f64, values: f64) -> Choice:
+    """The minimum, of the parabola through the lowest value and its neighbours in ln strength."""
+    lowest = int(np.argmin(values))
+    if lowest in (0, len(values) - 1):
+        return Choice(criterion, float(strengths[lowest]), "at the end of the list: a longer one is wanted")
+    x = np.log(strengths[lowest - 1 : lowest + 2])
+    y = values[lowest - 1 : lowest + 2]
+    a, b, _ = np.polyfit(x - x[1], y - y[1], 2)
+    place = x[1] - b / (2.0 * a) if a > 0.0 else x[1]
+    return Choice(criterion, float(np.exp(np.clip(place, x[0], x[2]))))
+
+
+def curvature(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> f64:
+    """Of the L-curve (ln |residual|^2, ln |model|^2) at each strength, positive at a corner; NaN at the ends, which have no
+    neighbours to tell it from."""
+    t = np.log(strengths)
+    x, y = np.log(chi_data), np.log(model_norm)
+    dx, dy = np.gradient(x, t), np.gradient(y, t)
+    ddx, ddy = np.gradient(dx, t), np.gradient(dy, t)
+    speed = np.maximum((dx**2 + dy**2) ** 1.5, 1e-300)
+    bent = (dy * ddx - dx * ddy) / speed
+    bent[[0, -1]] = np.nan
+    return np.asarray(bent)
+
+
+def corner(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> Choice:
+    """Where the L-curve bends most, of the strengths tried."""
+    if len(strengths) < 5 or min(*chi_data, *model_norm) <= 0.0:
+        return Choice("L-curve", None, "needs at least 5 strengths and a model that is not 0")
+    bent = curvature(strengths, chi_data, model_norm)
+    best = int(np.nanargmax(bent))
+    if not bent[best] > 0.0:
+        return Choice("L-curve", None, "no corner within the list")
+    at_end = best in (1, len(strengths) - 2)
+    return Choice("L-curve", float(strengths[best]), "beside the end of the list" if at_end else "")
+
+
+# ------------------------------------------------------------------------------------------------------------------- output
+
+
+def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
+    """strength.json and strength.png."""
+    from craton.tomography.posterior.strength_picture import strength_figure
+    from craton.tomography.report.page import png
+
+    with replaced(folder.summary) as aside:
+        aside.write_text(json.dumps(asdict(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    with replaced(folder.picture) as aside:
+        aside.write_bytes(png(strength_figure(summary)))
+
+
+def show(console: Any, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig) -> None:
+    """A table of the trials, and what each criterion says."""
+    by_fold = summary.trials[0].left_out is not None
+    say(
+        console,
+        "\nstrength    chi_data   chi_prior  resolved   ln evidence   generalised"
+        + ("    left out" if by_fold else ""),
+    )
+    for trial in summary.trials:
+        line = f"{trial.strength:8.4g} {trial.chi_data:11.6g} {trial.chi_prior:11.6g} {trial.resolved:9.2f} "
+        line += f"{trial.log_evidence:13.2f} {trial.generalised:13.6g}"
+        say(console, line + (f" {trial.left_out:11.6g}" if by_fold else ""))
+    say(console, f"(noise alone: chi_data = {summary.samples / 2:g}, half of the {summary.samples} samples)\n")
+    for choice in summary.choices:
+        value = "-" if choice.strength is None else f"{choice.strength:.4g}"
+        say(console, f"{choice.criterion + ':':<30} {value:<9} {choice.remark}".rstrip())
+    if summary.recommended is not None:
+        factor = summary.recommended / largest(config.strength)
+        profile = multiplied(config.strength, factor)
+        wanted = f"{profile:.4g}" if isinstance(profile, float) else json.dumps([list(pair) for pair in profile])
+        say(console, f"recommended, by the evidence: --prior strength={wanted}")
+    say(console, f"written: {folder.summary}, {folder.picture.name}")

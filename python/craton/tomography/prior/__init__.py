@@ -1,0 +1,1 @@
+"""Priors of equation 1: Gaussian and Matern."""

@@ -1,0 +1,286 @@
+"""The priors of equation 1. The Gaussian ones are here, the Matern one in matern_prior.py and matern_dense.py.
+
+The Gaussian prior, and its inverse as small matrices (prior_parts.py):
+
+    C_m = C_lateral (x) C_radial
+    C_lateral[a, b] = exp(-c_ab^2 / (2 L^2)) + nugget [a = b]              L = correlation_km
+    C_radial[i, j]  = s(r_i) s(r_j) { k(r_i, r_j) + nugget [i = j] }
+    k(r, r') = sqrt(2 l l' / (l^2 + l'^2)) exp(-(r - r')^2 / (l^2 + l'^2))      l = correlation_depth_km at r, l' at r'
+
+k is Gibbs's kernel (Gibbs 1997; Paciorek & Schervish 2004): the overlap of two Gaussians about r and r', and so positive definite
+however l varies with depth; exp(-(r - r')^2 / (2 l^2)) where it does not. L may vary with depth, too: Layered of prior_parts.py.
+
+c_ab is the *chord* between lateral knots, 2 R sin(Delta / 2), not the arc: restricting a Gaussian of three-dimensional
+space to the sphere leaves it positive definite, while the same Gaussian of the great-circle distance is not positive
+definite on a sphere for any L. For L much shorter than the radius the two hardly differ.
+
+The user's strength s(r) is the prior standard deviation of dlnVs itself, not of a coefficient. The spherical splines
+overlap and add up to about 2.14 (they are not a partition of unity), so unit-variance coefficients would give a field
+of another variance, which depends on L. Both factors are therefore scaled so that the root mean square, over the sphere
+and over the mantle's depth, of the field's prior standard deviation is the strength that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+import craton
+from craton.arrays.node_memory import Sharing, made_alone, made_once_per_node
+from craton.errors import UserError
+from craton.settings import shown
+from craton.tomography.config import Profile, at_depth
+from craton.tomography.model.parameters import ParameterBlock, blocks_in, blocks_of
+from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis, World
+    from craton.tomography.config import PriorConfig
+
+f64 = NDArray[np.float64]
+
+EARTH_RADIUS_KM = 6371.0
+LARGEST_CONDITION = 1e10
+"""Beyond it the inverse's rounding error would reach the fifth digit of the model."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A solution of equation 2 under a prior."""
+
+    model: f64
+    """dm"""
+    weights: f64
+    """C_m^-1 (m + dm - m^p): the gradient of the prior's misfit at the model stepped to."""
+
+
+class AnyPrior(Protocol):
+    """What the inversion asks of a prior."""
+
+    @property
+    def mean(self) -> f64: ...
+    @property
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        """What the model is made up of."""
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
+
+
+def misfit(deviation: f64, weights: f64) -> float:
+    """The second half of equation 1 of a deviation u = m - m^p: u . w / 2, with w = C_m^-1 u."""
+    return 0.5 * float(deviation @ weights)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """C_m^-1, one part for each parameter block and nothing between them, and the prior mean."""
+
+    parts: tuple[PriorPart, ...]
+    mean: f64
+    scale: float = 1.0
+    """What the parts' C_m^-1 are multiplied by: 1 / f^2 makes all strengths f times as large."""
+
+    @property
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        return tuple(part.block for part in self.parts)
+
+    @property
+    def log_determinant(self) -> float:
+        """Of C_m^-1."""
+        return sum(part.log_determinant for part in self.parts) + len(self.mean) * float(np.log(self.scale))
+
+    def strengthened(self, factor: float) -> Prior:
+        """The same prior with all strengths `factor` times as large."""
+        return replace(self, scale=self.scale / factor**2)
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
+        self.add_to(system)
+        right_hand_side = gradient - self.precision_times(model - self.mean)
+        found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+        return Step(found, self.precision_times(model + found - self.mean))
+
+    def add_to(self, system: Any) -> None:
+        """Adds C_m^-1 to the upper triangle. Local; call it on every rank."""
+        for part in self.parts:
+            part.add_to(system, self.scale)
+
+    def precision_times(self, model: f64) -> f64:
+        """C_m^-1 model. Collective where the prior is dense."""
+        return self.scale * np.concatenate([part.precision_times(model[part.block.within]) for part in self.parts])
+
+    def covariance_times(self, model: f64) -> f64:
+        """C_m model. Collective where the prior is dense."""
+        return np.concatenate([part.covariance_times(model[part.block.within]) for part in self.parts]) / self.scale
+
+
+def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
+    """Points on the unit sphere, shape (n, 3)."""
+    latitude, longitude = np.radians(latitude_deg), np.radians(longitude_deg)
+    return np.stack(
+        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)], axis=1
+    )
+
+
+def even_points(count: int) -> tuple[f64, f64]:
+    """Latitudes and longitudes of `count` evenly spread points (a Fibonacci spiral)."""
+    index = np.arange(count) + 0.5
+    latitude_deg = np.degrees(np.arcsin(1.0 - 2.0 * index / count))
+    longitude_deg = (np.degrees(index * np.pi * (1.0 + np.sqrt(5.0))) + 180.0) % 360.0 - 180.0
+    return latitude_deg, longitude_deg
+
+
+def lateral_matrix(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> scipy.sparse.csr_matrix:
+    """S_a at each point, shape (points, n_lateral)."""
+    offsets, knots, values = basis.lateral_weights(latitude_deg, longitude_deg)
+    return scipy.sparse.csr_matrix((values, knots, offsets), shape=(len(latitude_deg), basis.n_lateral))
+
+
+def gaussian(distance: f64, correlation: float, nugget: float) -> f64:
+    """exp(-d^2 / (2 L^2)), plus the nugget on the diagonal."""
+    covariance = np.exp(-0.5 * (distance / correlation) ** 2)
+    covariance[np.diag_indices_from(covariance)] += nugget
+    return covariance
+
+
+def lateral_covariance(basis: ModelBasis, correlation_km: float, nugget: float) -> f64:
+    """C_lateral, scaled so that the field sum_a m_a S_a has variance 1 in the mean over the sphere."""
+    knots = unit_vectors(basis.latitude_deg, basis.longitude_deg)
+    chord_squared = np.maximum(2.0 - 2.0 * knots @ knots.T, 0.0)
+    covariance = gaussian(EARTH_RADIUS_KM * np.sqrt(chord_squared), correlation_km, nugget)
+    splines = lateral_matrix(basis, *even_points(4 * basis.n_lateral))
+    variance = np.asarray(splines.multiply(splines @ covariance).sum(axis=1)).ravel()
+    return covariance / np.mean(variance)
+
+
+def gibbs(radius_km: f64, length_km: f64, nugget: float) -> f64:
+    """exp(-d^2 / (2 l^2)) with a length of its own at each place, plus the nugget on the diagonal."""
+    squares = length_km[:, None] ** 2 + length_km[None, :] ** 2
+    covariance = np.sqrt(2.0 * np.outer(length_km, length_km) / squares)
+    covariance *= np.exp(-((radius_km[:, None] - radius_km[None, :]) ** 2) / squares)
+    covariance[np.diag_indices_from(covariance)] += nugget
+    return covariance
+
+
+def radial_covariance(
+    basis: ModelBasis, strength: Callable[[f64], f64], correlation_km: Callable[[f64], f64], nugget: float
+) -> f64:
+    """C_radial, scaled so that the field sum_i m_i B_i(r) has standard deviation strength(r) in the mean over depth."""
+    knots_m = np.asarray(basis.radial_knots_m)
+    covariance = gibbs(knots_m / 1e3, correlation_km(knots_m), nugget)
+    covariance *= np.outer(strength(knots_m), strength(knots_m))
+    radius_m = np.linspace(knots_m[0], knots_m[-1], 20 * len(knots_m) + 1)
+    splines = basis.radial_values(radius_m)
+    variance = np.einsum("ri,ij,rj->r", splines, covariance, splines)
+    return covariance / np.mean(variance / strength(radius_m) ** 2)
+
+
+def of_radius(profile: Profile) -> Callable[[f64], f64]:
+    """A number, or pairs of depth and number, as a function of radius in metres."""
+    return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
+
+
+def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
+    """The strength that was asked for, as a function of radius in metres."""
+    return of_radius(config.strength)
+
+
+def make_prior(
+    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
+) -> AnyPrior:
+    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
+    progress. threads: of each rank."""
+    if config.kind == "matern":
+        from craton.tomography.prior.matern import MaternPrior
+
+        return MaternPrior(basis, config, world, comm, console, threads)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))
+
+
+def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
+    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
+    matrices of the system's size for that (matern_dense.py)."""
+    if config.kind == "matern":
+        from craton.tomography.prior.matern_dense import dense_matern_prior
+
+        return dense_matern_prior(basis, config, system)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))
+
+
+def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:
+    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths. share: how
+    ranks come by the lateral matrices, the large ones; collective where that is."""
+    strengths = (config.strength, config.xi_strength)
+    parts = [
+        gaussian_part(block, basis, replace(config, strength=strength), share)
+        for block, strength in zip(blocks_in(basis), strengths, strict=False)
+    ]
+    return Prior(tuple(parts), np.zeros(basis.size))
+
+
+def gaussian_priors(parameters: Sequence[tuple[str, ModelBasis, PriorConfig]]) -> Prior:
+    """The Gaussian prior of several parameters, each with splines, strength and lengths of its own, in the model's order."""
+    blocks = blocks_of([(name, basis) for name, basis, _ in parameters])
+    parts = [gaussian_part(block, basis, config) for block, (_, basis, config) in zip(blocks, parameters, strict=True)]
+    return Prior(tuple(parts), np.zeros(sum(block.size for block in blocks)))
+
+
+def gaussian_part(
+    block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone
+) -> PriorPart:
+    """The Gaussian prior of one block."""
+    radial = checked_inverse(
+        radial_covariance(basis, strength_of_radius(config), of_radius(config.correlation_depth_km), config.nugget),
+        f"[prior] correlation_depth_km = {shown(config.correlation_depth_km)}",
+        config.nugget,
+    )
+    lengths_km = of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m))
+    different, which = np.unique(lengths_km, return_inverse=True)
+    if len(different) == 1:
+
+        def inverse() -> f64:
+            lateral = lateral_covariance(basis, float(different[0]), config.nugget)
+            return checked_inverse(lateral, lateral_origin(different[0]), config.nugget)
+
+        return Separable(block, share((block.lateral, block.lateral), inverse), radial)
+    roots = []
+    for length_km in different:
+
+        def root(length_km: float = float(length_km)) -> f64:
+            lateral = lateral_covariance(basis, length_km, config.nugget)
+            check_condition(lateral, lateral_origin(length_km), config.nugget)
+            return Root.of(lateral).table()
+
+        roots.append(Root.of_table(share((block.lateral + 1, block.lateral), root)))
+    return Layered(block, roots, which.tolist(), radial)
+
+
+def lateral_origin(length_km: float) -> str:
+    return f"[prior] correlation_km = {length_km:g}"
+
+
+def check_condition(covariance: f64, origin: str, nugget: float) -> None:
+    """A covariance that is not safely positive definite is the user's fault."""
+    deviation = np.sqrt(np.diag(covariance))
+    eigenvalues = np.linalg.eigvalsh(covariance / np.outer(deviation, deviation))
+    if not eigenvalues[0] * LARGEST_CONDITION > eigenvalues[-1]:
+        raise UserError(
+            f"{origin} with nugget = {nugget:g} makes a prior covariance that is numerically singular "
+            f"(condition number {eigenvalues[-1] / max(eigenvalues[0], 1e-16):.1e}; allowed: up to "
+            f"{LARGEST_CONDITION:.0e}): shorten the correlation length or enlarge the nugget"
+        )
+
+
+def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:
+    """Inverse through Cholesky."""
+    check_condition(covariance, origin, nugget)
+    inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(covariance), np.eye(len(covariance)))
+    return np.ascontiguousarray(0.5 * (inverse + inverse.T))

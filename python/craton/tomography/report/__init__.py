@@ -1,0 +1,1 @@
+"""report.html and pictures of an inversion."""

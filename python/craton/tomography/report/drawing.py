@@ -1,0 +1,405 @@
+"""`craton tomography slice`, `section`, `profile` and `fit`: what a run has found, as pictures or as tables of numbers.
+
+Each function returns a picture and its numbers; `save` writes one or the other, as the file's ending says. Nothing is
+collective. Colour scales are symmetric and in percent.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.pages import maps
+from craton.pages.figures import save_picture
+from craton.runs.folder import replaced
+from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.model.fields import Fields, colour_limit, quantity_of
+from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.report.page import (
+    ACCENT,
+    FIGURE_STYLE,
+    INK,
+    MUTED,
+    OBSERVED,
+    START,
+    Results,
+    new_figure,
+    place_text,
+    waveform_reduction,
+)
+
+__all__ = ["Drawing", "PICTURES", "fit", "parse_place", "profile", "save", "section", "slices"]
+
+f64 = NDArray[np.float64]
+
+PICTURES = (".png", ".pdf", ".svg")
+MAP_STEP_DEG = 1.0
+LINE_COLOURS = (ACCENT, START, "#6aa57a", "#9a7fb5", "#c7a252", "#7fa7bf")
+MOST_MAPS = 24
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture, and the numbers in it."""
+
+    figure: Figure
+    header: tuple[str, ...]
+    columns: tuple[Any, ...]
+    """As many as the header has names; numbers or text, all of one length."""
+
+
+def save(drawing: Drawing, path: Path) -> Path:
+    """.csv holds the numbers, .png, .pdf and .svg the picture. UserError for another ending, or a file that cannot be written."""
+    ending = path.suffix.lower()
+    if ending == ".csv":
+        write_csv(path, drawing.header, drawing.columns)
+    elif ending in PICTURES:
+        save_picture(drawing.figure, path)
+    else:
+        raise UserError(f"--output {path}: ends in '{path.suffix}'; allowed: {', '.join(PICTURES)} or .csv")
+    return path
+
+
+def write_csv(path: Path, header: Sequence[str], columns: Sequence[Any]) -> None:
+    """Columns side by side; numbers with 9 digits."""
+
+    def text(value: Any) -> Any:
+        return f"{value:.9g}" if isinstance(value, float) else value
+
+    with replaced(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        lists = (np.asarray(column).tolist() for column in columns)
+        writer.writerows([text(value) for value in row] for row in zip(*lists, strict=True))
+
+
+def parse_place(text: str, option: str) -> tuple[float, float]:
+    """ "LAT,LON" in degrees, longitude to [-180, 180)."""
+    try:
+        latitude, longitude = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text!r}; allowed: LAT,LON in degrees, as 19.4,-155.3") from None
+    if not (-90.0 <= latitude <= 90.0 and -180.0 <= longitude <= 360.0):
+        raise UserError(f"{option} {text!r}; allowed: latitude from -90 to 90, longitude from -180 to 360 degrees")
+    return latitude, float(maps.relative_longitude(np.float64(longitude), 0.0))
+
+
+def parse_depths(text: str) -> list[float]:
+    """ "100,300" in km."""
+    try:
+        depths = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"--depth {text!r}; allowed: depths in km separated by commas, as 100,300") from None
+    if len(depths) > MOST_MAPS:
+        raise UserError(f"--depth: {len(depths)} depths; allowed: at most {MOST_MAPS}")
+    return depths
+
+
+# ---------------------------------------------------------------------------------------------------------------- maps
+
+
+def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", centre_deg: float = 0.0) -> Drawing:
+    """Maps of each parameter at each depth; one colour scale for each parameter.
+
+    Numbers: parameter, depth_km, latitude_deg, longitude_deg (centres of cells of one degree), percent.
+    """
+    for depth in depths_km:
+        fields.check_depth(depth, "--depth")
+    names = fields.chosen(parameters)
+    latitude, longitude = maps.cells(centre_deg, MAP_STEP_DEG)
+    values = {
+        name: [fields.percent(name, latitude, longitude, np.float64(depth)) for depth in depths_km] for name in names
+    }
+    with matplotlib.rc_context(FIGURE_STYLE):
+        figure = map_gallery(values, depths_km, fields.label, centre_deg)
+    rows = [
+        (np.full(field.size, name), np.full(field.size, depth), *np.broadcast_arrays(latitude, longitude), field)
+        for name in names
+        for depth, field in zip(depths_km, values[name], strict=True)
+    ]
+    columns = tuple(np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*rows, strict=True))
+    return Drawing(figure, ("parameter", "depth_km", "latitude_deg", "longitude_deg", "percent"), columns)
+
+
+def map_gallery(
+    values: dict[str, list[f64]], depths_km: Sequence[float], label: str, centre_deg: float, across: int = 0
+) -> Figure:
+    """Maps in rows of `across` (or as many as look well), parameter after parameter."""
+    count = len(depths_km)
+    across = across or (1 if count == 1 else 2 if count <= 6 else 3)
+    down = -(-count // across)
+    figure = new_figure(max(5.4, 4.6 * across), (2.55 * down + 0.55) * len(values) + 0.3)
+    blocks = figure.subfigures(len(values), 1, squeeze=False)[:, 0]
+    for block, (name, fields) in zip(blocks, values.items(), strict=True):
+        block.set_facecolor("white")
+        axes = block.subplots(down, across, squeeze=False)
+        limit = colour_limit(np.concatenate([field.ravel() for field in fields]))
+        for place in axes.flat[count:]:
+            place.set_axis_off()
+        for place, depth, field in zip(axes.flat, depths_km, fields, strict=False):
+            mesh = maps.mesh_on_map(place, field, 180.0 / len(field), maps.VELOCITY_COLOURS, -limit, limit)
+            maps.draw_globe(place, centre_deg)
+            place.set_title(f"{name} at {depth:g} km", loc="left", pad=2.0)
+        percent_bar(block, mesh, axes, name)
+    if label:
+        figure.suptitle(label, fontsize=10)
+    return figure
+
+
+def percent_bar(figure: Any, mesh: Any, axes: Any, parameter: str) -> None:
+    """The colour scale below."""
+    bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.45, aspect=40, pad=0.02, extend="both")
+    hint = "    (red: slow, blue: fast)" if quantity_of(parameter).startswith("V") else ""
+    bar.set_label(f"{parameter}, %{hint}")
+    bar.outline.set_visible(False)
+
+
+# ------------------------------------------------------------------------------------------------------ cross-sections
+
+
+@dataclass(frozen=True)
+class Arc:
+    """Part of a great circle: geocentric latitudes and longitudes at angles from its middle, all in degrees."""
+
+    latitude_deg: f64
+    longitude_deg: f64
+    angle_deg: f64
+
+    @property
+    def text(self) -> str:
+        ends = [
+            place_text(float(geographic_deg(np.float64(self.latitude_deg[end]))), float(self.longitude_deg[end]))
+            for end in (0, -1)
+        ]
+        return f"{ends[0]} to {ends[1]}, {self.angle_deg[-1] - self.angle_deg[0]:.0f}°"
+
+
+def arc_between(start: tuple[float, float], end: tuple[float, float]) -> Arc:
+    """The minor arc between two places (geographic). UserError where they do not define one."""
+    (lat0, lon0), (lat1, lon1) = ((float(geocentric_deg(np.float64(lat))), lon) for lat, lon in (start, end))
+    a, b = unit_vectors(np.array([lat0, lat1]), np.array([lon0, lon1]))
+    distance = float(np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)))
+    if not 1.0 <= distance <= 179.9:
+        raise UserError(
+            f"--from and --to are {distance:.3g} degrees apart; allowed: 1 to 179.9 (or --through with --azimuth)"
+        )
+    north, east = np.radians(lat0), np.radians(lon0)
+    azimuth = np.degrees(
+        np.arctan2(
+            b @ np.array([-np.sin(east), np.cos(east), 0.0]),
+            b @ np.array([-np.sin(north) * np.cos(east), -np.sin(north) * np.sin(east), np.cos(north)]),
+        )
+    )
+    angle = np.linspace(0.0, distance, max(31, int(1.5 * distance) + 1))
+    return Arc(*maps.great_circle(lat0, lon0, float(azimuth), angle), angle - 0.5 * distance)
+
+
+def arc_through(place: tuple[float, float], azimuth_deg: float, half_angle_deg: float = 60.0) -> Arc:
+    """To both sides of a place (geographic), along its azimuth clockwise from north."""
+    if not -360.0 <= azimuth_deg <= 360.0:
+        raise UserError(f"--azimuth {azimuth_deg:g}; allowed: degrees clockwise from north, -360 to 360")
+    if not 1.0 <= half_angle_deg <= 180.0:
+        raise UserError(f"--half-angle {half_angle_deg:g}; allowed: 1 to 180 degrees")
+    angle = np.linspace(-half_angle_deg, half_angle_deg, 2 * max(15, int(1.5 * half_angle_deg)) + 1)
+    latitude, longitude = place
+    return Arc(*maps.great_circle(float(geocentric_deg(np.float64(latitude))), longitude, azimuth_deg, angle), angle)
+
+
+def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:
+    """The mantle below a great circle, each parameter beside a map that shows where it is.
+
+    Numbers: parameter, angle_deg, latitude_deg, longitude_deg, depth_km, percent.
+    """
+    names = fields.chosen(parameters)
+    top, bottom = fields.depth_range_km
+    depth = np.linspace(top, bottom, 91)
+    latitude = geographic_deg(arc.latitude_deg)
+    values = {
+        name: fields.percent(name, latitude[:, None], arc.longitude_deg[:, None], depth[None, :]) for name in names
+    }
+    with matplotlib.rc_context(FIGURE_STYLE):
+        figure = section_picture(fields, arc, values)
+    grid = np.broadcast_arrays(arc.angle_deg[:, None], latitude[:, None], arc.longitude_deg[:, None], depth[None, :])
+    rows = [(np.full(field.size, name), *grid, field) for name, field in values.items()]
+    columns = tuple(np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*rows, strict=True))
+    header = ("parameter", "angle_deg", "latitude_deg", "longitude_deg", "depth_km", "percent")
+    return Drawing(figure, header, columns)
+
+
+def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
+    """A row for each parameter."""
+    wide = arc.angle_deg[-1] - arc.angle_deg[0] > 200.0
+    figure = new_figure(8.6, (5.6 if wide else 3.6) * len(values) + 0.3)
+    places = figure.subplots(len(values), 2, squeeze=False, width_ratios=(1.0, 0.55))
+    centre = float(arc.longitude_deg[len(arc.longitude_deg) // 2])
+    for (place, locator), (name, field) in zip(places, values.items(), strict=True):
+        mesh = maps.field_on_section(
+            place,
+            fields.basis,
+            fields.parameters[name],
+            (arc.latitude_deg, arc.longitude_deg),
+            arc.angle_deg,
+            colour_limit(field),
+        )
+        place.set_title(name)
+        percent_bar(figure, mesh, place, name)
+        maps.draw_globe(locator, centre, coast_colour=MUTED)
+        latitude = geographic_deg(arc.latitude_deg)
+        maps.draw_arc(locator, latitude, arc.longitude_deg, centre, colors=ACCENT, linewidths=2.0)
+        maps.draw_points(
+            locator, latitude[[0, -1]], arc.longitude_deg[[0, -1]], centre, s=(36, 14), c=ACCENT, linewidths=0
+        )
+        locator.set_title("from the large dot, left", fontsize=8, fontweight="normal")
+    figure.suptitle(f"{fields.label}: {arc.text}", fontsize=10)
+    return figure
+
+
+# ------------------------------------------------------------------------------------------------------------ profiles
+
+
+def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: str = "") -> Drawing:
+    """Each parameter below places, against depth; speeds beside the reference Earth's where it has them.
+
+    Numbers: latitude_deg, longitude_deg, depth_km, then for each parameter its percent and, of a speed, km/s of the model
+    and of the reference.
+    """
+    names = fields.chosen(parameters)
+    top, bottom = fields.depth_range_km
+    depth = np.linspace(top, bottom, 201)
+    lines = {
+        name: [fields.percent(name, np.float64(lat), np.float64(lon), depth) for lat, lon in places] for name in names
+    }
+    references = {name: fields.reference(quantity_of(name), depth) for name in names}
+    with matplotlib.rc_context(FIGURE_STYLE):
+        figure = profile_picture(fields.label, depth, places, lines, references)
+    header, columns = (
+        ["latitude_deg", "longitude_deg", "depth_km"],
+        [
+            np.repeat([lat for lat, _ in places], len(depth)),
+            np.repeat([lon for _, lon in places], len(depth)),
+            np.tile(depth, len(places)),
+        ],
+    )
+    for name in names:
+        percent, reference = np.concatenate(lines[name]), references[name]
+        header.append(f"{name}_percent")
+        columns.append(percent)
+        if reference is not None:
+            along = np.tile(reference, len(places))
+            quantity = quantity_of(name).lower()
+            header += [f"{quantity}_km_s", f"{quantity}_reference_km_s"]
+            columns += [along * (1.0 + percent / 100.0), along]
+    return Drawing(figure, tuple(header), tuple(columns))
+
+
+def profile_picture(
+    label: str,
+    depth_km: f64,
+    places: Sequence[tuple[float, float]],
+    lines: dict[str, list[f64]],
+    references: dict[str, f64 | None],
+) -> Figure:
+    """Depth downwards; a second panel with speeds in km/s where there is a reference."""
+    panels = [(name, False) for name in lines] + [(name, True) for name in lines if references[name] is not None]
+    figure = new_figure(0.6 + 3.2 * len(panels), 5.0)
+    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for place, (name, absolute) in zip(axes, panels, strict=True):
+        reference = references[name]
+        if absolute and reference is not None:
+            place.plot(reference, depth_km, color=MUTED, linestyle="--", linewidth=1.0, label="reference Earth")
+            place.set_xlabel(f"{quantity_of(name)}, km/s")
+        else:
+            place.axvline(0.0, color=MUTED, linewidth=0.8)
+            largest = max(0.5, 1.05 * max(float(np.abs(line).max()) for line in lines[name]))
+            place.set(xlabel=f"{name}, %", xlim=(-largest, largest))
+        for number, (line, where) in enumerate(zip(lines[name], places, strict=True)):
+            values = reference * (1.0 + line / 100.0) if absolute and reference is not None else line
+            colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+            place.plot(values, depth_km, color=colour, linewidth=1.5, label=place_text(*where))
+        for level in (410.0, 660.0):
+            place.axhline(level, color=MUTED, linewidth=0.5, linestyle=":")
+    axes[0].set(ylabel="depth, km", ylim=(float(depth_km[-1]), 0.0))
+    axes[-1].legend(fontsize=8, loc="lower left")
+    figure.suptitle(label, fontsize=10)
+    return figure
+
+
+# ---------------------------------------------------------------------------------------------------------- waveforms
+
+
+def find_path(results: Results, text: str, component: str = "") -> int:
+    """The first window of "EVENT,STATION" in a run (of a component); UserError with the nearest names where there is none."""
+    event, comma, station = (part.strip() for part in text.rpartition(","))
+    if not comma or not event or not station:
+        raise UserError(f"--path {text!r}; allowed: EVENT,STATION, names of the run's catalogues")
+    table = results.observations.paths
+    for kind, name, catalogue, rows in (
+        ("event", event, table.events.name, table.event_rows),
+        ("station", station, table.stations.name, table.station_rows),
+    ):
+        used = [catalogue[row] for row in rows]
+        if name not in used:
+            near = difflib.get_close_matches(name, used, 4, 0.3) or used[:4]
+            raise UserError(
+                f"--path {text}: no path of {kind} '{name}'; allowed: {', '.join(near)} ... ({len(used)} in all)"
+            )
+    row_of_event, row_of_station = table.events.name.index(event), table.stations.name.index(station)
+    found = np.flatnonzero((table.event == row_of_event) & (table.station == row_of_station))
+    if not len(found):
+        others = [table.stations.name[row] for row in np.unique(table.station[table.event == row_of_event])]
+        raise UserError(
+            f"--path {text}: the run has no such path; allowed for this event: {', '.join(others[:6])} ... ({len(others)} in all)"
+        )
+    letters = [table.component[path] for path in found]
+    if component and component not in letters:
+        raise UserError(f"--component {component}: not of {text}; allowed: {', '.join(dict.fromkeys(letters))}")
+    return int(found[letters.index(component) if component else 0])
+
+
+def fit(results: Results, path: int) -> Drawing:
+    """Data of one path, seismograms of the starting and of the final model, and what is left.
+
+    Numbers: time_s after the origin time; observed_m, initial_m, final_m.
+    """
+    if not results.finished:
+        raise UserError("the run has no waveforms: it did not come to its end; allowed: a run that has finished")
+    table = results.observations.paths
+    part = slice(table.offsets[path], table.offsets[path + 1])
+    observed = results.observations.observed[part]
+    initial, final = (np.asarray(results.model[f"waveforms/{name}"][part], float) for name in ("initial", "final"))
+    time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
+    before, after = (float(waveform_reduction(results, name)[path]) for name in ("initial", "final"))
+    with matplotlib.rc_context(FIGURE_STYLE):
+        figure = new_figure(9.0, 4.2)
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
+        scale = 1e6
+        upper.plot(time, scale * observed, color=OBSERVED, linewidth=2.2, alpha=0.8, label="data")
+        upper.plot(
+            time, scale * initial, color=START, linewidth=1.0, linestyle="--", label=f"starting model, fit {before:.0%}"
+        )
+        upper.plot(time, scale * final, color=ACCENT, linewidth=1.2, label=f"final model, fit {after:.0%}")
+        upper.set_ylabel("displacement, µm")
+        upper.legend(fontsize=8, ncols=3)
+        sigma = scale * float(results.observations.sigma[path])
+        lower.axhspan(-sigma, sigma, color=MUTED, alpha=0.2, linewidth=0, label="±σ of the data")
+        lower.plot(time, scale * (observed - final), color=ACCENT, linewidth=1.0, label="data − final model")
+        lower.set(xlabel="seconds after the origin time", ylabel="residual, µm")
+        lower.legend(fontsize=8, ncols=2)
+        lower.margins(x=0.01)
+        event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
+        figure.suptitle(
+            f"{event} to {station}, {table.distance_deg()[path]:.1f}°, component {table.component[path]}",
+            fontsize=10,
+            color=INK,
+        )
+    return Drawing(figure, ("time_s", "observed_m", "initial_m", "final_m"), (time, observed, initial, final))

@@ -1,0 +1,175 @@
+"""The part of report.html that says what the data resolve: from `posterior` inside the run's folder, or the command
+that makes it."""
+
+from __future__ import annotations
+
+import html
+import json
+import pathlib
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs.folder import read_hdf5
+from craton.tomography.posterior.pictures import deviation_figure, knot_depths_km, point_figure, shown_knots
+from craton.tomography.posterior.run import Place, posterior_folder
+from craton.tomography.prior.words import explained
+from craton.tomography.report.page import Results, picture
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+    from craton.tomography.config import PriorConfig
+
+f64 = NDArray[np.float64]
+
+MOST_PLACES = 3
+SAME_MISFIT = 1e-3
+"""Relative difference up to which the misfit of the Hessian's model is taken for that of the run's."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """posterior.json and posterior.h5."""
+
+    summary: dict[str, Any]
+    arrays: dict[str, Any]
+    prior: PriorConfig
+
+
+def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
+    """The posterior of a run, None where there is none. UserError where it is damaged, or of another run: of an
+    earlier one, say, that this has replaced."""
+    from craton.tomography.config import prior_from_dict
+
+    folder = posterior_folder(run)
+    if not folder.summary.is_file():
+        return None
+    try:
+        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        iteration, chi = int(summary["linearised_at_iteration"]), summary["chi_data_there"]
+        prior = prior_from_dict(summary["prior"], str(folder.summary))
+        parameters, points = int(summary["parameters"]), list(summary["points"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise UserError(f"{folder.summary}: not a summary of craton tomography posterior ({problem})") from problem
+    done = {entry.iteration: entry.chi_data for entry in results.record.iterations}
+    same = iteration in done and (chi is None or abs(chi - done[iteration]) <= SAME_MISFIT * abs(done[iteration]))
+    if parameters != results.basis.size or not same:
+        raise UserError(f"{folder.path} is of another run; allowed: the posterior of this one")
+    arrays = read_hdf5(folder.arrays)
+    wanted = ["resolution_diagonal"]
+    wanted += [f"{name}/{which}" for name in results.fields.parameters for which in ("deviation", "prior_deviation")]
+    wanted += [f"points/{number}/{name}" for number in range(len(points)) for name in POINT_ARRAYS]
+    missing = [name for name in wanted if name not in arrays]
+    if missing:
+        raise UserError(f"{folder.arrays}: '{missing[0]}' is missing; allowed: posterior.h5 as the command leaves it")
+    return Findings(summary, arrays, prior)
+
+
+def posterior_section(results: Results, run: pathlib.Path) -> list[str]:
+    """Of the page."""
+    title = "<h2>What the data resolve</h2>"
+    try:
+        found = read_findings(results, run)
+    except UserError as problem:
+        return [
+            title,
+            f'<p class="muted">Not drawn: {html.escape(short(str(problem), run))}.</p>',
+            how_to_get_it(results, run, " --overwrite"),
+        ]
+    if found is None:
+        return [title, how_to_get_it(results, run)]
+    return [title, words(results, found), *deviation_pictures(results, found), *point_pictures(results, found)]
+
+
+def short(text: str, run: pathlib.Path) -> str:
+    """Without the folders of the computer."""
+    return text.replace(f"{run}/", "")
+
+
+def how_to_get_it(results: Results, run: pathlib.Path, options: str = "") -> str:
+    """The commands, of this run's own name and place."""
+    if results.record.config.get("inversion", {}).get("keep_hessians") == "none":
+        return (
+            "<p>Resolution and standard deviations come from the Hessian, which this run has not kept: "
+            '<code>[inversion] keep_hessians = "last"</code> does.</p>'
+        )
+    name = shlex.quote(results.record.folder or run.name)
+    at = ",".join(f"{value:.1f}" for value in (results.plume["latitude"], results.plume["longitude"])) + ",300"
+    commands = f"craton tomography posterior {name} --at {at}{options}\ncraton tomography report {name}"
+    return (
+        "<p>Standard deviations, resolution and the point spread at a place are drawn here once they have been "
+        f"computed from the run's Hessian:</p><pre>{html.escape(commands)}</pre>"
+    )
+
+
+def words(results: Results, found: Findings) -> str:
+    summary = found.summary
+    ours = results.record.config.get("prior", {})
+    theirs = (
+        "the run's own prior"
+        if same_prior(summary["prior"], ours)
+        else f"another prior than the run's ({explained(found.prior)})"
+    )
+    return (
+        f"<p>Of {summary['parameters']} parameters the data determine {summary['resolved']:.1f} (the trace of the "
+        "resolution); the prior decides the rest. The standard deviation of dlnVs at the knots is "
+        f"{100 * summary['rms_deviation']:.2f}%, where it was {100 * summary['rms_prior_deviation']:.2f}% before the "
+        f"data (root mean squares), under {html.escape(theirs)}, with the seismograms linearised at the model of "
+        f"iteration {summary['linearised_at_iteration']}.</p>"
+    )
+
+
+def same_prior(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """As JSON has them: settings that a file does not name are not compared."""
+    plain = json.loads(json.dumps(one))
+    return all(plain.get(key) == value for key, value in other.items())
+
+
+def deviation_pictures(results: Results, found: Findings) -> list[str]:
+    """A figure for each parameter."""
+    basis, out = results.fields.basis, []
+    diagonal = np.asarray(found.arrays["resolution_diagonal"]).reshape(-1, basis.n_lateral, basis.n_radial)
+    depths = knot_depths_km(basis)[shown_knots(basis)]
+    for name, resolution in zip(results.fields.parameters, diagonal, strict=True):
+        after, before = (found.arrays[f"{name}/{which}"] for which in ("deviation", "prior_deviation"))
+        figure = deviation_figure(basis, after, before, resolution, name, results.centre_deg)
+        out.append(picture(
+            figure,
+            f"At the knots nearest to {', '.join(f'{depth:.0f}' for depth in depths)} km. Left: standard deviation σ "
+            f"of {name} after the data, each depth on a scale of its own. Middle: the part of the prior's σ that is "
+            "left, 1 where the data say nothing. Right: diagonal of the resolution, how much of a true coefficient "
+            "is found again, from 0 (the prior's guess) to 1.",
+        ))  # fmt: skip
+    return out
+
+
+def point_pictures(results: Results, found: Findings) -> list[str]:
+    """The first places."""
+    basis, out = results.basis, []
+    for number, point in enumerate(found.summary["points"][:MOST_PLACES]):
+        arrays = {name: np.ascontiguousarray(found.arrays[f"points/{number}/{name}"]) for name in POINT_ARRAYS}
+        place = Place(point["latitude_deg"], point["longitude_deg"], point["depth_km"])
+        knot = Place(point["spread_latitude_deg"], point["spread_longitude_deg"], point["spread_depth_km"])
+        out.append(picture(point_of(basis, place, knot, point, arrays, results.centre_deg), (
+            f"{place.text}: dlnVs = {100 * point['mean']:.2f} ± {100 * point['deviation']:.2f}% (before the data ± "
+            f"{100 * point['prior_deviation']:.2f}%). Left: what else must change where dlnVs there is one standard "
+            "deviation too high; below, against depth, with the prior's. Middle: the image of a spike of 1 at the "
+            f"nearest knot, of which {100 * point['recovered']:.0f}% is found at its place; the rest is smeared over "
+            "what is coloured. Right: the row of the resolution, with which weight true structure elsewhere enters "
+            "what is found at the place."
+        )))  # fmt: skip
+    return out
+
+
+POINT_ARRAYS = ("covariance", "prior_covariance", "point_spread", "resolution_row")
+
+
+def point_of(
+    basis: ModelBasis, place: Place, knot: Place, point: dict[str, Any], arrays: dict[str, f64], centre_deg: float
+) -> Any:
+    after, before = arrays["covariance"] / point["deviation"], arrays["prior_covariance"] / point["prior_deviation"]
+    return point_figure(basis, place, knot, after, before, arrays["point_spread"], arrays["resolution_row"], centre_deg)

@@ -1,0 +1,1 @@
+"""Modes of the reference Earth and the kernels made of them."""

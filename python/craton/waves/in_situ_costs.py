@@ -1,0 +1,94 @@
+"""`craton hazard in-situ`: what modules cost a wave run, as a table, and the map that one of them makes."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.table import Table
+
+from craton.errors import UserError
+from craton.hazard.report.pictures import label_axes, new_figure, styled
+from craton.pages.figures import save_picture
+from craton.runs.folder import replaced
+from craton.seismology.wave_run.config import Config, load_config
+from craton.waves import in_situ
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["check_output", "loaded", "run"]
+
+ENDINGS = (".csv", ".png", ".svg", ".pdf")
+
+
+def loaded(path: Path) -> Config:
+    return load_config(path)
+
+
+def check_output(output: Path | None) -> None:
+    """UserError for a file of an unknown kind: now, and not after all runs."""
+    if output is not None and output.suffix.lower() not in ENDINGS:
+        raise UserError(f"--output {output}: ending '{output.suffix}'; allowed: {', '.join(ENDINGS)}")
+
+
+def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console: Any) -> None:
+    """Collective."""
+    with tempfile.TemporaryDirectory(prefix="craton-in-situ-") as own:
+        folder = Path(comm.bcast(own, root=0))
+        found = in_situ.costs_of_modules(config, comm, folder, every=every)
+    if found.peak is None:
+        return
+    if console is not None:
+        console.print(_table(config, comm.size, found.costs))
+        console.print(
+            f"peak horizontal velocity, every {every} steps: {100 * float(found.peak.max()):.4g} cm/s at most; "
+            f"in place and from files the same within {found.difference:.2g} of it",
+            highlight=False,
+            soft_wrap=True,
+        )
+    if output is not None and output.suffix.lower() == ".csv":
+        _write(config, found.peak, output)
+    elif output is not None:
+        _draw(config, found.peak, output)
+
+
+def _table(config: Config, ranks: int, costs: list[in_situ.Cost]) -> Table:
+    title = f"{config.path.name}: {costs[0].steps} steps on {ranks} rank{'' if ranks == 1 else 's'}"
+    table = Table(title=title, title_justify="left")
+    for column in ("modules", "steps, s", "of the solver's thread, s", "afterwards, s", "more than without"):
+        table.add_column(column, justify="left" if column == "modules" else "right")
+    for cost in costs:
+        more = 100 * ((cost.seconds + cost.afterwards_s) / costs[0].seconds - 1)
+        seconds = (cost.seconds, cost.module_seconds, cost.afterwards_s)
+        table.add_row(cost.modules, *(f"{one:.3f}" for one in seconds), f"{more:+.1f}%")
+    return table
+
+
+def _write(config: Config, peak: in_situ.Map, output: Path) -> None:
+    """Middles of cells."""
+    h = config.grid.spacing_m
+    with replaced(output) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["x_m", "y_m", "peak_m_s"])
+        for (j, i), value in np.ndenumerate(peak):
+            writer.writerow([f"{(i + 0.5) * h:.10g}", f"{(j + 0.5) * h:.10g}", f"{value:.9g}"])
+
+
+def _draw(config: Config, peak: in_situ.Map, output: Path) -> None:
+    """Without the absorbing sides, in which there is no ground."""
+    boundary, h = config.boundary, 1e-3 * config.grid.spacing_m
+    layer = boundary.layer_cells if boundary.absorbing != "none" else 0
+    ground = peak[layer : peak.shape[0] - layer, layer : peak.shape[1] - layer]
+    y, x = ((layer * h, (count - layer) * h) for count in peak.shape)
+    with styled():
+        figure = new_figure(6.4, 4.8)
+        axes = figure.subplots()
+        drawn = axes.imshow(100 * ground.T, origin="lower", extent=(*y, *x), aspect="equal", cmap="magma_r", vmin=0)
+        figure.colorbar(drawn, ax=axes, label="cm/s", shrink=0.8)
+        label_axes(axes, config.grid.azimuth_deg)
+        axes.set_title("peak horizontal velocity at the surface")
+        save_picture(figure, output)

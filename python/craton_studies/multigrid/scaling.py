@@ -1,0 +1,82 @@
+"""`craton multigrid scale`: weak scaling by model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from craton.errors import UserError
+
+from craton_studies.multigrid import scaling_machine as machines
+from craton_studies.multigrid import scaling_model as model
+from craton_studies.multigrid.scaling_layout import Method
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+SMALLEST_LOG2_BOX, LARGEST_LOG2_BOX = 3, 9
+
+
+def check_arguments(ranks_up_to: int, machine: str, log2_box: int, network: Path | None) -> None:
+    """UserError for what cannot be modelled, before anything is measured."""
+    model.ranks_up_to(ranks_up_to)
+    if not SMALLEST_LOG2_BOX <= log2_box <= LARGEST_LOG2_BOX:
+        raise UserError(
+            f"multigrid scale: --log2-box {log2_box}; allowed: {SMALLEST_LOG2_BOX} to {LARGEST_LOG2_BOX} (boxes of 8 to 512 "
+            "cells a side)"
+        )
+    if machine not in ("edison", "this"):
+        if Path(machine).suffix != ".json":
+            raise UserError(f"multigrid scale: --machine {machine}; allowed: edison, this, or a .json file")
+        machines.from_file(Path(machine))
+    if network is not None:
+        machines.network_figures(network)
+
+
+def command(
+    machine: str,
+    operator: str,
+    smoother: str,
+    order: str,
+    log2_box: int,
+    ranks_up_to: int,
+    *,
+    network: Path | None = None,
+    picture: Path | None = None,
+    json_file: Path | None = None,
+    sensitivity: bool = False,
+) -> str:
+    """What is printed: assumptions, table, the paper's figures beside."""
+    if machine == "edison":
+        found = model.fitted(machines.edison())
+    elif machine == "this":
+        method = Method(operator, smoother, pairs=True)
+        found = machines.this_machine(method, *machines.measured_seconds_per_cell(method, 1 << log2_box), network)
+    else:
+        found = machines.from_file(Path(machine))
+    method = Method(operator, smoother, found.method.pairs)
+    scaling = model.scale(found, method, ranks_up_to, 1 << log2_box, order)
+    said = model.report(scaling)
+    if sensitivity:
+        said += "\n\n" + model.sensitivity(scaling)
+    if json_file is not None:
+        try:
+            json_file.write_text(json.dumps(model.to_dict(scaling), indent=2) + "\n")
+        except OSError as error:
+            raise UserError(f"--json {json_file}: {error.strerror}; allowed: a file in a folder that exists") from None
+    if picture is not None:
+        model.draw(picture, scaling)
+        said += f"\n\npicture: {picture}"
+    return said
+
+
+def beside_a_run(
+    comm: MPI.Comm, operator: str, smoother: str, order: str, log2_box: int, ranks_per_node: int, network: Path | None
+) -> str:
+    """Collective: the model and a measurement of the same."""
+    from craton_studies.multigrid import scaling_check
+
+    method = Method(operator, smoother, pairs=True)
+    check = scaling_check.run(comm, method, 1 << log2_box, order, ranks_per_node, network=network)
+    return scaling_check.report(check, method)

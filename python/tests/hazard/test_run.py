@@ -1,0 +1,398 @@
+"""`craton hazard run`: a small one from end to end, killed in each of its phases, and what is said of what cannot be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from craton.errors import UserError
+from craton.hazard.config import load_config, template
+from craton.hazard.curves import queries
+from craton.hazard.curves.curves import HazardCurve
+from craton.hazard.curves.export import read_openquake_curves
+from craton.hazard.curves.results import read_results
+from craton.hazard.pipeline.folder import HazardFolder
+from craton.hazard.pipeline.run import loaded, run
+from craton.hazard.pipeline.work import Plan
+from craton.hazard.report.page import write_report
+from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
+from helpers import environment_without_mpi
+
+MEASURES = ("SA(3.0)", "SA(5.0)")
+LEFT = ("hazard.h5", "curves.csv", "maps.csv", "disaggregation.csv", "report.html", "record.json", "pictures/map.png")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of a run in a pipeline."""
+    folder = tmp_path_factory.mktemp("hazard")
+    done = craton("run", write_config(folder), "--directory", "whole", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert "variations/s" in done.stdout and "points/s" in done.stdout
+    return folder / "whole"
+
+
+def test_a_run_leaves_everything_a_person_asks_for(finished):
+    for name in LEFT:
+        assert (finished / name).stat().st_size > 100, name
+    assert not list(finished.rglob("*.new")) and not list(finished.rglob("*.partial"))
+    page = (finished / "report.html").read_text()
+    for site in "AB":
+        for step in ("site", "curve", "disaggregation", "rupture", "seismogram"):
+            assert page.count(f'id="{step}-{site}"') == 1, (step, site)
+        assert f'href="#seismogram-{site}"' in page
+    sites, curves = read_openquake_curves(finished / "openquake" / "hazard_curve-mean-SA(3.0).csv")
+    assert len(sites) == len(curves) == 2
+
+
+def test_curves_are_those_of_the_measures(finished):
+    """By the formula itself, in plain loops."""
+    plan = Plan.of(load_config(finished / "config.toml"))
+    for site in "AB":
+        with h5py.File(finished / "sites" / site / "site.h5") as file:
+            rupture, rotd50 = file["measures/rupture"][()], file["measures/rotd50"][()] / 9.80665
+            assert list(np.bincount(rupture)) == list(plan.counts) == [4, 4]
+            for column, period in enumerate((3.0, 5.0)):
+                curve = file[f"curves/SA({period})"]
+                for level, found in zip(curve["levels"], curve["probability"], strict=True):
+                    none = 1.0
+                    for index, one in enumerate(plan.forecast.ruptures):
+                        above = [value > level for value in rotd50[rupture == index, column]]
+                        none *= (1 - (1 - np.exp(-50 * one.annual_rate))) ** (sum(above) / len(above))
+                    assert found == pytest.approx(1 - none, rel=1e-12, abs=1e-15)
+            assert 0 < curve["probability"][4] < 1, "levels that say something"
+
+
+def test_the_record_says_what_each_core_did(finished):
+    record = HazardFolder(finished).read_record()
+    assert len(record.tasks) == 13 and record.resumed == 0 and record.cores == 2
+    for core in range(2):
+        mine = sorted((task["begun_s"], task["ended_s"]) for task in record.tasks if core in task["cores"])
+        assert all(end <= begin for (_, end), (begin, _) in zip(mine, mine[1:], strict=False))
+    assert 0 < record.computed <= 1.05 and 0.3 < record.given <= 1
+    # a pipeline: waves have a core each, two at a time (what fills the cores then: test_hazard_scheduler.py)
+    waves = sorted((task for task in record.tasks if task["kind"] == "waves"), key=lambda task: task["begun_s"])
+    assert [len(task["cores"]) for task in waves] == [1] * 4
+    assert waves[1]["begun_s"] < waves[0]["ended_s"]
+
+
+@pytest.mark.long
+def test_phase_after_phase_gives_the_same(finished, tmp_path):
+    done = craton("run", write_config(tmp_path), "--directory", "run", "--schedule", "sequential", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    same_results(finished, tmp_path / "run")
+    tasks = HazardFolder(tmp_path / "run").read_record().tasks
+    waves = [task for task in tasks if task["kind"] == "waves"]
+    assert [len(task["cores"]) for task in waves] == [2] * 4
+    for wave in waves:
+        assert not [
+            t for t in tasks if t is not wave and t["begun_s"] < wave["ended_s"] and wave["begun_s"] < t["ended_s"]
+        ]
+
+
+PHASES = {
+    "waves": lambda run: bool(list(run.glob("sites/A/*/sgt.h5.partial"))),
+    "measures": lambda run: (run / "sites/A/measures-0000-0000.log").is_file(),
+    "curves": lambda run: (run / "sites/A/curves.log").is_file(),
+    "pictures": lambda run: (run / "sites/A/pictures.log").is_file(),
+}
+
+
+@pytest.mark.long
+def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
+    """In waves, in post-processing and in what follows, one after the other, with kill -9."""
+    config, run = write_config(tmp_path), tmp_path / "run"
+    for number, (phase, reached) in enumerate(PHASES.items()):
+        before = kept(run)
+        kill_when(
+            command("run", config, "--directory", run, *["--resume"][: int(number > 0)]),
+            tmp_path,
+            partial(reached, run),
+        )
+        after = kept(run)
+        assert before.items() <= after.items(), f"{phase}: finished files were touched"
+        assert not (run / "report.html").exists()
+    before = kept(run)
+    done = craton("run", config, "--directory", run, "--resume", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert before.items() <= kept(run).items()
+    record = HazardFolder(run).read_record()
+    tasks = sum(1 for name in before if name.endswith((".h5", "record.json", ".html")) and "sgt" not in name)
+    assert record.resumed == tasks >= 3 and len(record.tasks) == 13 - record.resumed
+    same_results(finished, run)
+
+
+def kept(run: Path) -> dict[str, tuple[int, str]]:
+    """Results that have their names, when they were written and what is in them."""
+    names = ("sites/*/*.h5", "sites/*/*/record.json", "sites/*/section.html", "overview.html")
+    files = [path for name in names for path in run.glob(name)]
+    files += [path.with_name("sgt.h5") for path in run.glob("sites/*/*/record.json")]
+    return {
+        str(path.relative_to(run)): (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in files
+    }
+
+
+# --------------------------------------------------------------------------------------------------------------- bad input
+
+
+def refused(folder: Path, *changes: tuple[str, str]) -> str:
+    """By a check of the configuration and all it names."""
+    with pytest.raises(UserError) as caught:
+        Plan.of(loaded(write_config(folder, *changes)))
+    line = str(caught.value)
+    assert "\n" not in line and "allowed" in line, line
+    return line
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("probabilities = [0.1]", "probabilities = [1.5]"), ("[hazard] probabilities = [1.5]", "above 0 and below 1")),
+        (("probabilities = [0.1]", "probabilities = [0.0]"), ("[hazard] probabilities",)),
+        (("[run]", "[runs]"), ("unknown table [runs]", "did you mean [run]")),
+        (("years = 50.0", "yeers = 50.0"), ("[forecast] unknown key 'yeers'", "'years'")),
+        (("sigma_s = 1.0", ""), ("[green] neither of highest_hz and sigma_s",)),
+        (("sigma_s = 1.0", "sigma_s = 1.0\nhighest_hz = 0.5"), ("[green] both of highest_hz and sigma_s",)),
+        (('name = "B"', 'name = "A"'), ('[[site]] 2 name = "A" again',)),
+        (('name = "B"', 'name = "B/.."'), ("[[site]] 2 name", "letters")),
+        (("position_m = [9000.0, 9000.0]", ""), ("[[site]] 1 neither of position_m and lon_lat",)),
+        (
+            ("position_m = [9000.0, 9000.0]", "position_m = [1000.0, 9000.0]"),
+            ("[[site]] A at (1000, 9000, 0) m", "[4000, 26000]"),
+        ),
+        (("[8000.0, 16000.0], [20000.0", "[8000.0, 16000.0], [28000.0"), ("'north'", "outside the volume", "subfault")),
+        (("lower_depth_km = 5.0", "lower_depth_km = 13.0"), ("'south'", "outside the volume", "z in [0, 10000] m")),
+        (("origin_lon_lat = [10.0, 45.0]", ""), ("[grid] origin_lon_lat",)),
+        (("years = 50.0", "years = 0.0"), ("[forecast] years = 0.0",)),
+        (("periods_s = [3.0, 5.0]", "periods_s = [5.0, 3.0]"), ("[measures] periods_s", "each above the one before")),
+        (("[[fault]]", "[[faults]]"), ("unknown table [faults]",)),
+    ],
+)
+def test_a_configuration_that_cannot_be(tmp_path, change, words):
+    line = refused(tmp_path, change)
+    for word in words:
+        assert word in line, line
+
+
+def test_probabilities_in_a_table_are_checked(tmp_path):
+    (tmp_path / "ruptures.csv").write_text(
+        "source,rupture,magnitude,probability,rake,dip,upper_depth_km,lower_depth_km,trace\n"
+        "a,0,6.2,1.2,180,90,1,5,10.15 45.1; 10.2 45.1\n"
+    )
+    line = refused(
+        tmp_path, ('[[site]]\nname = "A"', '[[model]]\nkind = "table"\nfile = "ruptures.csv"\n\n[[site]]\nname = "A"')
+    )
+    assert "ruptures.csv" in line and "probability = 1.2" in line and "0 to 1" in line
+
+
+def test_a_truncated_srf_file(finished, tmp_path):
+    """Refused by the command in a line; what an earlier run has left stays."""
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    before = contents(run)
+    (tmp_path / "cut.srf").write_text(
+        "2.0\nPLANE 1\n10.2 45.1 2 1 2.0 1.0\n0 90 0 0 0\nPOINTS 2\n10.19 45.1 2.0 0 90 1e10 0.0 0.1\n"
+    )
+    config = write_config(
+        tmp_path,
+        (
+            '[[site]]\nname = "A"',
+            '[[model]]\nkind = "srf"\nfile = "cut.srf"\nannual_rate = 0.01\n\n[[site]]\nname = "A"',
+        ),
+    )
+    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
+    assert_refused(done, "cut.srf")
+    assert contents(run) == before and (run / "report.html").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what", ["another site", "another time step"])
+def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
+    """The site that they are of fails, in a line; the other one's results are made and kept."""
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    for path in [*run.glob("sites/*/*.h5"), run / "hazard.h5"]:
+        if path.parent.name != "B" or path.name == "site.h5":
+            path.unlink()
+    for part in (run / "sites/B/section.html", run / "overview.html"):  # of the results that are made anew
+        part.write_text("<p>old</p>")
+    own = run / "sites" / "A" / "y" / "sgt.h5"
+    if what == "another site":
+        shutil.copy(run / "sites" / "B" / "y" / "sgt.h5", own)
+    else:
+        with h5py.File(own, "r+") as file:
+            file["sgt"].attrs["dt_s"] *= 1.5
+    config = write_config(tmp_path)
+    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
+    assert_refused(done, "A: measures ", "SGT file of another site or time step", "sites/A/", "--resume")
+    assert not (run / "sites/A/site.h5").exists()
+    with h5py.File(run / "hazard.h5") as file:
+        assert [name.decode() for name in file["sites/name"]] == ["B"]
+    page = (run / "report.html").read_text()
+    assert "Not finished: A." in page and 'id="seismogram-B"' in page and "<p>old</p>" not in page
+    # with the right file again, what is missing is done
+    shutil.copy(finished / "sites/A/y/sgt.h5", own)
+    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    same_results(finished, run)
+
+
+def test_results_are_kept_unless_told_otherwise(finished, tmp_path):
+    config = write_config(tmp_path)
+    assert_refused(
+        craton("run", config, "--directory", finished, cwd=tmp_path), "is there already", "--resume", "--overwrite"
+    )
+    other = write_config(tmp_path, ("slips = 2", "slips = 3"))
+    assert_refused(
+        craton("run", other, "--directory", finished, "--resume", cwd=tmp_path),
+        "not the configuration of this run",
+        "slips = 2",
+    )
+
+
+def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
+    """Parts that jobs have drawn are taken as they are, but drawn again by `craton hazard report`; the same page."""
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    page = (run / "report.html").read_text()
+    for part in (run / "sites/A/section.html", run / "overview.html"):
+        assert part.read_text() in page
+        part.write_text("<p>old</p>")
+    results, record = read_results(HazardFolder(run)), HazardFolder(run).read_record()
+    write_report(results, record, {})
+    assert (run / "report.html").read_text().count("<p>old</p>") == 2
+    done = craton("report", run, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (run / "report.html").read_text() == page
+
+
+def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
+    """Beside models' curves that the run has written before; where one cannot, the run does. The record of the computing stays."""
+    folder = HazardFolder(tmp_path / "run")
+    shutil.copytree(finished, folder.path)
+    model = ("probabilities = [0.1]", 'probabilities = [0.1]\nmodels = ["BooreAtkinson2008"]')
+    config = loaded(write_config(tmp_path, model), directory=folder.path)
+    folder.config.write_text(config.to_toml(run=False))
+    plan = Plan.of(config)
+    falling = np.linspace(0.9, 0.1, len(plan.levels_g()))
+    curves = [HazardCurve(site, measure, 50.0, plan.levels_g(), falling) for site in "AB" for measure in MEASURES]
+    monkeypatch.setattr("craton.hazard.pipeline.run.models_beside", lambda _: {"BooreAtkinson2008": curves})
+    recorded = folder.record.read_text()
+    logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
+    for written in (True, False):
+        for site in "AB":
+            folder.section(site).unlink()
+        if not written:
+            monkeypatch.setattr("craton.hazard.pipeline.run.write_beside", lambda *_: broken.write_text(""))
+        run(config, resume=True)
+        assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
+        assert folder.record.read_text() == recorded
+        assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2
+
+
+def test_questions_are_answered_from_the_folder(finished, tmp_path):
+    done = craton(
+        "curve", finished, "--site", "B", "--measure", "SA(5.0)", "--output", tmp_path / "b.csv", cwd=tmp_path
+    )
+    assert done.returncode == 0 and "SA(5.0) at B, 50 years" in done.stdout
+    assert len((tmp_path / "b.csv").read_text().splitlines()) == 9
+    results = read_results(HazardFolder(finished))
+    queries.hazard_map(results, None, 0.2, tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 1000
+    queries.disaggregation(results, "A", None, None, 0.0003, tmp_path / "d.csv")
+    rows = [line.split(",") for line in (tmp_path / "d.csv").read_text().splitlines()[1:]]
+    assert sum(float(row[-1]) for row in rows) == pytest.approx(100.0)
+    for ask, words in (
+        (lambda: queries.curve(results, "C", None, None), "site C; allowed: A, B"),
+        (lambda: queries.curve(results, None, "PGA", None), "measure PGA; allowed: SA(3.0)"),
+        (lambda: queries.hazard_map(results, None, 1.5, None), "--probability 1.5"),
+        (lambda: queries.disaggregation(results, None, None, None, 50.0, None), "no rupture exceeds 50"),
+    ):
+        with pytest.raises(UserError) as caught:
+            ask()
+        assert words in str(caught.value)
+    assert_refused(craton("curve", tmp_path, cwd=tmp_path), "config.toml", "craton hazard run")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("cores = 2", "cores = 2\nranks = 3"), ("A: waves x: needs 3 cores; allowed: 2",)),
+        (("cores = 2", "cores = 900\nranks = 900"), ("900 ranks for 30 x 26 x 14 cells",)),
+        (
+            ("cores = 2", "cores = 2\nranks = 2\ndecomposition = [3, 1, 1]"),
+            ("decomposition = [3, 1, 1]; allowed: 2 bricks",),
+        ),
+        (("every = 2", "every = 2000"), ("[green] every = 2000", "allowed: at most that")),
+        (("duration_s = 20.0", "duration_s = 20.0\ndt_s = 0.5"), ("[time] dt_s = 0.5: unstable",)),
+        (("sigma_s = 1.0", "sigma_s = 0.05"), ("Hz", "allowed")),
+        (
+            ("duration_s = 20.0", "duration_s = 8.0"),
+            (
+                "[time] duration_s = 8: seismograms end 2 s after",
+                "rupture 0 of 'north'",
+                "to site A",
+                "allowed: longer",
+            ),
+        ),
+    ],
+)
+def test_what_cannot_run_costs_no_results(finished, tmp_path, change, words):
+    """--overwrite does not touch an earlier run's results where the new one could never begin."""
+    shutil.copytree(finished, tmp_path / "run")
+    config = loaded(write_config(tmp_path, change), directory=tmp_path / "run")
+    with pytest.raises(UserError) as caught:
+        run(config, overwrite=True)
+    assert all(word in str(caught.value) for word in words), caught.value
+    assert contents(tmp_path / "run") == contents(finished) and (tmp_path / "run" / "report.html").is_file()
+
+
+def test_the_template_is_a_configuration(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(template())
+    assert Plan.of(load_config(path)).points_m.shape[1] == 3
+
+
+def test_check_says_what_a_run_needs(tmp_path):
+    done = craton("check", write_config(tmp_path), "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (
+        found["ruptures"] == "2 of 2 sources, 8 variations"
+        and "MiB" in found["memory"]
+        and "s on 2 cores" in found["time"]
+    )
+    assert not (tmp_path / "small-run").exists()
+
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.toml"
+
+
+def test_the_example_is_what_its_page_says():
+    plan = Plan.of(load_config(EXAMPLE))
+    assert len(plan.position_m) == 3 and len(set(plan.forecast.sources)) == 2
+    assert (len(plan.forecast.ruptures), sum(plan.counts)) == (46, 3200)
+
+
+@pytest.mark.long
+def test_the_example_runs(tmp_path):
+    done = subprocess.run(
+        command("run", EXAMPLE, "--directory", "run"),
+        env=environment_without_mpi(),
+        cwd=tmp_path,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0
+    with h5py.File(tmp_path / "run" / "hazard.h5") as file:
+        probability = file["curves/SA(5.0)/probability"][()]
+    assert (
+        probability.shape == (3, 51) and np.all(np.diff(probability, axis=1) <= 0) and np.all(probability[:, 20] > 0.01)
+    )

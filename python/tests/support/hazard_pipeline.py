@@ -1,0 +1,216 @@
+"""A small hazard run: two sites, two faults, a grid of 1 km; by the command, or in this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+from craton.hazard.curves.beside_models import models_beside, write_beside
+from craton.hazard.curves.results import Results, read_results, write_results
+from craton.hazard.pipeline import run as hazard
+from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.post_processing import finish_site, measure_portion
+from craton.hazard.pipeline.work import Plan
+from craton.waves import run as waves
+from helpers import environment_without_mpi
+from mpi4py import MPI
+
+CONFIG = """
+[grid]
+size_km = [30.0, 26.0, 14.0]
+spacing_m = 1000.0
+origin_lon_lat = [10.0, 45.0]
+points_per_wavelength = 3.0
+
+[time]
+duration_s = 20.0
+
+[boundary]
+absorbing = "sponge"
+width_cells = 4
+
+[green]
+sigma_s = 1.0
+every = 2
+
+[forecast]
+years = 50.0
+subfault_m = 2000.0
+
+[variations]
+slips = 2
+strike_spacing_km = 5.0
+
+[measures]
+periods_s = [3.0, 5.0]
+
+[hazard]
+levels_g = [1e-5, 1e-4, 3e-4, 1e-3, 2e-3, 5e-3, 1e-2, 1.0]
+probabilities = [0.1]
+
+[run]
+variations_per_task = 4
+cores = 2
+
+[[site]]
+name = "A"
+position_m = [9000.0, 9000.0]
+
+[[site]]
+name = "B"
+position_m = [20000.0, 12000.0]
+
+[[fault]]
+name = "north"
+trace_m = [[8000.0, 16000.0], [20000.0, 18000.0]]
+upper_depth_km = 1.0
+lower_depth_km = 7.0
+rake_deg = 180.0
+slip_rate_mm_yr = 5.0
+
+[[fault]]
+name = "south"
+trace_m = [[8000.0, 12000.0], [16000.0, 13000.0]]
+upper_depth_km = 1.0
+lower_depth_km = 5.0
+dip_deg = 60.0
+rake_deg = 90.0
+annual_rate = 0.01
+"""
+
+
+def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
+    text = CONFIG
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "craton.commands.main", "hazard", *map(str, arguments)]
+
+
+def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A time-out is a failure: bad input must not hang."""
+    return subprocess.run(
+        command(*arguments),
+        env=environment_without_mpi(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def run_here(config: Path, directory: Path) -> Results:
+    """What `craton hazard run` does, without processes of its own: seconds instead of tens of them."""
+    settings = hazard.loaded(config, directory=directory)
+    plan, folder = Plan.of(settings), HazardFolder(directory)
+    steps, beside = hazard.waves_of(plan).steps, models_beside(plan)
+    folder.make()
+    hazard.write_inputs(plan, folder)
+    for number, site in enumerate(settings.sites):
+        for direction in settings.green.directions:
+            made = waves.loaded(folder.site(site.name) / f"{direction}.toml")
+            waves.run(made, MPI.COMM_SELF, pictures=False)
+        for portion in range(len(plan.portions)):
+            measure_portion(plan, folder, number, portion)
+        finish_site(plan, folder, number)
+    record = HazardRecord(
+        title="here",
+        command="none",
+        started="",
+        versions={},
+        schedule="sequential",
+        cores=1,
+        jobs=1,
+        seconds=1.0,
+        given=1.0,
+        computed=1.0,
+        resumed=0,
+        variations=sum(plan.counts),
+        ruptures=len(plan.counts),
+        cells=list(settings.ground.cells),
+        steps=steps,
+        points=len(plan.points_m),
+    )
+    write_beside(plan, folder, beside)
+    write_results(plan, folder, record, beside)
+    return read_results(folder, plan)
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """Of everything that is computed, as arrays: HDF5 files themselves hold times."""
+    found = {}
+    for path in sorted(folder.glob("sites/*/*.h5")):
+        with h5py.File(path) as file:
+
+            def collect(name, item, of=path):
+                if isinstance(item, h5py.Dataset):
+                    values = item.asstr()[()].tolist() if item.dtype.kind == "O" else item[()].tobytes()
+                    found[f"{of.relative_to(folder)}:{name}"] = values
+
+            file.visititems(collect)
+    return found
+
+
+def same_results(one: Path, other: Path) -> None:
+    a, b = contents(one), contents(other)
+    assert a.keys() == b.keys() and len(a) > 50
+    assert [name for name in a if a[name] != b[name]] == []
+    for name in ("curves.csv", "maps.csv", "disaggregation.csv"):
+        assert (one / name).read_text() == (other / name).read_text()
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
+    """One line, exit code 2."""
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2 and len(lines) == 1, (done.returncode, done.stderr)
+    assert lines[0].startswith("craton: error: ")
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+def kill_when(arguments: list[str], cwd: Path, reached) -> None:
+    """Starts a run, and ends it by kill -9 once it has come so far; then nothing of it runs any more."""
+    run = subprocess.Popen(
+        arguments, env=environment_without_mpi(), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        until = time.monotonic() + 600
+        while not reached():
+            assert run.poll() is None, run.communicate()[0]
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        jobs = children(run.pid)
+    finally:
+        os.kill(run.pid, signal.SIGKILL)
+        run.wait()
+    until = time.monotonic() + 20
+    while any(alive(job) for job in jobs):
+        assert time.monotonic() < until, "a job has outlived its run"
+        time.sleep(0.02)
+
+
+def children(process: int) -> list[int]:
+    try:
+        tasks = list(Path(f"/proc/{process}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

@@ -1,0 +1,115 @@
+"""Jobs forked from a process that has imported their module before."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+from craton.errors import UserError
+from craton.tasks.job_server import JobServer
+from craton.tasks.scheduler import Task, run_tasks
+
+MODULE = """
+import os, sys, time
+from craton.errors import UserError
+imported = os.getpid()
+def main(words):
+    what, path = words
+    print("says", what, flush=True)
+    if what == "wrong":
+        raise UserError(f"{path}: a line; allowed: another")
+    if what == "crash":
+        os.abort()
+    if what == "sleep":
+        time.sleep(60)
+    assert imported == os.getppid() != os.getpid()
+    assert sys.stdin.read() == ""
+    open(path, "w").close()
+"""
+
+
+@pytest.fixture
+def environment(tmp_path, monkeypatch):
+    (tmp_path / "served_work.py").write_text(MODULE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    return dict(os.environ)
+
+
+def ended(job, within_s=20.0):
+    until = time.monotonic() + within_s
+    while (found := job.ended()) is None and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
+def task(folder, what, name):
+    return Task(
+        name=name,
+        kind="work",
+        site="A",
+        phase=0,
+        cores=1,
+        result=folder / name,
+        command=lambda: [what, str(folder / name)],
+        log=folder / f"{name}.log",
+        module="served_work",
+    )
+
+
+def test_the_scheduler_serves_a_module(tmp_path, environment):
+    tasks = [task(tmp_path, "work", f"t{n}") for n in range(6)]
+    tasks += [task(tmp_path, "wrong", "wrong"), task(tmp_path, "crash", "crash")]
+    found = run_tasks(tasks, cores=2, jobs=4)
+    assert len(found.records) == 8 and all((tmp_path / f"t{n}").is_file() for n in range(6))
+    assert {one.name: one.code for one in found.records} == dict.fromkeys((f"t{n}" for n in range(6)), 0) | {
+        "wrong": 2,
+        "crash": -signal.SIGABRT,
+    }
+    assert all(one.cpu_s > 0 for one in found.records)
+    said = dict(line.split(": ", 1) for line in found.failures)
+    assert said["wrong"] == f"{tmp_path / 'wrong'}: a line; allowed: another"
+    assert said["crash"].startswith("ended by SIGABRT")
+    assert (tmp_path / "t0.log").read_text() == "says work\n"
+
+
+def test_an_interrupt_ends_served_jobs(tmp_path, environment):
+    seen = []
+
+    def interrupt(_ended, running):
+        if len(running) == 2 and all((tmp_path / f"t{n}.log").is_file() for n in range(2)):
+            seen.append(len(running))
+            raise KeyboardInterrupt
+
+    before = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks([task(tmp_path, "sleep", f"t{n}") for n in range(2)], cores=2, jobs=2, progress=interrupt)
+    assert seen == [2] and time.monotonic() - before < 30
+
+
+def test_jobs_end_with_their_server_and_the_next_has_another(tmp_path, environment):
+    server = JobServer("served_work", environment)
+    job = server.begin(["sleep", ""], tmp_path / "log")
+    os.kill(job.process.pid, signal.SIGKILL)
+    assert ended(job) == (-signal.SIGTERM, 0.0)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            os.kill(job.pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.02)
+    else:
+        pytest.fail("the job is still there")
+    again = server.begin(["work", str(tmp_path / "done")], tmp_path / "log")
+    code, cpu_s = ended(again)
+    assert code == 0 and cpu_s > 0 and (tmp_path / "done").is_file()
+    server.close()
+
+
+def test_a_module_that_cannot_be_imported(tmp_path, environment):
+    server = JobServer("served_nothing", environment)
+    with pytest.raises((OSError, UserError), match=r"served_nothing: its server ended with code 1|Broken pipe"):
+        server.begin(["work", ""], tmp_path / "log")
+    server.close()

@@ -1,0 +1,466 @@
+"""`craton tomography plan`: counts are those of the run, times and bytes follow from them, and a run says what it took."""
+
+import dataclasses
+import json
+import sys
+
+import numpy as np
+import pytest
+
+MPI = pytest.importorskip("mpi4py.MPI")
+
+from craton import UserError
+from craton._launch import run_under_mpi, usable_cores
+from craton.commands import main as cli
+from craton.runs import process_memory
+from craton.tomography.inversion import session as inversion
+from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.plan import forecast as planning
+from craton.tomography.plan import work as plan_work
+from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
+from craton.tomography.plan.machine import Machine, load_machine, save_machine
+from craton.tomography.prior.gaussian import unit_vectors
+
+ROUND = Machine(
+    name="round numbers",
+    cores_per_node=4,
+    memory_per_node_gib=8.0,
+    measured_ranks=4,
+    panel_ns_per_term=1.0,
+    panel_ns_per_radial_term=0.5,
+    panel_ns_per_element=2.0,
+    seismogram_ns_per_term=3.0,
+    product_gflops=10.0,
+    update_ns_per_element=4.0,
+    prior_ns_per_element=2.0,
+    prior_ns_per_knot3=5.0,
+    cholesky_gflops=20.0,
+    cholesky_half_order=0.0,
+    memory_gb_s=10.0,
+    first_touch_gb_s=1.0,
+    disk_gb_s=0.5,
+    file_s=0.01,
+    network_gb_s=5.0,
+    process_mib=100.0,
+)
+
+
+@pytest.fixture(scope="module")
+def counted(small_config):
+    return plan_work.count_work(small_config.replaced("paths", maximum=60))
+
+
+def phases(plan):
+    return {phase.name: phase for phase in plan.phases + plan.parts}
+
+
+def test_touched_parameters_are_counted(counted):
+    """Knots whose spline is not zero somewhere on the arc: found by walking along it. One that is only grazed has a weight of
+    nearly zero, and may be left out."""
+    work, geometry = counted
+    table, basis = geometry.table, geometry.forward.basis
+    knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
+    touched = []
+    for path in range(len(table)):
+        ends = []
+        for catalogue, row in ((table.events, table.event[path]), (table.stations, table.station[path])):
+            geocentric = np.degrees(
+                np.arctan((1 - 1 / 298.257223563) ** 2 * np.tan(np.radians(catalogue.latitude_deg[row])))
+            )
+            ends.append(unit_vectors(np.array([geocentric]), np.array([catalogue.longitude_deg[row]]))[0])
+        distance = np.arccos(ends[0] @ ends[1])
+        t = np.linspace(0.0, 1.0, 4001)[:, None]
+        arc = (np.sin((1 - t) * distance) * ends[0] + np.sin(t * distance) * ends[1]) / np.sin(distance)
+        nearest = np.arccos(np.clip((arc @ knots.T).max(axis=0), -1, 1))
+        touched.append([np.count_nonzero(nearest < part * basis.spacing_rad) * basis.n_radial for part in (1.9, 2.0)])
+    assert work.counted_paths == work.paths == 60
+    k, n = table.samples, np.array(touched).T
+    low, high = ([m.mean(), np.sum(m * (m + 1) / 2)] for m in n)
+    found = (work.touched, work.elements_of_products)
+    assert np.all(np.array(low) <= found) and np.all(found <= np.array(high))
+    assert np.all(np.array(low) > 0.85 * np.array(high))
+    assert work.samples == k.sum() and work.unknowns == 972
+    # Kronecker products of factors with a column for each of six radial splines.
+    assert (work.updates, work.rows) == (60, k.sum())
+    assert (work.elements_of_panels, work.product_flop) == (6 * k.sum(), 6 * 7 * k.sum())
+
+
+def windows(table, count):
+    """The same paths with so many windows each, one component after the other."""
+    times = np.tile(np.arange(count), len(table))
+    repeated = {name: np.repeat(getattr(table, name), count) for name in ("event", "station", "samples")}
+    t_first_s = np.repeat(table.t_first_s, count) + 100.0 * times
+    labels = {name: tuple(np.repeat(getattr(table, name), count)) for name in ("component", "arc", "phase")}
+    return dataclasses.replace(table, t_first_s=t_first_s, **repeated, **labels)
+
+
+def test_windows_of_a_path_are_one_update(counted):
+    _, geometry = counted
+    table, forward = geometry.table, geometry.forward
+    three = windows(table, 3)
+    k, k3 = table.samples.astype(float), three.samples.astype(float)
+    n = np.array([len(geometry.paths[i].lateral_knots) for i in range(len(table))]) * 6.0
+    once = plan_work.products_of(table, geometry.paths, forward, True, k, 4)
+    thrice = plan_work.products_of(three, three.path_set(forward), forward, True, k3, 4)
+    assert (len(once.touched), len(thrice.touched)) == (60, 60)
+    assert thrice.elements == once.elements == np.sum(n * (n + 1) / 2)
+    assert once.flop == k @ (n * (n + 1)) and thrice.flop == pytest.approx(3 * once.flop)
+    assert thrice.panel_elements == 3 * once.panel_elements == 3 * (k @ n)
+    assert once.panel_bytes < thrice.panel_bytes < 3 * once.panel_bytes  # of one window at a time as it is computed
+    third = plan_work.products_of(three, three.path_set(forward), forward, True, k3 / 3, 4)
+    assert np.all(third.rows == thrice.rows / 3)
+    # Compressing costs n k^2 + 2 n k r of each window.
+    assert third.flop == pytest.approx(thrice.flop / 3 + 3 * np.sum(n * k * (k + 2 * k / 3)))
+    factors = plan_work.products_of(three, three.path_set(forward), forward, False, k3, 4)
+    assert factors.elements == once.elements and factors.flop == 42 * k3.sum()
+    # The other arc touches other parameters.
+    arcs = dataclasses.replace(three, arc=("minor", "minor", "major") * 60)
+    assert len(np.unique(plan_work.stacks_of(arcs))) == 120
+    some = plan_work.some_paths(three, 100, 1)
+    assert len(some) == 99 and np.all(np.bincount(plan_work.stacks_of(some)) == 3)
+
+
+@pytest.mark.parametrize(("window_s", "interval_s"), [(600.0, 10.0), (1000.0, 10.0), (2500.0, 20.0)])
+@pytest.mark.parametrize("compress", [1e-2, 1e-4])
+def test_the_numerical_rank_is_that_of_waves_in_a_band(window_s, interval_s, compress):
+    random = np.random.default_rng(3)
+    omega = 2 * np.pi * random.uniform(1 / 400, 1 / 80, 1000)
+    t = np.arange(0, window_s, interval_s)[:, None]
+    singular = np.linalg.svd(np.cos(omega * t + random.uniform(0, 2 * np.pi, 1000)), compute_uv=False)
+    found = np.count_nonzero(singular > compress * singular[0])
+    assert plan_work.numerical_rank(np.array([window_s]), 1 / 80 - 1 / 400, compress)[0] == pytest.approx(
+        found, rel=0.15
+    )
+
+
+def test_rows_of_coupled_panels(counted, small_config):
+    _, geometry = counted
+    n = np.array([100.0, 1000.0, 4000.0])
+    table = dataclasses.replace(
+        geometry.table.rows(np.arange(60) < 3), samples=np.array([60, 60, 150]), sample_interval_s=10.0
+    )
+    off = plan_work.rows_after_compression(table, n, small_config.replaced("assembly", compress=0.0))
+    assert list(off) == [60, 60, 150]
+    rows = plan_work.rows_after_compression(table, n, small_config)
+    assert rows[0] == 60  # of a panel as small as its product
+    assert np.all(rows[1:] < 0.5 * table.samples[1:])
+    loose = plan_work.rows_after_compression(table, n, small_config.replaced("assembly", compress=0.01))
+    assert np.all(loose[1:] < rows[1:])
+
+
+def test_fewer_rows_are_sent_where_owners_multiply(counted):
+    work, geometry = counted
+    touched, few, many = np.full(50, 2000.0), np.full(50, 60.0), np.full(50, 450.0)
+    sent = []
+    for rows in (few, many):
+        products = dataclasses.replace(geometry.products, touched=touched, rows=rows)
+        changed = dataclasses.replace(geometry, products=products)
+        for coupled in (True, False):
+            plan = planning.predict(dataclasses.replace(work, coupled=coupled), changed, ROUND, 4, 1)
+            sent.append(phases(plan)["assemble"].sent_bytes)
+    # A quarter of the rows and columns is 1000 x 1000 / 2 elements, or 2000 columns of 60 samples.
+    gradients = 3 * 0.75 * 8 * work.updates * work.touched
+    assert sent[0] - gradients == pytest.approx((sent[1] - gradients) * 2000 * 60 / 500000)
+    assert sent[2] == sent[3] == sent[1]
+
+
+def test_a_sample_of_paths_stands_for_all(small_config, monkeypatch):
+    config = small_config.replaced("paths", maximum=1000)
+    exact, _ = plan_work.count_work(config)
+    monkeypatch.setattr(plan_work, "EXACT_PATHS", 250)
+    sampled, _ = plan_work.count_work(config)
+    assert (exact.counted_paths, sampled.counted_paths, sampled.paths) == (1000, 250, 1000)
+    assert sampled.elements_of_products != exact.elements_of_products
+    assert sampled.elements_of_products == pytest.approx(exact.elements_of_products, rel=0.1)
+    assert sampled.samples == exact.samples
+
+
+def test_times_follow_from_counts_and_rates(counted):
+    work, geometry = counted
+    alone = planning.predict(work, geometry, ROUND, 1)
+    found = phases(alone)
+    terms = work.samples * work.modes_used
+    assert found["panels"].seconds == pytest.approx(3e-9 * ((1 + 0.5 * 6) * terms + 2 * work.elements_of_panels))
+    assert found["products"].seconds == pytest.approx(3e-10 * work.product_flop)
+    assert found["updates"].seconds == pytest.approx(3 * 4e-9 * work.elements_of_products)
+    assert found["prior"].seconds == pytest.approx(5e-9 * 162**3)
+    n2 = 972.0**2
+    assert found["factorise"].seconds == pytest.approx(3 * (972**3 / 3 / 20e9 + 2e-9 * n2 + 12 * n2 / 10e9))
+    assert found["assemble"].sent_bytes == 0.0 and alone.nodes == 1
+    parts = sum(part.seconds for part in alone.parts)
+    assert found["assemble"].seconds == pytest.approx(parts + 3 * 4 * n2 / 10e9 + 4 * n2 / 1e9)
+    assert alone.seconds == pytest.approx(sum(phase.seconds for phase in alone.phases))
+
+
+def test_more_ranks_share_the_work_and_more_nodes_send(counted):
+    work, geometry = counted
+    work = dataclasses.replace(work, paths=100000, subset=1)
+    one, four, two_nodes, crowded = (
+        planning.predict(work, geometry, ROUND, ranks, per_node) for ranks, per_node in ((1, 0), (4, 0), (8, 4), (8, 8))
+    )
+    seconds = [phases(plan)["products"].seconds for plan in (one, four, two_nodes, crowded)]
+    assert seconds == pytest.approx([seconds[0], seconds[0] / 4, seconds[0] / 8, seconds[0] / 4])
+    assert [plan.nodes for plan in (one, four, two_nodes, crowded)] == [1, 1, 2, 1]
+    sent = phases(two_nodes)["assemble"].sent_bytes
+    assert sent == pytest.approx(3 * 0.5 * (4 * work.elements_of_products + 8 * work.updates * work.touched))
+    assert phases(two_nodes)["updates"].seconds == pytest.approx(1.5 / 8 * phases(one)["updates"].seconds)
+    assert any("take turns" in warning for warning in crowded.warnings)
+    assert not any("take turns" in warning for warning in two_nodes.warnings)
+
+
+def test_the_hessian_is_counted_once_on_a_node(counted):
+    work, geometry = counted
+    work = dataclasses.replace(work, lateral=2562, radial=20, iterations=1)
+    hessian = 4.0 * work.unknowns**2
+    for ranks, per_node, nodes in ((4, 4, 1), (8, 4, 2), (16, 1, 16)):
+        found = phases(planning.predict(work, geometry, ROUND, ranks, per_node))["misfit"]
+        # The lateral prior is there once, too, and what one rank has kept of the work on it.
+        kept = (per_node - 1) * planning.HEAP_KEPT_BYTES
+        shared = hessian / nodes + 8.0 * 2562**2 - kept if per_node > 1 else 0.0
+        assert found.node_bytes - per_node * found.rank_bytes == pytest.approx(shared)
+        assert found.node_bytes > hessian / nodes
+    wide = phases(planning.predict(work, geometry, ROUND, 4, 4))
+    assert wide["factorise"].node_bytes > 3 * hessian  # and its copy in float64
+
+
+def test_warnings(counted):
+    work, geometry = counted
+    small = dataclasses.replace(ROUND, memory_per_node_gib=0.05)
+    text = "\n".join(planning.predict(work, geometry, small, 16, 4).warnings)
+    for part in (
+        "memory does not suffice: ",
+        "more nodes, fewer ranks",
+        "make [assembly] subset smaller",
+        "network's 5 GB/s",
+    ):
+        assert part in text
+    matern = dataclasses.replace(work, prior_kind="matern", counted_paths=10)
+    text = "\n".join(planning.predict(matern, geometry, ROUND, 1).warnings)
+    assert "not in this plan" in text and "counted for 10 of 60 paths" in text
+    assert planning.predict(work, geometry, ROUND, 1).warnings == ()
+    alone = dataclasses.replace(ROUND, measured_ranks=1)
+    (text,) = planning.predict(work, geometry, alone, 3).warnings
+    assert "with 1 of a node's cores busy, the run has 3" in text
+
+
+def test_rates_are_measured_and_kept(counted, small_config, tmp_path):
+    _, geometry = counted
+    machine = calibrate_alone(small_config.replaced("run", directory=str(tmp_path)), geometry, 100 << 20)
+    for name, value in vars(machine).items():
+        if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
+            assert value > 0, name
+    assert 0.1 < machine.product_gflops < 1000 and 0.01 < machine.update_ns_per_element < 100
+    assert (machine.process_mib, machine.measured_ranks) == (100.0, 1)
+    assert list(tmp_path.iterdir()) == []  # what was written to measure the disk is gone
+    save_machine(machine, tmp_path / "machine.toml")
+    assert load_machine(tmp_path / "machine.toml") == machine
+    assert "# GFLOP/s of products of panels" in (tmp_path / "machine.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("ranks", "block"), [(2, 64), (4, 256)])
+def test_ranks_measure_a_machine_together(small_config, tmp_path, ranks, block):
+    """Also where trial matrices have fewer of the run's blocks than ranks."""
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", block=block)
+    machine, spent_s = calibrate_on(config, ranks)
+    assert machine.measured_ranks == ranks and list(tmp_path.iterdir()) == []
+    assert machine.cores_per_node == usable_cores()
+    assert machine.memory_per_node_gib == pytest.approx(process_memory.available_bytes() / 2**30, rel=0.5)
+    for name, value in vars(machine).items():
+        if name not in ("name", "panel_ns_per_radial_term", "panel_ns_per_element", "cholesky_half_order"):
+            assert value > 0, name
+    assert set(spent_s) == {"modes", "kernels", "catalogues", "paths"} and min(spent_s.values()) > 0
+
+
+def test_the_smallest_model_is_measured(small_config, tmp_path):
+    """Fewer unknowns than the smallest trial has."""
+    config = small_config.replaced("run", directory=str(tmp_path)).replaced("paths", maximum=10)
+    config = config.replaced("basis", lateral_level=1, radial=4)
+    work, geometry = plan_work.count_work(config)
+    assert work.unknowns == 48
+    assert calibrate_alone(config, geometry, 100 << 20).cholesky_gflops > 0
+
+
+def test_machines_that_cannot_be_measured(small_config, tmp_path, monkeypatch, capfd):
+    config = small_config.replaced("run", directory="/proc/no/folder")
+    with pytest.raises(UserError, match="/proc: cannot be written to: .*; allowed: a folder of your own"):
+        calibrate_on(config, 2)
+    config = small_config.replaced("run", directory=str(tmp_path / "run"))
+    wrong = tmp_path / "events.csv"
+    wrong.write_text("no catalogue\n")
+    with pytest.raises(SystemExit) as ended:  # what a rank says is all that is said
+        calibrate_on(config.replaced("events", file=str(wrong)), 2)
+    said = capfd.readouterr().err
+    assert ended.value.code == 2 and said.count("craton: error: ") == 1 and str(wrong) in said
+    monkeypatch.setenv("CRATON_MPIEXEC", "no-such-mpiexec")
+    with pytest.raises(
+        UserError, match="'no-such-mpiexec' was not found .* to start 2 ranks .*; allowed: .* --machine FILE$"
+    ):
+        calibrate_on(config, 2)
+    assert list(tmp_path.iterdir()) == [wrong]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "per_node", "threads", "launched", "measured"),
+    [
+        (1, 0, 1, None, 1),
+        (2, 0, 1, None, 2),
+        (64, 0, 1, None, 4),
+        (64, 3, 1, None, 3),
+        (1, 0, 2, None, 2),
+        (2, 0, 1, 1, 1),
+    ],
+)
+def test_as_many_cores_are_measured_as_a_run_has(
+    small_config, monkeypatch, ranks, per_node, threads, launched, measured
+):
+    found = []
+    spent_s = {"modes": 11.0, "kernels": 12.0, "catalogues": 13.0, "paths": 14.0}
+    monkeypatch.setattr(planning, "usable_cores", lambda: 4)
+    monkeypatch.setattr(planning, "launched_size", lambda: launched)
+    monkeypatch.setattr(planning, "calibrate_alone", lambda *_: found.append(1) or ROUND)
+    monkeypatch.setattr(planning, "calibrate_on", lambda _, count: found.append(count) or (ROUND, spent_s))
+    config = small_config.replaced("paths", maximum=20).replaced("assembly", threads=threads, subset=1)
+    config = config.replaced("inversion", block=8)
+    told: list[str] = []
+    plan = planning.make_plan(config, ranks, per_node, tell=told.append)
+    assert found == [measured]
+    assert told == [
+        f"measuring this machine with {measured} of its 4 cores busy: half a minute, or more with many cores"
+    ]
+    assert (phases(plan)["modes"].seconds == 11.0) == (measured > 1)
+
+
+def test_fixed_shares_of_paths_are_those_of_all(counted):
+    """The longest share of samples; also where only some of the paths were counted."""
+    work, geometry = counted
+    lengths = np.array([300] * 500 + [100] * 500)
+    uneven = dataclasses.replace(geometry, samples=lengths)
+    for ranks, longest in ((1, 1.0), (2, 0.75), (4, 0.375)):
+        found = phases(planning.predict(work, uneven, ROUND, ranks))["waveforms"].seconds
+        assert found == pytest.approx(2 * 3e-9 * work.samples * work.modes_used * longest)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("product_gflops = 10.0", ""), r"\[machine\] product_gflops is missing"),
+        (("product_gflops = 10.0", "product_gflops = 0"), r"product_gflops = 0; allowed: a number in"),
+        (("product_gflops", "products"), r"unknown key 'products'"),
+        (("[machine]", "[machines]"), r"unknown table \[machines\]; did you mean \[machine\]"),
+    ],
+)
+def test_a_machine_file_is_checked(tmp_path, change, message):
+    file = tmp_path / "machine.toml"
+    save_machine(ROUND, file)
+    file.write_text(file.read_text(encoding="utf-8").replace(*change), encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        load_machine(file)
+
+
+def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
+    config, machine = tmp_path / "my.toml", tmp_path / "machine.toml"
+    config.write_text(small_config.replaced("run", directory=str(tmp_path / "r")).to_toml(), encoding="utf-8")
+    save_machine(ROUND, machine)
+    words = ["tomography", "plan", str(config), "--ranks", "8", "--ranks-per-node", "2", "--machine", str(machine)]
+    assert cli._invoke(words) == 0
+    text = capsys.readouterr().out
+    for part in ("200 paths, 972 unknowns", "8 ranks on 4 nodes", "factorise", "panels", "what takes longest: "):
+        assert part in text
+    assert cli._invoke([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nodes"], found["work"]["unknowns"]) == (4, 972) and not (tmp_path / "r").exists()
+    assert [phase["name"] for phase in found["phases"]] == list(planning.PHASES)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.toml"], r"none\.toml: no such file"),
+        (["CONFIG", "--machine", "none.toml"], r"none\.toml: no such file; allowed: a TOML file"),
+        (["CONFIG", "--machine", "a", "--calibrate", "b"], "--machine with --calibrate; allowed: one of them"),
+        (["CONFIG", "--calibrate", "/no/such/folder/m.toml"], "--calibrate /no/such/folder/m.toml: no such folder"),
+        (["CONFIG", "--ranks", "100000"], "more ranks than blocks"),
+        (["FOLDER"], r"record\.json"),
+        (["FOLDER", "--ranks", "2"], "--ranks with .*, the folder of a run"),
+    ],
+)
+def test_errors_of_the_command(small_config, tmp_path, words, message):
+    (tmp_path / "my.toml").write_text(small_config.to_toml(), encoding="utf-8")
+    words = [str(tmp_path / "my.toml") if word == "CONFIG" else word.replace("FOLDER", str(tmp_path)) for word in words]
+    with pytest.raises(UserError, match=message):
+        cli._invoke(["tomography", "plan", *words])
+
+
+def test_a_plan_stands_alone(monkeypatch):
+    monkeypatch.setattr(cli, "launched_size", lambda: 2)
+    with pytest.raises(UserError, match="under mpirun; allowed: alone"):
+        cli._invoke(["tomography", "plan", "my.toml"])
+
+
+def test_a_run_of_one_rank_beside_its_plan(small_config, tmp_path, capfd):
+    """In processes of their own, as users have it: within 25% in memory, in every phase. Times are of a machine that does
+    other things too; benchmarks look at them."""
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
+    (tmp_path / "my.toml").write_text(config.to_toml(), encoding="utf-8")
+    program = [sys.executable, "-m", "craton.commands.main", "tomography"]
+    assert run_under_mpi([*program[3:], "run", str(tmp_path / "my.toml"), "--no-report"], 1, program=program[:3]) == 0
+    record = RunFolder(tmp_path / "run").read_record()
+    # The assembly's checkpoints are as often as the configuration says, and in no plan.
+    assert set(record.peak_bytes[0]) - {"checkpoint"} == set(planning.PHASES) == set(record.phase_s[0]) - {"checkpoint"}
+    capfd.readouterr()
+    assert run_under_mpi([*program[3:], "plan", str(tmp_path / "run"), "--json"], 1, program=program[:3]) == 0
+    found = json.loads(capfd.readouterr().out)
+    for row in found["compared"]:
+        assert row["predicted_s"] >= 0 and row["measured_s"] > 0, row
+        if row["name"] in planning.PHASES:
+            assert row["predicted_bytes"] == pytest.approx(row["measured_bytes"], rel=0.25), row
+
+
+@pytest.mark.parametrize("kind", ["pava", "nact"])
+def test_what_ranks_on_two_nodes_send_is_predicted(small_config, tmp_path, capfd, kind):
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
+    if kind == "nact":
+        config = config.replaced("theory", kind=kind).replaced("paths", maximum=30)
+        config = config.replaced("basis", radial=20).replaced("data", sample_interval_s=40.0)
+        config = config.replaced("inversion", precision="float64")
+    (tmp_path / "my.toml").write_text(config.to_toml(), encoding="utf-8")
+    words = ["tomography", "run", str(tmp_path / "my.toml"), "--no-report", "--ranks-per-node", "1"]
+    assert run_under_mpi(words, 2, 1, program=[sys.executable, "-m", "craton.commands.main"]) == 0, (
+        capfd.readouterr().err
+    )
+    record = RunFolder(tmp_path / "run").read_record()
+    save_machine(ROUND, tmp_path / "machine.toml")
+    plan, compared = planning.plan_of_run(tmp_path / "run", tmp_path / "machine.toml")
+    assert plan.nodes == 2
+    exact = 0.1 if kind == "pava" else 0.2  # the rank of panels is foretold less well than their columns
+    assemble = next(row for row in compared if row.name == "assemble")
+    assert assemble.measured_sent == sum(sent["assemble"] for sent in record.sent_bytes) > 0
+    assert assemble.predicted_sent == pytest.approx(assemble.measured_sent, rel=exact)
+    rows = sum(seconds["rows"] for seconds in record.assembly_s)
+    assert plan.work.rows == pytest.approx(rows, rel=exact if kind == "nact" else 1e-12)
+    assert kind == "pava" or rows < 0.7 * plan.work.samples
+    assert sum(seconds["updates"] for seconds in record.assembly_s) == plan.work.updates
+
+
+def test_a_run_without_iterations_cannot_be_compared(small_config, tmp_path, monkeypatch):
+    def interrupted(self, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(inversion.Inversion, "gauss_newton_step", interrupted)
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("paths", maximum=10)
+    with pytest.raises(KeyboardInterrupt):
+        inversion.run(config, MPI.COMM_SELF)
+    with pytest.raises(UserError, match="no iteration was finished; allowed: a run with at least one"):
+        planning.plan_of_run(tmp_path / "run")
+
+
+def test_peak_memory_is_of_this_phase():
+    if not process_memory.peak_bytes():
+        pytest.skip("no /proc/self/status")
+    phases_ = inversion.Phases()
+    with phases_("large"):
+        np.ones(1 << 23)
+    with phases_("small"):
+        pass
+    assert phases_.peak_bytes["large"] - phases_.peak_bytes["small"] > 60 << 20
+    assert process_memory.resident_bytes() <= process_memory.peak_bytes()

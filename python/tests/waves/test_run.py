@@ -1,0 +1,320 @@
+"""`craton waves run`: the same results on any number of ranks and after a restart, its files and pictures, and bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from craton import UserError
+from helpers import environment_without_mpi
+
+pytest.importorskip("mpi4py.MPI")
+
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.waves.run import loaded
+from wave_config import CONFIG, write_config
+
+FILES = {"seismograms.h5": "velocity", "sgt.h5": "sgt", "snapshots.h5": "vx", "surface.h5": "vz"}
+
+
+def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A time-out is a failure: bad input must not hang."""
+    return subprocess.run(
+        [sys.executable, "-m", "craton.commands.main", "waves", *map(str, arguments)],
+        env=environment_without_mpi(OMP_NUM_THREADS="1"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def results(folder: Path) -> dict[str, np.ndarray]:
+    found = {}
+    for name, dataset in FILES.items():
+        with h5py.File(folder / name) as file:
+            found[name] = np.asarray(file[dataset])
+    return found
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run on one rank: its folder."""
+    folder = tmp_path_factory.mktemp("waves")
+    done = craton("run", write_config(folder), "--directory", "one", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "points/s" in done.stdout and "of the" in done.stdout
+    return folder / "one"
+
+
+def test_a_run_leaves_whole_files(finished):
+    names = {file.name for file in finished.iterdir()}
+    assert names == {*FILES, "config.toml", "stations.csv", "record.json", "pictures"}
+    assert {file.name for file in (finished / "pictures").iterdir()} == {
+        "seismograms.png",
+        "snapshots.png",
+        "movie.gif",
+    }
+    record = json.loads((finished / "record.json").read_text())
+    steps = record["steps"]
+    assert record["cells"] == [30, 28, 24] and record["files"] == list(FILES)
+    assert steps == int(np.ceil(0.9 / record["dt_s"]))
+    found = results(finished)
+    assert found["seismograms.h5"].shape == (2, 3, steps)
+    assert found["sgt.h5"].shape == (3, 6, steps // 10)
+    assert found["snapshots.h5"].shape == (steps // 40, 8, 10, 10)
+    assert found["surface.h5"].shape == (steps // 20, 1, 28, 30)
+    for values in found.values():
+        assert np.isfinite(values).all() and np.abs(values).max() > 0
+    # the largest motion is the nearer station's
+    assert np.abs(found["seismograms.h5"][0]).max() > np.abs(found["seismograms.h5"][1]).max()
+
+
+def test_snapshots_and_stations_see_the_same_field(finished):
+    """A station on a cell's own vz reads what the movie has there."""
+    with h5py.File(finished / "surface.h5") as file:
+        frames = np.asarray(file["vz"])[:, 0]
+        assert file["vz"].attrs["dt_s"] == pytest.approx(
+            20 * json.loads((finished / "record.json").read_text())["dt_s"]
+        )
+    with h5py.File(finished / "seismograms.h5") as file:
+        series = np.asarray(file["velocity"])[0, 2]
+    # (1300, 1480) m lies between vz of cells 12 and 13 along x and 14 along y and the next: bounded by its neighbours, roughly
+    at = series[19::20][: len(frames)]
+    near = frames[:, 13:16, 11:15]
+    scale = np.abs(frames).max()
+    assert (at <= near.max(axis=(1, 2)) + 0.05 * scale).all() and (at >= near.min(axis=(1, 2)) - 0.05 * scale).all()
+
+
+@pytest.mark.parametrize(
+    "options", [("--ranks", 2), ("--ranks", 2, "--ranks-per-node", 1), ("--ranks", 3, "--threads", 2)]
+)
+def test_any_number_of_ranks_gives_the_same(finished, options):
+    here = finished.parent
+    done = craton(
+        "run", "small.toml", "--directory", f"r{'-'.join(map(str, options[1:]))}", "--no-pictures", *options, cwd=here
+    )
+    assert (done.returncode, done.stderr.replace("craton: warning", "")[:1] in ("", ":")) == (0, True), done.stderr
+    found = results(here / f"r{'-'.join(map(str, options[1:]))}")
+    for name, expected in results(finished).items():
+        assert np.abs(found[name] - expected).max() <= 1e-6 * np.abs(expected).max(), name
+
+
+def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
+    path = write_config(tmp_path, ('kind = "layers"', 'kind = "layers"\nread = "serial"'))
+    done = craton("run", path, "--directory", "serial", "--no-pictures", "--ranks", 2, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = results(tmp_path / "serial")
+    for name, expected in results(finished).items():
+        assert np.abs(found[name] - expected).max() <= 1e-5 * np.abs(expected).max(), name
+
+
+def test_media_written_in_parts_are_the_same(finished, tmp_path):
+    whole = write_config(tmp_path)
+    done = craton("partition", whole, "--ranks", 3, "--output", tmp_path / "media", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "media").glob("media-*.h5"))) == 3
+    layers = CONFIG[CONFIG.index("[media]") : CONFIG.index("[attenuation]")]
+    path = write_config(
+        tmp_path, (layers, f'[media]\nkind = "file"\nfile = "{tmp_path}/media/media.json"\nread = "partitioned"\n\n')
+    )
+    done = craton("run", path, "--directory", "parts", "--no-pictures", "--ranks", 3, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = results(tmp_path / "parts")
+    for name, expected in results(finished).items():
+        assert np.abs(found[name] - expected).max() <= 1e-5 * np.abs(expected).max(), name
+    wrong = craton("run", path, "--directory", "other", "--no-pictures", "--ranks", 2, cwd=tmp_path)
+    assert wrong.returncode == 2 and "allowed: that decomposition" in wrong.stderr and wrong.stderr.count("\n") == 1
+    again = craton("partition", path, "--ranks", 2, "--output", tmp_path / "media", cwd=tmp_path)
+    assert again.returncode == 2 and "not in parts yet" in again.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_resumed_run_equals_the_undisturbed_one(tmp_path, ranks):
+    """Ended by a module that raises after step 80, so that its last checkpoint is of step 50."""
+    path = write_config(tmp_path)
+    whole = craton("run", path, "--directory", "whole", "--no-pictures", "--ranks", ranks, cwd=tmp_path)
+    assert (whole.returncode, whole.stderr) == (0, "")
+    program = tmp_path / "ended.py"
+    program.write_text(
+        "import sys\n"
+        "from mpi4py import MPI\n"
+        "from craton._launch import main_guard\n"
+        "from craton.waves import run as command, simulation\n"
+        "def advance(self, steps, whole=simulation.Simulation.advance):\n"
+        "    whole(self, steps)\n"
+        "    if self.step >= 80:\n"
+        "        raise RuntimeError('ended')\n"
+        "simulation.Simulation.advance = advance\n"
+        "from pathlib import Path\n"
+        "with main_guard():\n"
+        "    command.run(command.loaded(Path('small.toml'), directory=Path('ended')), MPI.COMM_WORLD, pictures=False)\n"
+    )
+    from craton._launch import mpiexec_command
+
+    ended = subprocess.run(
+        [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, str(program)],
+        env=environment_without_mpi(
+            OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
+        ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert ended.returncode != 0 and "ended" in ended.stderr
+    names = {file.name for file in (tmp_path / "ended").iterdir()} - {".lock"}
+    assert names == {
+        *(f"{name}.partial" for name in FILES),
+        "config.toml",
+        "stations.csv",
+        "checkpoint.h5",
+        "checkpoint.h5.layers",
+    }
+
+    refused = craton("run", path, "--directory", "ended", "--ranks", ranks, cwd=tmp_path)
+    assert refused.returncode == 2 and "--resume" in refused.stderr and refused.stderr.count("\n") == 1
+    resumed = craton("run", path, "--directory", "ended", "--no-pictures", "--ranks", ranks, "--resume", cwd=tmp_path)
+    assert (resumed.returncode, resumed.stderr) == (0, "")
+    assert "going on from step 50" in resumed.stdout
+    found, expected = results(tmp_path / "ended"), results(tmp_path / "whole")
+    for name in FILES:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    assert not (tmp_path / "ended" / "checkpoint.h5").exists()
+
+
+BAD = {
+    "an unstable step": (("duration_s = 0.9", "duration_s = 0.9\ndt_s = 0.05"), "unstable"),
+    "vs = 0 without water": (("2000.0, 2600.0]", "0.0, 2600.0]"), "water"),
+    "a negative density": (("2600.0]", "-2600.0]"), "rho"),
+    "a source outside": (("1250.0, 1430.0, 800.0", "1250.0, 14300.0, 800.0"), "outside the grid"),
+    "a source too fast for the grid": (("sigma_s = 0.12", "sigma_s = 0.01"), "points per wavelength"),
+    "a receiver that is no number": (('"points.txt"', '"nan.txt"'), "receiver 2"),
+    "a station outside": (("1300.0, 1480.0", "1300.0, -1.0"), "NEAR"),
+    "a module never called": (("every = 20", "every = 2000"), "[movie] every 2000 steps"),
+    "an absorbing side too wide": (("width_cells = 5", "width_cells = 20"), "2 absorbing layers"),
+}
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_told_in_a_line(tmp_path, what, ranks):
+    change, expected = BAD[what]
+    (tmp_path / "nan.txt").write_text("1 2 3\n100 nan 5\n")
+    done = craton("run", write_config(tmp_path, change), "--directory", "run", "--ranks", ranks, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("craton: error:"), done.stderr
+    assert expected in done.stderr and "allowed" in done.stderr, done.stderr
+    left = {file.name for file in (tmp_path / "run").iterdir()} if (tmp_path / "run").exists() else set()
+    assert not left & {*FILES, "record.json", "pictures"}
+
+
+def test_results_are_kept_unless_told_otherwise(tmp_path):
+    path = write_config(tmp_path, ("duration_s = 0.9", "duration_s = 0.4"), ("every_steps = 50", "every_steps = 0"))
+    first = craton("run", path, "--no-pictures", cwd=tmp_path)
+    assert (first.returncode, first.stderr) == (0, "")
+    folder = tmp_path / "small-run"
+    before = results(folder)
+    refused = craton("run", path, cwd=tmp_path)
+    assert refused.returncode == 2 and "--overwrite" in refused.stderr
+    write_config(
+        tmp_path, ("duration_s = 0.9", "duration_s = 0.4"), ("mw = 4.0", "mw = 4.5"), ('points = "points.txt"\n', "")
+    )
+    again = craton("run", path, "--no-pictures", "--overwrite", cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert not (folder / "sgt.h5").exists()
+    with h5py.File(folder / "seismograms.h5") as file:
+        assert np.abs(np.asarray(file["velocity"])).max() > 2 * np.abs(before["seismograms.h5"]).max()
+    assert "no checkpoint.h5" in craton("run", path, "--resume", cwd=tmp_path).stderr
+
+
+def test_check_says_what_the_run_does(tmp_path):
+    done = craton("check", write_config(tmp_path), "--ranks", 2, "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["cells"] == [30, 28, 24] and found["stations"] == 2 and found["sgt_points"] == 3
+    assert "stable below" in craton("check", "small.toml", cwd=tmp_path).stdout
+
+
+def test_a_placement_is_found_and_used(finished, tmp_path):
+    path = write_config(tmp_path)
+    (tmp_path / "nodes.txt").write_text("torus 2 2\nn0 0 0\nn1 1 1\nn2 0 1\nn3 1 0\n")
+    placed = craton("place", "nodes.txt", path, "--ranks", 4, "--output", "p.json", cwd=tmp_path)
+    assert (placed.returncode, placed.stderr) == (0, "")
+    assert "hop-bytes" in placed.stdout
+    done = craton(
+        "run", path, "--ranks", 4, "--placement", "p.json", "--directory", "placed", "--no-pictures", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    for name, expected in results(finished).items():
+        assert np.abs(results(tmp_path / "placed")[name] - expected).max() <= 1e-6 * np.abs(expected).max(), name
+    wrong = craton("run", path, "--ranks", 3, "--placement", "p.json", "--directory", "other", cwd=tmp_path)
+    assert wrong.returncode == 2 and "for 4 ranks, but the run has 3" in wrong.stderr
+
+
+@pytest.mark.parametrize("kind", ["sac", "mseed"])
+def test_seismograms_for_other_programs(finished, tmp_path, kind):
+    obspy = pytest.importorskip("obspy")
+    out = tmp_path / ("sac" if kind == "sac" else "all.mseed")
+    done = craton("export", finished, "--format", kind, "--output", out, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    stream = obspy.read(str(out / "*.sac" if kind == "sac" else out))
+    assert len(stream) == 6
+    (up,) = stream.select(station="NEAR", channel="?XZ")
+    with h5py.File(finished / "seismograms.h5") as file:
+        values = np.asarray(file["velocity"])
+        np.testing.assert_array_equal(up.data, -values[0, 2])
+        # obspy.read rounds what SAC has to microseconds
+        assert up.stats.delta == pytest.approx(
+            file["velocity"].attrs["dt_s"], rel=1e-6, abs=1e-6 if kind == "sac" else 0
+        )
+    np.testing.assert_array_equal(stream.select(station="FAR", channel="?XN")[0].data, values[1, 0])
+    refused = craton("export", finished, "--format", kind, "--output", out, cwd=tmp_path)
+    assert refused.returncode == 2 and "--overwrite" in refused.stderr
+
+
+def test_seismograms_as_asdf(finished, tmp_path):
+    pyasdf = pytest.importorskip("pyasdf")
+    out = tmp_path / "all.h5"
+    done = craton("export", finished, "--format", "asdf", "--output", out, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    with pyasdf.ASDFDataSet(str(out), mode="r", mpi=False) as file:
+        assert sorted(name.partition(".")[2] for name in file.waveforms.list()) == ["FAR", "NEAR"]
+        (near,) = (station for station in file.waveforms if station._station_name.endswith(".NEAR"))
+        (tag,) = near.get_waveform_tags()
+        assert tag.endswith("_synthetic")
+        (up,) = near[tag].select(channel="?XZ")
+    with h5py.File(finished / "seismograms.h5") as file:
+        np.testing.assert_array_equal(up.data, -np.asarray(file["velocity"])[0, 2])
+    refused = craton("export", finished, "--format", "asdf", "--output", out, cwd=tmp_path)
+    assert refused.returncode == 2 and "--overwrite" in refused.stderr
+
+
+def test_asdf_without_its_package_is_refused_in_a_line(finished, monkeypatch):
+    import importlib.util
+
+    from craton.waves.export import export
+
+    known = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "pyasdf" else known(name))
+    with pytest.raises(UserError, match="the package pyasdf is not installed; allowed: pip install pyasdf"):
+        export(finished, "asdf", None)
+
+
+def test_export_of_what_is_no_run(tmp_path):
+    done = craton("export", tmp_path, cwd=tmp_path)
+    assert done.returncode == 2 and "record.json" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_the_folder_is_that_of_the_configuration(tmp_path):
+    path = write_config(tmp_path)
+    assert WavesFolder(loaded(path).run.directory).path.name == "small-run"
+    assert WavesFolder(loaded(path, directory=tmp_path / "other").run.directory).path == tmp_path / "other"
+    assert loaded(path, threads=3).run.threads == 3
