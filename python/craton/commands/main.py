@@ -2004,7 +2004,7 @@ def _hessian_of(given: Path) -> Path:
 
 def _priors(specs: Sequence[str], hessian: Path) -> list[PriorConfig]:
     """The prior that the Hessian's run used, changed by each --prior: as many as there are, or the run's own."""
-    from craton.runs.folder import read_hdf5
+    from craton.runs.files import read_hdf5
     from craton.tomography.config import load_prior, prior_from_dict
 
     stored = read_hdf5(hessian, leave_out=("hessian",))

@@ -1,7 +1,14 @@
-"""The folder that a run leaves behind, and how its files are written.
+"""The folder that a run leaves behind. An application names its files; one run at a time uses a folder.
 
-Every file is written beside its final name and then renamed, so that a folder never holds half a file under a name that
-somebody will read: a run that is killed leaves the last complete one. One run at a time uses a folder.
+    class WavesFolder(RunFolder[WavesRecord]):
+        app, record_type = "waves", WavesRecord
+        seismograms = RunFile("seismograms.h5")
+        stations = RunFile("stations.csv", "input")
+        checkpoint = RunFile("checkpoint.h5", "working")
+
+While a run goes on there is also progress.json; with it and the working files `craton APP resume` goes on where a run was ended. A
+run that is to replace the results of an earlier one writes to a folder inside (.next-run) until it has results of its own, so that
+a run that fails early costs nothing.
 """
 
 from __future__ import annotations
@@ -10,28 +17,25 @@ import contextlib
 import fcntl
 import os
 import pathlib
-import shutil
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import h5py
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from craton.errors import UserError
+from craton.runs.agreement import on_root
+from craton.runs.files import read_json, remove, replaced, write_text
+from craton.runs.progress_file import Progress, read_progress
+from craton.runs.record import Record
 
-if TYPE_CHECKING:  # a third of a second, which processes that talk to nobody need not wait
+if TYPE_CHECKING:
     from mpi4py import MPI
 
-Result = TypeVar("Result")
-
-ROOM_FOR_HEADERS = 1 << 16
-"""Bytes that HDF5 needs beside the arrays, generously."""
+__all__ = ["Folder", "RunFile", "RunFolder", "reserved"]
 
 
 class Folder:
-    """A run's folder. What derives from it names the files."""
+    """A folder that a command fills: locked while it does. What derives from it names the files."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = pathlib.Path(path)
@@ -48,7 +52,7 @@ class Folder:
         return [file for file in self.files if file.exists()]
 
     def make(self) -> None:
-        """Makes the folder and sees that it can be written to."""
+        """Makes the folder and sees that it can be written to. UserError where it cannot."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
@@ -76,7 +80,10 @@ class Folder:
     # -------------------------------------------------------------------------------------------------- one run at a time
 
     def lock(self) -> None:
-        """Keeps other runs out until `release`, or until this process ends, however it ends: the kernel sees to it."""
+        """Keeps other runs out until `release`, or until this process ends, however it ends: the kernel sees to it.
+
+        UserError where another run has it.
+        """
         try:
             descriptor = self._locked()
             with contextlib.suppress(OSError):  # a full disk: the lock holds, only its owner is not named
@@ -87,8 +94,11 @@ class Folder:
                 f"{self._lock_file}: {problem.strerror or problem}; allowed: a folder of your own"
             ) from problem
         self._descriptor = descriptor
+        self._drop_half_written()
+
+    def _drop_half_written(self) -> None:
         for file in self.files:
-            for left_behind in self.path.glob(f"{file.name}.*.new*"):
+            for left_behind in file.parent.glob(f"{file.name}.*.new*"):
                 left_behind.unlink(missing_ok=True)
 
     def _locked(self) -> int:
@@ -100,16 +110,29 @@ class Folder:
             except BlockingIOError:
                 owner = os.read(descriptor, 200).decode(errors="replace") or "unknown"
                 os.close(descriptor)
-                raise UserError(
-                    f"run folder {self.path} is in use by another run (pid {owner}); "
-                    "allowed: another folder, or this one when that run has ended"
-                ) from None
+                raise self._in_use(owner) from None
             except OSError:
                 return descriptor  # a file system without locks
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(descriptor), os.stat(self._lock_file)):
                     return descriptor
             os.close(descriptor)  # the run that held it has removed it meanwhile
+
+    def _in_use(self, owner: str) -> UserError:
+        return UserError(
+            f"run folder {self.path} is in use by another run (pid {owner}); "
+            "allowed: another folder, or this one when that run has ended"
+        )
+
+    @property
+    def owner(self) -> str | None:
+        """The process that uses the folder, as "123 on host"; None where none does. Changes nothing."""
+        with contextlib.suppress(OSError), self._lock_file.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return file.read(200).decode(errors="replace") or "unknown"
+        return None
 
     def release(self) -> None:
         """Lets other runs in."""
@@ -143,76 +166,236 @@ def reserved(comm: MPI.Comm, folder: Folder, check: Callable[[], None]) -> Itera
         folder.release()
 
 
-def aside_of(path: pathlib.Path) -> pathlib.Path:
-    """The name beside `path` that this process writes to."""
-    return path.with_name(f"{path.name}.{os.getpid()}.new")
+# ------------------------------------------------------------------------------------------------------- the folder of a run
+
+Kind = Literal["result", "input", "working"]
+RecordType = TypeVar("RecordType", bound=Record)
 
 
-@contextmanager
-def replaced(path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Gives a name beside `path` to write to; renames it to `path` when the block ends well, else removes it."""
-    aside = aside_of(path)
-    try:
-        yield aside
-        with aside.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(aside, path)
-    except OSError as problem:
-        raise UserError(f"{path}: cannot be written: {problem.strerror or problem}") from problem
-    finally:
-        aside.unlink(missing_ok=True)
+class RunFile:
+    """A file, or a folder, of a run: as an attribute of a RunFolder it is its path.
+
+    "result"    what the run is for; a folder that has one is not written to without --overwrite
+    "input"     what is written before anything is computed, such as config.toml; alone it is no result
+    "working"   what only an unfinished run needs, with all that begins with its name (checkpoint.h5.layers); removed at the end
+    """
+
+    def __init__(self, name: str, kind: Kind = "result") -> None:
+        self.name, self.kind = name, kind
+
+    @overload
+    def __get__(self, folder: None, owner: type[Folder]) -> Self: ...
+
+    @overload
+    def __get__(self, folder: Folder, owner: type[Folder]) -> pathlib.Path: ...
+
+    def __get__(self, folder: Folder | None, owner: type[Folder]) -> Self | pathlib.Path:
+        return self if folder is None else folder.path / self.name
 
 
-def check_room(path: pathlib.Path, size: int) -> None:
-    """A UserError if the disk has no room for `size` bytes: its words are clearer than HDF5's."""
-    free = shutil.disk_usage(path.parent).free
-    if free < size + ROOM_FOR_HEADERS:
-        raise UserError(f"{path}: needs {size + ROOM_FOR_HEADERS} bytes but {free} are free; allowed: a disk with room")
+class RunFolder(Folder, Generic[RecordType]):
+    """The folder of a run of an application, which sets `app` and `record_type` and names its files as RunFile."""
 
+    app: ClassVar[str]
+    record_type: type[RecordType]
 
-def write_hdf5(path: pathlib.Path, content: dict[str, Any], mode: str = "w") -> None:
-    """Arrays become datasets ('group/name' makes groups); text and plain numbers become attributes of the file."""
-    check_room(path, sum(value.nbytes for value in content.values() if isinstance(value, np.ndarray)))
-    with h5py.File(path, mode) as file:
-        for name, value in content.items():
-            if isinstance(value, np.ndarray):
-                file.create_dataset(name, data=value)
-            else:
-                file.attrs[name] = value
+    config = RunFile("config.toml", "input")
+    report = RunFile("report.html")
+    record = RunFile("record.json")
+    progress = RunFile("progress.json", "working")
 
+    @classmethod
+    def named(cls, kind: Kind) -> list[str]:
+        """Names of the files of a kind."""
+        found = {
+            name: item for one in reversed(cls.__mro__) for name, item in vars(one).items() if isinstance(item, RunFile)
+        }
+        return [item.name for item in found.values() if item.kind == kind]
 
-def read_hdf5(path: pathlib.Path, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The inverse of write_hdf5; a UserError names the file that is missing or damaged."""
-    content: dict[str, Any] = {}
-    try:
-        with h5py.File(path, "r") as file:
+    def more_results(self) -> list[pathlib.Path]:
+        """Results that are there and have no name of their own, such as one for each iteration."""
+        return []
 
-            def collect(name: str, item: Any) -> None:
-                if isinstance(item, h5py.Dataset) and name not in leave_out:
-                    content[name] = item[()]
+    @property
+    def results(self) -> list[pathlib.Path]:
+        """Results that are there."""
+        return [file for file in (self.path / name for name in self.named("result")) if file.exists()] + [
+            file for file in self.more_results() if file.exists()
+        ]
 
-            file.visititems(collect)
-            content.update(file.attrs.items())
-    except FileNotFoundError as problem:
-        raise UserError(f"{path}: no such file") from problem
-    except (OSError, RuntimeError, KeyError) as problem:
-        raise UserError(f"{path}: not a complete HDF5 file ({problem})") from problem
-    return content
+    @property
+    def working(self) -> list[pathlib.Path]:
+        """What there is that only an unfinished run needs; progress.json last."""
+        names = sorted(self.named("working"), key=lambda name: name == "progress.json")
+        found = [file for name in names for file in sorted(self.path.glob(f"{name}*")) if file.is_file()]
+        return [file for file in found if not file.name.endswith(".new")]
 
+    @property
+    def inputs(self) -> list[pathlib.Path]:
+        """Those that are there."""
+        return [file for file in (self.path / name for name in self.named("input")) if file.exists()]
 
-def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
-    """Rank 0 does the work, every rank gets the result. If it fails all ranks raise: none waits for another."""
-    outcome: tuple[Any, str | None, bool] = (None, None, False)
-    failure: Exception | None = None
-    if comm.rank == 0:
+    @property
+    def files(self) -> tuple[pathlib.Path, ...]:
+        names = [name for kind in ("result", "input", "working") for name in self.named(kind)]  # type: ignore[arg-type]
+        return (*(self.path / name for name in names), *self.more_results())
+
+    @property
+    def worth_resuming(self) -> bool:
+        """Whether an unfinished run has left something to go on from."""
+        return any(file != self.progress for file in self.working)
+
+    def check_new(self, overwrite: bool, inputs: Mapping[str, str] | None = None) -> None:
+        """UserError for the results of another run, finished or not, unless they may be replaced.
+
+        inputs: setting, file: what the run reads must not be among the results.
+        """
+        place = self.unfinished
+        if place is not None and not overwrite:
+            go_on = f"`craton {self.app} resume {self.path}`, " if place.worth_resuming else ""
+            raise UserError(
+                f"output folder {self.path}: holds a run that has not finished; allowed: {go_on}another folder, or --overwrite"
+            )
+        self.check(overwrite, inputs)
+
+    # -------------------------------------------------------------------------------------------------- unfinished runs
+
+    @property
+    def unfinished(self) -> Self | None:
+        """Where a run that has not finished has its files: here, or inside while it has not yet taken an earlier one's place."""
+        inside = type(self)(self._inside)
+        return next((place for place in (inside, self) if place.progress.is_file()), None)
+
+    def to_resume(self) -> Progress:
+        """What the unfinished run in this folder was started with, and where it was. Changes nothing; not collective.
+
+        UserError where there is no folder, no run, one that has finished, or one that is going on.
+        """
+        allowed = "allowed: the folder of a run that has not finished"
+        if not self.path.is_dir():
+            raise UserError(f"run folder {self.path}: no such folder; {allowed}")
+        if (owner := self.owner) is not None:
+            raise self._in_use(owner)
+        place = self.unfinished
+        if place is not None:
+            return read_progress(place.progress)
+        if self.record.is_file() and self.read_record().finished:
+            raise UserError(f"run folder {self.path}: its run has finished; {allowed}")
+        raise UserError(f"run folder {self.path}: no {self.progress.name} to go on from; {allowed}")
+
+    def check_resume(self, given: Mapping[str, Any], source: str, free: Sequence[tuple[str, str]] = ()) -> None:
+        """UserError where `given`, a configuration, differs from that of the unfinished run in another setting than those `free`
+        names, as (table, key); (table, "*") is the whole table. source: the file of `given`."""
+        known = self.to_resume().configuration
+        for table in sorted(given.keys() | known.keys()):
+            ours, theirs = (_table(one.get(table)) for one in (given, known))
+            for key in sorted(ours.keys() | theirs.keys()):
+                if ours.get(key) != theirs.get(key) and not {(table, key), (table, "*")} & set(free):
+                    name = f"[{table}] {key}" if key else table
+                    raise UserError(
+                        f"{source}: {name} = {ours.get(key, 'missing')}; allowed: {theirs.get(key, 'missing')}, as the "
+                        f"run in {self.path} has it, or another folder"
+                    )
+
+    def place_to_resume(self) -> Self:
+        """The same as `unfinished`, with what a killed process left half written cleared away. UserError where there is no run to
+        resume."""
+        self._finish_adopting()
+        place = self.unfinished
+        if place is None:
+            raise UserError(
+                f"run folder {self.path}: no {self.progress.name} to go on from; allowed: the folder of a run that has not finished"
+            )
+        place._drop_half_written()
+        return place
+
+    def discard_working(self) -> None:
+        """What only an unfinished run needs; progress.json goes last, because without it nothing would clear the rest away."""
+        for file in self.working:
+            file.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """All that a run may have written, but for what it read."""
+        for file in (*self.results, *self.working):
+            remove(file)
+
+    # ------------------------------------------------------------------------------------------ in place of earlier results
+
+    def _clear(self) -> None:
+        """A run that has computed something is kept, however it failed: `resume` may go on with it. One that has not leaves
+        nothing."""
+        if not self.results and self.working == [self.progress]:
+            self.progress.unlink(missing_ok=True)
+        inside = type(self)(self._inside)
+        if not inside.worth_resuming and not inside._adopting.is_file():
+            remove(self._inside)
+
+    @property
+    def _inside(self) -> pathlib.Path:
+        return self.path / ".next-run"
+
+    def place_to_write(self) -> Self:
+        """The folder itself; or, while it holds anything of an earlier run, an empty one inside."""
+        self._finish_adopting()
+        remove(self._inside)
+        if not self.results and not self.working:
+            return self
+        self._inside.mkdir()
+        return type(self)(self._inside)
+
+    def adopt(self, place: Self) -> None:
+        """Puts what `place` holds where the earlier run's files are; those without a successor go first."""
+        if place.path == self.path:
+            return
+        names = [str(file.relative_to(place.path)) for file in (*place.results, *place.inputs, *place.working)]
+        write_text(place._adopting, "\n".join(names))
+        self._finish_adopting()
+
+    @property
+    def _adopting(self) -> pathlib.Path:
+        """Of the folder inside: the names of the files that are on their way out of it."""
+        return self.path / "adopting"
+
+    def _finish_adopting(self) -> None:
+        """Also what a process did not come to that was killed meanwhile: whatever has happened already is not done again."""
+        inside = type(self)(self._inside)
+        if not inside._adopting.is_file():
+            return
+        names = inside._adopting.read_text(encoding="utf-8").split("\n")
+        for file in (self.report, self.record, *self.results, *self.working):
+            if str(file.relative_to(self.path)) not in names:
+                remove(file)
+        for name in names:
+            if (inside.path / name).exists():
+                if (self.path / name).is_dir():
+                    remove(self.path / name)
+                os.replace(inside.path / name, self.path / name)
+        remove(inside.path)
+
+    # ------------------------------------------------------------------------------------------------------------ the record
+
+    def write_record(self, record: RecordType) -> None:
+        """record.json"""
+        text = record.to_json() + "\n"
+        with replaced(self.record) as aside:
+            aside.write_text(text, encoding="utf-8")
+
+    def read_record(self) -> RecordType:
+        """record.json, or a UserError that names it: missing, damaged, or not of this application."""
+        wrote = f"what `craton {self.app} run` wrote"
+        if not self.record.exists():
+            raise UserError(
+                f"{self.record}: No such file or directory; allowed: the folder of a run of `craton {self.app} run` that has ended"
+            )
+        content = read_json(self.record, "a run's record", wrote)
         try:
-            outcome = (work(), None, False)
-        except Exception as problem:
-            failure = problem
-            outcome = (None, str(problem), isinstance(problem, UserError))
-    result, complaint, by_user = comm.bcast(outcome, root=0)
-    if failure is not None:
-        raise failure
-    if complaint is not None:
-        raise UserError(complaint) if by_user else RuntimeError(f"rank 0 failed: {complaint}")
-    return result  # type: ignore[no-any-return]
+            return self.record_type.from_dict(content)
+        except (ValueError, KeyError, TypeError) as problem:
+            raise UserError(f"{self.record}: not a run's record ({problem}); allowed: {wrote}") from None
+
+
+def _table(value: Any) -> dict[str, Any]:
+    """A table of a configuration; what is none is as one with a nameless key."""
+    if isinstance(value, dict):
+        return value
+    return {} if value is None else {"": value}

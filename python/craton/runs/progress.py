@@ -23,8 +23,9 @@ from rich.progress import (
 from rich.text import Text
 
 from craton._launch import TERMINAL
+from craton.runs.words import rate_text
 
-__all__ = ["ProgressBar", "make_console", "rate_text"]
+__all__ = ["ProgressBar", "make_console"]
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -36,14 +37,6 @@ def make_console(*, stderr: bool = False, quiet: bool = False) -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 140  # a file or a pipe has no edge to wrap at; tables need one
     return console
-
-
-def rate_text(rate: float, unit: str) -> str:
-    """1003.2, "paths" -> "1003 paths/s"; 12345.6 -> "12.3k paths/s"."""
-    for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if rate >= max(scale, 1e4):
-            return f"{rate / scale:.3g}{letter} {unit}/s"
-    return f"{rate:.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
 
 
 class ProgressBar:

@@ -81,7 +81,7 @@ class Checkpoint:
     def write(self, path: Path) -> None:
         """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
         written."""
-        from craton.runs.folder import check_room, replaced
+        from craton.runs.files import check_room, replaced
 
         image = self._image()
         try:
@@ -114,7 +114,7 @@ class Checkpoint:
     def write_by_rows(self, path: Path, rows: Callable[[Any], Iterable[tuple[NDArray[np.int64], Matrix]]]) -> None:
         """As write, of densities that are not whole here: `rows` yields some of one's rows at a time, with their ascending
         numbers."""
-        from craton.runs.folder import check_room, replaced
+        from craton.runs.files import check_room, replaced
 
         size = sum(function_count(each) for each in self.shells)
         try:

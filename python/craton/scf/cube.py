@@ -33,7 +33,7 @@ def write_cube(
 ) -> None:
     """`what`: "density", "spin" (density of spin, UHF), or an orbital as HartreeFock.orbital takes it, of spin 0 (up) or 1. On
     a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written."""
-    from craton.runs.folder import replaced
+    from craton.runs.files import replaced
 
     molecule, shells = calculation.molecule, calculation.shells
     positions = molecule.positions_bohr

@@ -24,7 +24,7 @@ LARGEST_MOMENTUM = 4
 def write_molden(calculation: HartreeFock, path: str | Path) -> None:
     """All orbitals of a calculation. UserError for functions beyond g, which the format has not, and a file that cannot be
     written."""
-    from craton.runs.folder import replaced
+    from craton.runs.files import replaced
 
     largest = max(shell[1] for shell in calculation.shells)
     if largest > LARGEST_MOMENTUM:

@@ -259,7 +259,7 @@ def _write_files(calculation: HartreeFock, wanted: Wanted, results: dict[str, An
         draw_orbital(calculation, wanted.picture, name, spin)
         written.append(str(wanted.picture))
     if wanted.json_file is not None:
-        from craton.runs.folder import replaced
+        from craton.runs.files import replaced
 
         with replaced(wanted.json_file.absolute()) as aside:
             aside.write_text(json.dumps(results, indent=1) + "\n")

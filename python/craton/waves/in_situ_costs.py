@@ -13,7 +13,7 @@ from rich.table import Table
 from craton.errors import UserError
 from craton.hazard.report.pictures import label_axes, new_figure, styled
 from craton.pages.figures import save_picture
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 from craton.seismology.wave_run.config import Config, load_config
 from craton.waves import in_situ
 

@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 import craton
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.folder import on_root, replaced, reserved
-from craton.runs.progress import ProgressBar, rate_text
+from craton.runs.agreement import on_root
+from craton.runs.files import replaced
+from craton.runs.folder import reserved
+from craton.runs.progress import ProgressBar
+from craton.runs.words import rate_text
 from craton.seismology.geometry.grid import Box
 from craton.seismology.wave_run.config import Config, load_config
 from craton.seismology.wave_run.folder import SOURCES_TOLD, RunRecord, WavesFolder

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.folder import on_root
+from craton.runs.agreement import on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.ground.sampling import ground_of, samples_per_side
 from craton.seismology.sources.kinematic import StreamedSource

@@ -14,7 +14,8 @@ from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
-from craton.runs.folder import reserved, write_hdf5
+from craton.runs.files import write_hdf5
+from craton.runs.folder import reserved
 from craton.tomography.inversion import folder as run_folder
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder

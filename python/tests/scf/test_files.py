@@ -275,14 +275,14 @@ def test_damaged_checkpoints(tmp_path, damage, said):
 
 
 def test_a_full_disk_keeps_the_checkpoint_before(tmp_path, monkeypatch):
-    from craton.runs import folder as run_folder
+    from craton.runs import files as run_files
     from craton.scf import RHF
 
     path = tmp_path / "w.h5"
     RHF(water(), "sto-3g").run(checkpoint=path)
     before = path.read_bytes()
     usage = collections.namedtuple("usage", "total used free")
-    monkeypatch.setattr(run_folder.shutil, "disk_usage", lambda _: usage(10**6, 10**6 - 100, 100))
+    monkeypatch.setattr(run_files.shutil, "disk_usage", lambda _: usage(10**6, 10**6 - 100, 100))
     with pytest.raises(UserError, match=r"w\.h5: needs \d+ bytes but 100 are free; allowed: a disk with room"):
         RHF(water(), "sto-3g").run(checkpoint=path)
     assert path.read_bytes() == before
@@ -296,7 +296,7 @@ def test_a_disk_that_fills_while_it_is_written(tmp_path):
         "import resource, signal\n"
         "from craton.scf import RHF, Molecule\n"
         "from craton import UserError\n"
-        "import craton.runs.folder\n"
+        "import craton.runs.files\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"calculation = RHF(Molecule.from_xyz_text({WATER!r}), 'sto-3g')\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n"

@@ -12,7 +12,8 @@ from helpers import replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
-from craton.runs.folder import on_root, replaced
+from craton.runs.agreement import on_root
+from craton.runs.files import replaced
 from craton.runs.progress import make_console
 from craton.tomography.config import PriorConfig, load_config
 from craton.tomography.data.catalogue import read_events, read_stations

@@ -16,7 +16,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from craton import UserError
 from craton.commands import main as cli
 from craton.pages import maps
-from craton.runs.folder import read_hdf5, write_hdf5
+from craton.runs.files import read_hdf5, write_hdf5
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
-from craton.runs.folder import read_hdf5
+from craton.runs.files import read_hdf5
 
 MPI = pytest.importorskip("mpi4py.MPI")
 

@@ -15,7 +15,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton import UserError
 from craton.pages import maps
-from craton.runs.folder import read_hdf5
+from craton.runs.files import read_hdf5
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.prior.gaussian import unit_vectors

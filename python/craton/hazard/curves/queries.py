@@ -15,7 +15,7 @@ from craton.hazard.curves.export import write_curves_csv, write_maps_csv
 from craton.hazard.curves.results import Results
 from craton.hazard.report import pictures
 from craton.pages.figures import save_picture
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 __all__ = ["curve", "disaggregation", "hazard_map"]
 

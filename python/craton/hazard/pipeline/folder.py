@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, replaced
+from craton.runs.files import replaced
+from craton.runs.folder import Folder
 from craton.settings import read_toml
 
 __all__ = ["HazardFolder", "HazardRecord"]

@@ -22,7 +22,7 @@ from craton.hazard.motion.reciprocity import SiteMeasures, measure_rupture
 from craton.hazard.motion.seismograms import RuptureAtSite
 from craton.hazard.pipeline.folder import HazardFolder
 from craton.hazard.pipeline.work import Plan
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 __all__ = ["GRAVITY", "finish_site", "measure_portion", "read_measures", "tensors_of"]
 

@@ -29,8 +29,9 @@ from craton.hazard.curves.beside_models import Beside, models_beside, write_besi
 from craton.hazard.motion.pulses import flat_spectrum, flat_text
 from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
 from craton.hazard.pipeline.work import Plan
-from craton.runs.folder import replaced
-from craton.runs.progress import ProgressBar, rate_text
+from craton.runs.files import replaced
+from craton.runs.progress import ProgressBar
+from craton.runs.words import rate_text
 from craton.seismology.geometry.grid import Box
 from craton.seismology.ground.media import Range
 from craton.seismology.wave_run.check import check_sources, memory_bytes

@@ -16,7 +16,7 @@ from craton.hazard.pipeline.folder import HazardRecord
 from craton.hazard.report import pictures
 from craton.hazard.report.sections import draw, element_id, overview, site_section, written_picture
 from craton.pages.page import style, table
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 __all__ = ["write_report"]
 

@@ -16,7 +16,7 @@ from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.curves.results import Results
 from craton.hazard.report import pictures
 from craton.pages.page import picture, table
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 __all__ = ["draw", "element_id", "overview", "site_section", "written_picture"]
 

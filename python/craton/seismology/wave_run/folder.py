@@ -20,7 +20,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, replaced
+from craton.runs.files import replaced
+from craton.runs.folder import Folder
 
 __all__ = ["SOURCES_TOLD", "RunRecord", "WavesFolder"]
 

@@ -17,7 +17,8 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.folder import check_room, on_root, replaced
+from craton.runs.agreement import on_root
+from craton.runs.files import check_room, replaced
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations, read_events, read_stations
 from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, unit_vectors

@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, read_hdf5, replaced, write_hdf5
+from craton.runs.files import read_hdf5, replaced, write_hdf5
+from craton.runs.folder import Folder
 
 
 @dataclass

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.folder import read_hdf5, replaced, write_hdf5
+from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.inversion.folder import IterationRecord, RunFolder
 from craton.tomography.prior.gaussian import Step
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from craton.errors import UserError
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 SECONDS_BETWEEN_WRITES = 2.0
 PHASES = ("set-up", "data", "assembly", "step", "line search", "finish")

@@ -37,7 +37,9 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.runs import process_memory
-from craton.runs.folder import aside_of, on_root, replaced, reserved, write_hdf5
+from craton.runs.agreement import on_root
+from craton.runs.files import aside_of, replaced, write_hdf5
+from craton.runs.folder import reserved
 from craton.runs.progress import ProgressBar
 from craton.tomography.config import config_from_dict, load_config
 from craton.tomography.data import observations as observations_module

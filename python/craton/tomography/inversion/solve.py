@@ -18,7 +18,9 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.pages import maps
-from craton.runs.folder import on_root, read_hdf5, replaced, reserved, write_hdf5
+from craton.runs.agreement import on_root
+from craton.runs.files import read_hdf5, replaced, write_hdf5
+from craton.runs.folder import reserved
 from craton.runs.progress import make_console
 from craton.tomography.config import PriorConfig, prior_from_dict
 from craton.tomography.inversion.folder import RunFolder

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from craton.errors import UserError
-from craton.runs.progress import rate_text
+from craton.runs.words import rate_text
 from craton.tomography.inversion.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.iteration_state import linearised_at_of
 from craton.tomography.inversion.progress_file import Progress, read_progress

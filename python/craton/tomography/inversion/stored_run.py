@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import craton
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.folder import on_root
+from craton.runs.agreement import on_root
 from craton.settings import read_table
 from craton.tomography.config import AssemblyConfig, DataConfig, EarthConfig, ModesConfig, PriorConfig, TheoryConfig
 from craton.tomography.data.observations import Observations, load_observations

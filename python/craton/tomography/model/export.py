@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import craton
 from craton.errors import UserError
-from craton.runs.folder import check_room, replaced
+from craton.runs.files import check_room, replaced
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.model.fields import Fields, quantity_of
 from craton.tomography.model.vtk_files import write_structured_grid, write_unstructured_grid

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.pages import maps
-from craton.runs.folder import read_hdf5
+from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.inversion.folder import RunFolder, RunRecord
 

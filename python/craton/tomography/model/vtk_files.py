@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 __all__ = ["write_structured_grid", "write_unstructured_grid"]
 

@@ -31,7 +31,8 @@ from craton import _craton
 from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_cores
 from craton.errors import UserError
 from craton.runs import process_memory
-from craton.runs.folder import on_root, replaced, write_hdf5
+from craton.runs.agreement import on_root
+from craton.runs.files import replaced, write_hdf5
 from craton.tomography.config import PriorConfig, load_config, process_grid
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import (

@@ -11,7 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 from craton.settings import REQUIRED, check_keys, integer, number, read_table, read_toml, setting, table_to_toml, text
 
 __all__ = ["Machine", "load_machine", "save_machine"]

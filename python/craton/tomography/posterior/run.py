@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from craton import linalg
 from craton.errors import UserError
-from craton.runs.folder import Folder, check_room, on_root, read_hdf5, replaced, reserved, write_hdf5
+from craton.runs.agreement import on_root
+from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5
+from craton.runs.folder import Folder, reserved
 from craton.runs.progress import make_console
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.inversion.solve import say

@@ -30,7 +30,9 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, on_root, replaced, reserved
+from craton.runs.agreement import on_root
+from craton.runs.files import replaced
+from craton.runs.folder import Folder, reserved
 from craton.runs.progress import ProgressBar, make_console
 from craton.tomography.config import PriorConfig, multiplied
 from craton.tomography.inversion.solve import say

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages import maps
 from craton.pages.figures import save_picture
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
 from craton.tomography.prior.gaussian import unit_vectors

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages import maps
 from craton.pages import page as report_pages
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.data.observations import (
     QUIETEST_TRACE,

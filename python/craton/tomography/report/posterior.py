@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.runs.folder import read_hdf5
+from craton.runs.files import read_hdf5
 from craton.tomography.posterior.pictures import deviation_figure, knot_depths_km, point_figure, shown_knots
 from craton.tomography.posterior.run import Place, posterior_folder
 from craton.tomography.prior.words import explained

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from craton._craton import EarthModel, ModeCatalogue, SpheroidalCatalogue
 from craton.errors import UserError
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,7 +17,8 @@ from mpi4py import MPI
 import craton
 from craton._craton import EarthModel, ModeCatalogue, SpheroidalCatalogue
 from craton.errors import UserError
-from craton.runs.folder import on_root, replaced
+from craton.runs.agreement import on_root
+from craton.runs.files import replaced
 
 if TYPE_CHECKING:
     from craton.tomography.config import Config

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.runs.folder import replaced
+from craton.runs.files import replaced
 from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
 from craton.tomography.data.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
 from craton.tomography.waveforms.archive import one_line

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, replaced
-from craton.runs.progress import ProgressBar, rate_text
+from craton.runs.files import replaced
+from craton.runs.folder import Folder
+from craton.runs.progress import ProgressBar
+from craton.runs.words import rate_text
 from craton.tomography.data.catalogue import Events
 from craton.tomography.data.observations import geocentric_vectors
 from craton.tomography.waveforms.archive import matching_files, need_obspy, one_line

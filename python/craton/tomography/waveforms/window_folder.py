@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.runs.folder import Folder, replaced
+from craton.runs.files import replaced
+from craton.runs.folder import Folder
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.earthquakes import write_events, write_stations
 from craton.tomography.waveforms.pictures import draw_reasons, draw_record_section

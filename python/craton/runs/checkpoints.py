@@ -1,0 +1,112 @@
+"""A checkpoint is an HDF5 file that says whose it is: written beside its name and renamed, read only by what it fits.
+
+    with written_checkpoint(path, {"linearised_at_iteration": 2}) as file:
+        file["model"] = model
+    with opened_checkpoint(path, {"linearised_at_iteration": 2}, "a checkpoint of this run") as file:
+        model = file["model"][()]
+
+The identity is a few facts: strings and numbers. What reads gives its own, and a file with another is refused in a line; `fits` asks
+first, for what is as if it were not there when it belongs to another iteration.
+
+Two states stay apart, because all ranks write them together in C++, straight from their segments:
+
+    hessian.checkpoint.h5      the assembly of an inversion: `_craton.Checkpoint`, with the list of counted paths in it, so that
+                               it resumes on any number of ranks
+    checkpoint.h5, .layers     the fields of a wave run: `WaveRun.save`, on the same bricks only
+
+Both are written aside and renamed there, and are working files of a RunFolder, whose progress.json has the configuration: that is
+their identity. A hazard run has none: its tasks' results are its state.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+
+from craton.errors import UserError
+from craton.runs.files import check_room, replaced, strict_json
+
+__all__ = ["fits", "opened_checkpoint", "written_checkpoint"]
+
+IDENTITY = "identity"
+"""The file's attribute that has it, as JSON."""
+Identity = Mapping[str, str | int | float]
+
+
+@contextmanager
+def written_checkpoint(
+    path: Path, identity: Identity, size: int = 0, *, in_memory: bool = False
+) -> Iterator[h5py.File]:
+    """An open file, which becomes `path` when the block ends well; what was there stays until then. Not collective.
+
+    size: bytes that will be written, for a look at the disk first. in_memory: made there and written as plain bytes, so that of a
+    full disk the operating system's words are told, not HDF5's. UserError where it cannot be written.
+    """
+    path = path.absolute()
+    try:
+        check_room(path, size)
+    except OSError as problem:
+        raise UserError(f"checkpoint {path}: {problem.strerror}; allowed: a file in a folder that exists") from None
+    if in_memory:
+        memory = io.BytesIO()
+        with h5py.File(memory, "w") as file:
+            file.attrs[IDENTITY] = strict_json(dict(identity))
+            yield file
+        check_room(path, memory.getbuffer().nbytes)
+        with replaced(path) as aside:
+            aside.write_bytes(memory.getbuffer())
+        return
+    try:
+        with replaced(path) as aside, h5py.File(aside, "w") as file:
+            file.attrs[IDENTITY] = strict_json(dict(identity))
+            yield file
+    except (OSError, RuntimeError) as problem:  # HDF5 has words of its own for a full disk
+        raise UserError(f"checkpoint {path}: cannot be written ({problem}); allowed: a folder with room") from None
+
+
+@contextmanager
+def opened_checkpoint(path: Path, identity: Identity, allowed: str) -> Iterator[h5py.File]:
+    """A checkpoint, open to be read, whose identity has all of `identity`. Not collective.
+
+    UserError for a file that is missing, damaged (also where the block finds that: OSError, RuntimeError, KeyError, ValueError,
+    TypeError), or of another identity. allowed: what such an error allows.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            _check(path, identity, identity_of(file), allowed)
+            yield file
+    except FileNotFoundError:
+        raise UserError(f"checkpoint {path}: no such file; allowed: {allowed}") from None
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
+        raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {allowed}") from None
+
+
+def fits(path: Path, identity: Identity) -> bool:
+    """Whether there is a whole checkpoint of this identity."""
+    try:
+        with h5py.File(path, "r") as file:
+            known = identity_of(file)
+            return all(known.get(name) == value for name, value in identity.items())
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
+        return False
+
+
+def identity_of(file: h5py.File) -> dict[str, Any]:
+    """What an open checkpoint says of itself. KeyError or ValueError where it says nothing."""
+    if IDENTITY not in file.attrs:
+        raise KeyError("it does not say whose it is")
+    return dict(json.loads(file.attrs[IDENTITY]))
+
+
+def _check(path: Path, ours: Identity, theirs: Mapping[str, Any], allowed: str) -> None:
+    for name, value in ours.items():
+        if theirs.get(name) != value:
+            raise UserError(
+                f"checkpoint {path}: its {name} is {theirs.get(name, 'missing')}, but this run's is {value}; allowed: {allowed}"
+            )

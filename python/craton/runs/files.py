@@ -1,0 +1,160 @@
+"""Files that are whole or not there.
+
+Every file is written beside its final name and then renamed, so that nobody finds half a file under a name that he reads: a run
+that is killed leaves the last complete one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from craton.errors import UserError
+
+__all__ = [
+    "aside_of",
+    "check_room",
+    "read_hdf5",
+    "read_json",
+    "remove",
+    "replaced",
+    "strict_json",
+    "write_hdf5",
+    "write_json",
+    "write_text",
+]
+
+ROOM_FOR_HEADERS = 1 << 16
+"""Bytes that HDF5 needs beside the arrays, generously."""
+
+
+def aside_of(path: Path) -> Path:
+    """The name beside `path` that this process writes to."""
+    return path.with_name(f"{path.name}.{os.getpid()}.new")
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Gives a name beside `path` to write to; renames it to `path` when the block ends well, else removes it.
+
+    UserError where the file cannot be written.
+    """
+    aside = aside_of(path)
+    try:
+        yield aside
+        with aside.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as problem:
+        raise UserError(f"{path}: cannot be written: {problem.strerror or problem}") from problem
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """A file, or a folder with all that is in it; nothing where neither is."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def check_room(path: Path, size: int) -> None:
+    """UserError if the disk has no room for `size` bytes: its words are clearer than HDF5's."""
+    free = shutil.disk_usage(path.parent).free
+    if free < size + ROOM_FOR_HEADERS:
+        raise UserError(f"{path}: needs {size + ROOM_FOR_HEADERS} bytes but {free} are free; allowed: a disk with room")
+
+
+# ------------------------------------------------------------------------------------------------------------ text, JSON
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replaces the file by one of this text, in UTF-8. UserError where it cannot be written."""
+    with replaced(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+def strict_json(content: Any) -> str:
+    """Strict JSON, indented; NumPy's numbers and arrays as Python's, paths as text. ValueError for NaN and infinity."""
+    return json.dumps(content, indent=1, allow_nan=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """What json does not know."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+def write_json(path: Path, content: Any) -> None:
+    """As strict_json. UserError where the file cannot be written."""
+    write_text(path, strict_json(content) + "\n")
+
+
+def read_json(path: Path, what: str, allowed: str) -> dict[str, Any]:
+    """A file that holds one JSON object. UserError where it is missing, cannot be read, or is none: it then is "not <what>".
+
+    Strict: NaN and Infinity, which Python's json takes, are refused.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        if not isinstance(content, dict):
+            raise ValueError(f"{type(content).__name__} instead of an object")
+    except OSError as problem:
+        raise UserError(f"{path}: {problem.strerror or problem}; allowed: {allowed}") from None
+    except (ValueError, RecursionError) as problem:
+        raise UserError(f"{path}: not {what} ({problem}); allowed: {allowed}") from None
+    return content
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+# ------------------------------------------------------------------------------------------------------------------ HDF5
+
+
+def write_hdf5(path: Path, content: dict[str, Any], mode: str = "w") -> None:
+    """Arrays become datasets ('group/name' makes groups); text and plain numbers become attributes of the file.
+
+    Writes to `path` itself: use it inside `replaced`. UserError where there is no room.
+    """
+    check_room(path, sum(value.nbytes for value in content.values() if isinstance(value, np.ndarray)))
+    with h5py.File(path, mode) as file:
+        for name, value in content.items():
+            if isinstance(value, np.ndarray):
+                file.create_dataset(name, data=value)
+            else:
+                file.attrs[name] = value
+
+
+def read_hdf5(path: Path, leave_out: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The inverse of write_hdf5; a UserError names the file that is missing or damaged."""
+    content: dict[str, Any] = {}
+    try:
+        with h5py.File(path, "r") as file:
+
+            def collect(name: str, item: Any) -> None:
+                if isinstance(item, h5py.Dataset) and name not in leave_out:
+                    content[name] = item[()]
+
+            file.visititems(collect)
+            content.update(file.attrs.items())
+    except FileNotFoundError as problem:
+        raise UserError(f"{path}: no such file") from problem
+    except (OSError, RuntimeError, KeyError) as problem:
+        raise UserError(f"{path}: not a complete HDF5 file ({problem})") from problem
+    return content

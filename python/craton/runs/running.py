@@ -1,0 +1,90 @@
+"""A run from its first line to its last: the folder is reserved, progress.json kept, results take the place of earlier ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from craton.runs.agreement import on_root
+from craton.runs.folder import RunFolder, reserved
+from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["begun", "finished", "resumed", "take_place"]
+
+Place = TypeVar("Place", bound=RunFolder[Any])
+
+
+@contextmanager
+def begun(
+    comm: MPI.Comm, folder: Place, start: Start, overwrite: bool = False, inputs: Mapping[str, str] | None = None
+) -> Iterator[tuple[Place, ProgressFile]]:
+    """Collective: a new run in a folder: (place, progress). place: where it writes, which is the folder itself, or one inside while
+    the folder holds an earlier run; see take_place. progress says in progress.json where it is.
+
+    inputs: setting, file: what the run reads. UserError on every rank for a folder that is in use, or holds results that may
+    not be replaced.
+    """
+
+    def begin() -> tuple[Progress, str]:
+        return Progress.of(start), str(folder.place_to_write().path)
+
+    with (
+        reserved(comm, folder, lambda: folder.check_new(overwrite, inputs)),
+        _session(comm, folder, on_root(comm, begin)) as both,
+    ):
+        yield both
+
+
+@contextmanager
+def resumed(comm: MPI.Comm, folder: Place, start: Start) -> Iterator[tuple[Place, ProgressFile]]:
+    """Collective, on any number of ranks: goes on with the unfinished run in a folder; as begun.
+
+    start: as the run is now; what may not differ from its first start is checked before, with folder.check_resume.
+    UserError on every rank where there is no run to go on with, or the folder is in use.
+    """
+
+    def begin() -> tuple[Progress, str]:
+        place = folder.place_to_resume()
+        progress = read_progress(place.progress)
+        progress.resumed(start)
+        return progress, str(place.path)
+
+    with reserved(comm, folder, lambda: None), _session(comm, folder, on_root(comm, begin)) as both:
+        yield both
+
+
+@contextmanager
+def _session(comm: MPI.Comm, folder: Place, found: tuple[Progress, str]) -> Iterator[tuple[Place, ProgressFile]]:
+    progress, path = found
+    place = folder if path == str(folder.path) else type(folder)(path)
+    with ProgressFile(progress, place.progress if comm.rank == 0 else None) as file:
+        on_root(comm, lambda: file.enter(progress.phase or progress.phases[0], where=progress.where))
+        yield place, file
+
+
+def take_place(comm: MPI.Comm, folder: Place, place: Place, progress: ProgressFile) -> Place:
+    """Collective: from now on the results of an earlier run are replaced. Returns the folder, to which the run writes from here on.
+
+    A run calls it as soon as it has results worth more than the earlier ones; `finished` does it at the latest.
+    """
+    on_root(comm, lambda: folder.adopt(place))
+    if comm.rank == 0:
+        progress.file = folder.progress
+    return folder
+
+
+def finished(comm: MPI.Comm, folder: Place, place: Place, progress: ProgressFile, record: Any) -> None:
+    """Collective: the run has come to its end: its results are in the folder, record.json with them, working files are gone."""
+
+    def write() -> None:
+        record.sessions, record.finished = progress.sessions(), True
+        folder.write_record(record)
+        folder.discard_working()
+
+    take_place(comm, folder, place, progress)
+    on_root(comm, write)
+    progress.file = None

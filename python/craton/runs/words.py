@@ -1,0 +1,36 @@
+"""Numbers for people: how many, how long, how large, how fast."""
+
+from __future__ import annotations
+
+__all__ = ["counted", "duration", "rate_text", "size_text"]
+
+
+def counted(number: int, what: str) -> str:
+    """1, "rank" -> "1 rank"; 1200, "path" -> "1,200 paths"."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """3725.0 -> "1:02:05"; 3.25 -> "3.2 s"."""
+    if seconds < 60.0:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d} min"
+
+
+def size_text(size: float) -> str:
+    """1234567 -> "1.2 MB"."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000.0:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 100.0 else f"{size:.1f} {unit}"
+        size /= 1000.0
+    return f"{size:.1f} TB"
+
+
+def rate_text(rate: float, unit: str) -> str:
+    """1003.2, "paths" -> "1003 paths/s"; 12345.6 -> "12.3k paths/s"."""
+    for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if rate >= max(scale, 1e4):
+            return f"{rate / scale:.3g}{letter} {unit}/s"
+    return f"{rate:.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
