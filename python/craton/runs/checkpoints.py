@@ -5,8 +5,8 @@
     with opened_checkpoint(path, {"linearised_at_iteration": 2}, "a checkpoint of this run") as file:
         model = file["model"][()]
 
-The identity is a few facts: strings and numbers. What reads gives its own, and a file with another is refused in a line; `fits` asks
-first, for what is as if it were not there when it belongs to another iteration.
+The identity is a few facts: strings and numbers. What reads gives its own, and a file with another is refused in a line; `fits`
+asks first, for what is as if it were not there when it belongs to another iteration.
 
 Two states stay apart, because all ranks write them together in C++, straight from their segments:
 
