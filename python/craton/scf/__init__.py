@@ -16,18 +16,25 @@ libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantit
 atomic units unless a name says otherwise. `docs/scf.md` has the equations.
 """
 
-from craton.scf.basis_sets import make_basis, placed_shells, shells_of
-from craton.scf.checkpoint import Checkpoint
-from craton.scf.cube import write_cube
-from craton.scf.diis import DIIS
-from craton.scf.distributed import DistributedFock
-from craton.scf.hartree_fock import HartreeFock, Iteration
-from craton.scf.integrals import find_libcint, open_libcint
-from craton.scf.molden import write_molden
-from craton.scf.molecule import BOHR_ANGSTROM, Molecule
-from craton.scf.picture import draw_orbital
-from craton.scf.rhf import RHF
-from craton.scf.uhf import UHF
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from craton.scf.basis_sets import make_basis, placed_shells, shells_of
+    from craton.scf.checkpoint import Checkpoint
+    from craton.scf.cube import write_cube
+    from craton.scf.diis import DIIS
+    from craton.scf.distributed import DistributedFock
+    from craton.scf.hartree_fock import HartreeFock, Iteration
+    from craton.scf.integrals import find_libcint, open_libcint
+    from craton.scf.molden import write_molden
+    from craton.scf.molecule import BOHR_ANGSTROM, Molecule
+    from craton.scf.picture import draw_orbital
+    from craton.scf.rhf import RHF
+    from craton.scf.uhf import UHF
 
 __all__ = [
     "BOHR_ANGSTROM",
@@ -48,3 +55,21 @@ __all__ = [
     "write_cube",
     "write_molden",
 ]
+
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.scf.basis_sets": ["make_basis", "placed_shells", "shells_of"],
+        "craton.scf.checkpoint": ["Checkpoint"],
+        "craton.scf.cube": ["write_cube"],
+        "craton.scf.diis": ["DIIS"],
+        "craton.scf.distributed": ["DistributedFock"],
+        "craton.scf.hartree_fock": ["HartreeFock", "Iteration"],
+        "craton.scf.integrals": ["find_libcint", "open_libcint"],
+        "craton.scf.molden": ["write_molden"],
+        "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
+        "craton.scf.picture": ["draw_orbital"],
+        "craton.scf.rhf": ["RHF"],
+        "craton.scf.uhf": ["UHF"],
+    },
+)

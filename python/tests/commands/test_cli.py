@@ -80,7 +80,7 @@ def test_says_nothing_to_who_stops_reading() -> None:
         ),
         (
             ["tomography", "--help"],
-            ["Inversions", "Observed seismograms", "Pictures and files of a run", "posterior", "Theory"],
+            ["Runs", "Observed seismograms", "Pictures and files of a run", "posterior", "Theory"],
         ),
         (["tomography", "plan", "--help"], ["--ranks-per-node", "--calibrate", "machine.toml"]),
         (["tomography", "export", "--help"], ["--depth-step", ".vtu", "IRIS"]),
@@ -104,7 +104,7 @@ def test_help(arguments: list[str], words: list[str]) -> None:
 
 def test_help_does_not_start_mpi() -> None:
     look = (
-        "import sys, craton.commands.main as cli; cli._invoke(['tomography', 'run', '--help']); "
+        "import sys, craton.commands.main as cli; cli.invoke(['tomography', 'run', '--help']); "
         "print('mpi4py.MPI' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import craton
-from craton.commands.main import _invoke
+from craton.commands.main import invoke
 from craton.errors import UserError
 from scf_molecules import WATER, needs_chemistry
 
@@ -105,7 +105,7 @@ def test_broken_molecules(folder, what):
     text, said = BAD[what]
     (folder / "bad.xyz").write_text(text)
     with pytest.raises(UserError) as raised:
-        _invoke(["scf", "bad.xyz", "--basis", "sto-3g"])
+        invoke(["scf", "bad.xyz", "--basis", "sto-3g"])
     assert "bad.xyz" in str(raised.value) and said in str(raised.value)
 
 
@@ -157,7 +157,7 @@ def test_broken_molecules(folder, what):
 )
 def test_wrong_command_lines(folder, arguments, said):
     with pytest.raises(UserError) as raised:
-        _invoke(["scf", *arguments])
+        invoke(["scf", *arguments])
     assert all(part in str(raised.value) for part in said)
     assert [path.name for path in folder.iterdir()] == ["water.xyz"]
 

@@ -310,7 +310,7 @@ def test_csv_has_a_row_for_each_point(model, tmp_path):
 def test_errors_say_what_is_allowed(folder, tmp_path, words, message):
     words = [word.replace("OUT", str(tmp_path)) for word in words]
     with pytest.raises(UserError, match=message):
-        cli._invoke(["tomography", words[0], str(folder), *words[1:]])
+        cli.invoke(["tomography", words[0], str(folder), *words[1:]])
 
 
 def test_a_fit_of_events_and_stations_without_a_path(folder):
@@ -346,8 +346,8 @@ def test_damaged_models_are_the_users_fault(folder, tmp_path):
 
 
 def test_the_commands_write_beside_the_run_unless_told_otherwise(folder, capsys):
-    assert cli._invoke(["tomography", "profile", str(folder), "--at", "0,0"]) == 0
-    assert cli._invoke(["tomography", "export", str(folder), "--step", "30", "--depth-step", "500"]) == 0
+    assert cli.invoke(["tomography", "profile", str(folder), "--at", "0,0"]) == 0
+    assert cli.invoke(["tomography", "export", str(folder), "--step", "30", "--depth-step", "500"]) == 0
     printed = capsys.readouterr().out.split()
     assert printed == [str(folder / "profile.png"), str(folder / "model.nc")]
     with h5netcdf.File(folder / "model.nc", "r") as file:

@@ -362,11 +362,11 @@ def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
     config.write_text(small_config.replaced("run", directory=str(tmp_path / "r")).to_toml(), encoding="utf-8")
     save_machine(ROUND, machine)
     words = ["tomography", "plan", str(config), "--ranks", "8", "--ranks-per-node", "2", "--machine", str(machine)]
-    assert cli._invoke(words) == 0
+    assert cli.invoke(words) == 0
     text = capsys.readouterr().out
     for part in ("200 paths, 972 unknowns", "8 ranks on 4 nodes", "factorise", "panels", "what takes longest: "):
         assert part in text
-    assert cli._invoke([*words, "--json"]) == 0
+    assert cli.invoke([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["nodes"], found["work"]["unknowns"]) == (4, 972) and not (tmp_path / "r").exists()
     assert [phase["name"] for phase in found["phases"]] == list(planning.PHASES)
@@ -388,13 +388,13 @@ def test_errors_of_the_command(small_config, tmp_path, words, message):
     (tmp_path / "my.toml").write_text(small_config.to_toml(), encoding="utf-8")
     words = [str(tmp_path / "my.toml") if word == "CONFIG" else word.replace("FOLDER", str(tmp_path)) for word in words]
     with pytest.raises(UserError, match=message):
-        cli._invoke(["tomography", "plan", *words])
+        cli.invoke(["tomography", "plan", *words])
 
 
 def test_a_plan_stands_alone(monkeypatch):
-    monkeypatch.setattr(cli, "launched_size", lambda: 2)
+    monkeypatch.setattr("craton.tomography.commands.runs.launched_size", lambda: 2)
     with pytest.raises(UserError, match="under mpirun; allowed: alone"):
-        cli._invoke(["tomography", "plan", "my.toml"])
+        cli.invoke(["tomography", "plan", "my.toml"])
 
 
 def test_a_run_of_one_rank_beside_its_plan(small_config, tmp_path, capfd):

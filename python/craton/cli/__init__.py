@@ -1,0 +1,1 @@
+"""The command language that all applications share: groups, options, launching, printing."""

@@ -1,0 +1,66 @@
+"""Starts a command on several ranks, and gives each of them the communicator."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+import craton
+from craton._launch import checked_ranks, launched_size, run_under_mpi
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from rich.console import Console
+
+
+def must_launch(ranks: int | None) -> bool:
+    """Whether this process should start the ranks: --ranks asks for several and no mpirun or srun has started them."""
+    wanted = checked_ranks(ranks)
+    return wanted is not None and wanted > 1 and launched_size() is None
+
+
+def launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, threads: int = 1) -> None:
+    """Runs this command line on `ranks` ranks and ends with their exit code."""
+    assert ranks is not None
+    raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
+
+
+def communicator() -> MPI.Comm:
+    """All ranks. Starts MPI."""
+    try:
+        craton.check_mpi()
+    except ImportError as error:
+        raise UserError(str(error)) from None
+    from mpi4py import MPI
+
+    comm, launched = MPI.COMM_WORLD, launched_size()
+    if launched and launched != comm.size:
+        raise UserError(
+            f"mpiexec or srun started {launched} ranks, but this one sees {comm.size}; allowed: the launcher "
+            "that belongs to the MPI library that craton was built with (craton doctor names both)"
+        )
+    return comm
+
+
+def console_of(comm: MPI.Comm) -> Console | None:
+    """Rank 0's console; None on the others, which print nothing."""
+    from craton.runs.progress import make_console
+
+    return make_console() if comm.rank == 0 else None
+
+
+def check_alone(command: str, instead: str = "one") -> None:
+    """UserError where mpirun or srun started several ranks of a command that is one process's work."""
+    if (launched_size() or 1) > 1:
+        raise UserError(f"{command}: started on {launched_size()} ranks; allowed: {instead}")
+
+
+def keep_mpi_off() -> None:
+    """Modules that this process imports do not start MPI, whose traces the processes it starts would inherit."""
+    import mpi4py
+
+    mpi4py.rc.initialize = False

@@ -1,0 +1,78 @@
+"""Arguments and options that mean the same in every command: each text is written once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from craton.errors import UserError
+
+
+def count(text: str) -> int:
+    """Parses a positive whole number."""
+    number = int(text) if re.fullmatch("[0-9]{1,10}", str(text)) else 0  # a default is a number already
+    if not 1 <= number < 2**31:
+        raise typer.BadParameter(f"'{text}'; allowed: a whole number of at least 1 and less than {2**31}")
+    return number
+
+
+def integer(text: str) -> int:
+    """Parses a whole number, with or without a sign."""
+    if not re.fullmatch("[+-]?[0-9]{1,6}", str(text)):
+        raise typer.BadParameter(f"'{text}'; allowed: a whole number")
+    return int(text)
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Parses numbers separated by commas."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"{option} {text}; allowed: numbers with commas between them") from None
+
+
+def one_of(*names: str) -> Callable[[str], str]:
+    """A parser that allows these names only."""
+
+    def parse(text: str) -> str:
+        if text not in names:
+            raise typer.BadParameter(f"'{text}'; allowed: {', '.join(names)}")
+        return text
+
+    return parse
+
+
+ConfigFile = Annotated[
+    Path,
+    typer.Argument(metavar="CONFIG", help="TOML file. The command `template` prints one with every key explained."),
+]
+RunDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
+Ranks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        parser=count,
+        help="Processes to start with mpiexec. Leave it out under your own mpirun or srun.",
+    ),
+]
+RanksPerNode = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K",
+        parser=count,
+        help="Treat every K consecutive ranks as one node, to try out on one machine what happens between several.",
+    ),
+]
+Threads = Annotated[
+    int | None, typer.Option(metavar="T", parser=count, help="Threads of each rank; overrides the configuration.")
+]
+Directory = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides the configuration.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace results that are already there.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html, with pictures and tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

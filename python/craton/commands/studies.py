@@ -1,0 +1,317 @@
+"""Benchmarks and scaling studies, which `craton_studies` measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from craton._launch import checked_ranks, launched_size
+from craton.cli.launching import communicator, console_of, launch, must_launch
+from craton.cli.options import Ranks, RanksPerNode, count, one_of
+from craton.cli.output import check_folders
+from craton.errors import UserError
+
+BoxThreads = Annotated[
+    int, typer.Option(metavar="T", parser=count, help="Threads of each rank, which share its boxes.")
+]
+Operator = Annotated[
+    str,
+    typer.Option(
+        metavar="7pt|fv2|fv4",
+        parser=one_of("7pt", "fv2", "fv4"),
+        help="How the equation is made discrete: second order in points, second or fourth in averages.",
+    ),
+]
+Smoother = Annotated[
+    str,
+    typer.Option(
+        metavar="gsrb|chebyshev|jacobi", parser=one_of("gsrb", "chebyshev", "jacobi"), help="What relaxes each level."
+    ),
+]
+Order = Annotated[
+    str,
+    typer.Option(
+        metavar="morton|hilbert|lexicographic",
+        parser=one_of("morton", "hilbert", "lexicographic"),
+        help="The curve along which boxes are dealt to ranks.",
+    ),
+]
+
+
+def hpgmg(
+    log2_box: Annotated[
+        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+    ],
+    boxes_per_rank: Annotated[
+        int,
+        typer.Argument(
+            metavar="BOXES_PER_RANK",
+            parser=count,
+            help="At most so many boxes per rank: the grid is the largest cube of boxes that this allows.",
+        ),
+    ],
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: BoxThreads = 1,
+    operator: Operator = "fv4",
+    smoother: Smoother = "gsrb",
+    order: Order = "morton",
+    helmholtz: Annotated[
+        bool, typer.Option("--helmholtz", help="a = 1 instead of 0: u - div(beta grad u) = f.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(metavar="R", parser=count, help="Measure so many F-cycles of each size.")] = 5,
+) -> None:
+    """Run the test problem of HPGMG-FV and print its figures: levels, residual, error, order, unknowns solved per second.
+
+    64^3 cells, on one rank:    [bold]craton multigrid run 5 8[/bold]
+
+    The same on two ranks:    [bold]craton multigrid run 5 4 --ranks 2[/bold]
+
+    128^3 cells, second order:    [bold]craton multigrid run 6 4 --ranks 2 --operator 7pt --smoother chebyshev[/bold]
+
+    The relative residual and the error estimate can be compared digit by digit with HPGMG-FV's; rates are unknowns of the
+    finest grid over the time of an F-cycle, at that size (h) and with half (2h) and a quarter (4h) as many cells a side.
+    """
+    from craton_studies.multigrid import hpgmg as benchmark
+
+    checked_ranks(ranks)
+    if launched_size() is None:
+        benchmark.check(log2_box, boxes_per_rank, ranks or 1)
+    if must_launch(ranks):
+        launch(ranks, ranks_per_node, None, threads)
+    comm = communicator()
+    figures = benchmark.run(
+        comm,
+        log2_box,
+        boxes_per_rank,
+        operator=operator,
+        smoother=smoother,
+        a=1.0 if helmholtz else 0.0,
+        order=order,
+        repeats=repeats,
+        ranks_per_node=ranks_per_node or 0,
+        threads=threads,
+    )
+    if comm.rank == 0:
+        typer.echo(benchmark.report(figures, operator, smoother, comm.size))
+
+
+def ladder(
+    log2_box: Annotated[
+        int, typer.Argument(metavar="[LOG2_BOX]", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+    ] = 6,
+    log2_cells: Annotated[
+        int,
+        typer.Argument(
+            metavar="[LOG2_CELLS]", parser=count, help="The grid has 2^LOG2_CELLS cells a side (LOG2_BOX to 11)."
+        ),
+    ] = 7,
+    ranks: Annotated[
+        int,
+        typer.Option(metavar="N", parser=count, help="Processes to start, by mpiexec, unless you did; at least 2."),
+    ] = 4,
+    ranks_per_node: RanksPerNode = None,
+    operator: Operator = "7pt",
+    smoother: Smoother = "chebyshev",
+    repeats: Annotated[
+        int, typer.Option(metavar="R", parser=count, help="Rounds in which every rung takes its turn, of 4 F-cycles.")
+    ] = 8,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the rates against the ranks there (.png).")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rates there too.")] = None,
+) -> None:
+    """Measure how halos are exchanged, step by step, beside buffers packed by hand: figure 6 of Shan et al. (2015).
+
+    On 2 and 4 ranks, and on 2 and 4 virtual nodes:    [bold]craton multigrid ladder --picture ladder.png[/bold]
+
+    Small boxes, where exchange counts more:    [bold]craton multigrid ladder 5 7 --ranks 2[/bold]
+
+    The rungs: baseline (a copy per contiguous piece, by messages even on a node, barriers), + shared memory, + local loops,
+    + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung must
+    reach the same relative residual, bit for bit; they take turns, so that what else the machine does meets all of them.
+    """
+    from craton_studies.multigrid import ladder as rungs
+
+    checked_ranks(ranks)
+    rungs.check(log2_box, log2_cells)
+    check_folders(picture=picture, json=json_file)
+    if ranks > 1 and launched_size() is None:
+        launch(ranks, ranks_per_node, None)
+    comm = communicator()
+    cells, box = 2**log2_cells, 2**log2_box
+    console = console_of(comm)
+    columns = rungs.climb(
+        comm,
+        cells,
+        box,
+        operator=operator,
+        smoother=smoother,
+        repeats=repeats,
+        ranks_per_node=ranks_per_node or 0,
+        say=lambda text: console.print(text, style="dim") if console else None,
+    )
+    if console:
+        title = f"{operator} {smoother}, {cells}^3 cells in boxes of {box}^3"
+        console.print(rungs.table(columns, title))
+        if json_file is not None:
+            rungs.write_json(
+                json_file, columns, {"operator": operator, "smoother": smoother, "cells": cells, "box": box}
+            )
+        if picture is not None:
+            rungs.draw(picture, columns, title)
+
+
+def scale(
+    ranks_up_to: Annotated[
+        int, typer.Option(metavar="P", parser=count, help="Model 1, 8, 64 ... ranks, up to so many (262144 at most).")
+    ] = 32768,
+    machine: Annotated[
+        str,
+        typer.Option(
+            metavar="edison|this|FILE.json",
+            help="Like the paper's Cray XC30; or this machine's cores and its runtime's messages; or figures of your own, as "
+            "--json writes them.",
+        ),
+    ] = "edison",
+    operator: Operator = "7pt",
+    smoother: Smoother = "chebyshev",
+    order: Annotated[
+        str,
+        typer.Option(
+            metavar="lexicographic|morton",
+            parser=one_of("lexicographic", "morton"),
+            help="The curve along which boxes are dealt to ranks.",
+        ),
+    ] = "lexicographic",
+    log2_box: Annotated[
+        int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells a side (3 to 9).")
+    ] = 7,
+    network: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Of this machine: what runtime_benchmark measured, as {between_nodes: ..., on_node: ...}, instead of figures of "
+            "two virtual cores of a Xeon.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw seconds over ranks, in the manner of the paper's figure 6."),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the machine and all figures there too.")
+    ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Print too what doubling each figure does to the time.")
+    ] = False,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+) -> None:
+    """Weak scaling of an F-cycle to thousands of ranks of a dragonfly, by model, beside Shan et al. (2015).
+
+    Each rank has one box. For each step of the paper's ladder the messages of every rank are counted from the layout, and
+    become seconds by a machine's latencies, overheads and bandwidths, which are printed with where they are from.
+
+    To 32,768 ranks, as the paper:    [bold]craton multigrid scale --picture scale.png[/bold]
+
+    The model beside a real run, two ranks as on two nodes:    [bold]craton multigrid scale --ranks 2 --ranks-per-node 1[/bold]
+    """
+    from craton_studies.multigrid import scaling
+
+    scaling.check_arguments(ranks_up_to, machine, log2_box, network)
+    checked_ranks(ranks)
+    check_folders(picture=picture, json=json_file)
+    beside_a_run = ranks is not None or launched_size() is not None
+    if beside_a_run:
+        for name, given in {"picture": picture, "json": json_file, "sensitivity": sensitivity}.items():
+            if given:
+                raise UserError(
+                    f"multigrid scale: --{name} beside a real run; allowed: of the model alone, without --ranks"
+                )
+    if must_launch(ranks):
+        launch(ranks, ranks_per_node, None)
+    if beside_a_run:
+        comm = communicator()
+        said = scaling.beside_a_run(comm, operator, smoother, order, log2_box, ranks_per_node or 0, network)
+        if comm.rank == 0:
+            typer.echo(said)
+        return
+    typer.echo(
+        scaling.command(
+            machine,
+            operator,
+            smoother,
+            order,
+            log2_box,
+            ranks_up_to,
+            network=network,
+            picture=picture,
+            json_file=json_file,
+            sensitivity=sensitivity,
+        )
+    )
+
+
+def bench(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which one; without a name they are listed.")
+    ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Annotated[int, typer.Option(metavar="T", parser=count, help="Threads of each rank.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(metavar="R", parser=count, help="Measure so many times; the median counts.")
+    ] = 5,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the records there too; pictures go beside it."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change a setting of the benchmark. May be given several times."
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what the benchmark does and what --set may change; run nothing.")
+    ] = False,
+) -> None:
+    """Measure, beside a limit of the machine that is measured in the same run.
+
+    List them:    [bold]craton bench[/bold]
+
+    What one does and may be told:    [bold]craton bench assembly --explain[/bold]
+
+    Run one as it was meant, with its own number of ranks:    [bold]craton bench assembly[/bold]
+
+    Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 --json assembly.json[/bold]
+
+    Each line of a table is a figure: its median and best over the repeats, what it is compared with, the ratios of the
+    medians and of the bests, and what the ratio of the bests must reach where the project has promised something.
+    """
+    from craton_studies.bench import registry
+
+    if name is None:
+        registry.show_list()
+        return
+    benchmark = registry.find(name)
+    if explain:
+        registry.show_help(benchmark)
+        return
+    benchmark.chosen(settings or [])
+    check_folders(json=json_file)
+    checked_ranks(ranks)
+    if launched_size() is None:
+        # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
+        launch(ranks or benchmark.ranks, ranks_per_node, None, threads)
+    comm = communicator()
+    records = registry.measure(
+        benchmark, comm, threads, repeats, ranks_per_node or 0, settings=settings or [], output=json_file
+    )
+    if comm.rank == 0:
+        registry.show_records(records)
+        if json_file is not None:
+            registry.write_json(records, json_file)

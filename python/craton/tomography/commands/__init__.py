@@ -1,0 +1,11 @@
+"""The commands of `craton tomography`."""
+
+from craton.cli.group import group
+from craton.tomography.commands import observed, pictures, priors, runs, theory
+
+app = group(
+    "Invert seismograms for the shear-wave structure of the whole mantle.\n\n"
+    "Start with: [bold]craton tomography run examples/global/demo.toml --ranks 2[/bold]",
+)
+for part in (runs, priors, pictures, observed, theory):
+    app.add_typer(part.app)

@@ -1,0 +1,207 @@
+"""Other priors for a run's Hessian, and how sure its model is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from craton.cli.launching import communicator, launch, must_launch
+from craton.cli.options import Overwrite, Ranks
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from craton.tomography.config import PriorConfig
+
+app = typer.Typer()
+PANEL = "Other priors, and how sure a model is"
+
+HessianFile = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or its hessian.h5.")]
+Priors = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC",
+        help="Another prior: a TOML file with a \\[prior] table, or settings such as strength=0.05,correlation_km=800 or "
+        "kind=matern; those not named stay as they were. Given several times: one prior each.",
+    ),
+]
+
+
+@app.command(rich_help_panel=PANEL)
+def solve(
+    hessian: HessianFile,
+    prior: Priors = None,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
+    precision: Annotated[
+        str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
+    ] = "float64",
+    ranks: Ranks = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
+
+    Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --output weaker[/bold]
+
+    Several to compare:    [bold]craton tomography solve demo-run --prior strength=0.015 --prior kind=matern --output two[/bold]
+    """
+    if precision not in ("float32", "float64"):
+        raise UserError(f"--precision {precision}; allowed: float32 or float64")
+    hessian = _hessian_of(hessian)
+    if must_launch(ranks):
+        _priors(prior or [], hessian)
+        launch(ranks, None, output)
+    from craton.runs.agreement import on_root
+
+    comm = communicator()
+    settings = on_root(comm, lambda: _priors(prior or [], hessian))
+    from craton.tomography.inversion import solve as solver
+
+    solver.solve_all(hessian, settings, output, comm, precision, overwrite=overwrite)
+
+
+@app.command(rich_help_panel=PANEL)
+def strength(
+    hessian: HessianFile,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC", help="Another prior than the run's, as of `solve`; its strength is what is varied."
+        ),
+    ] = None,
+    strengths: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST",
+            help="0.01,0.02,0.05 or FROM:TO:COUNT, such as 0.003:0.3:9 at equal ratios. Left out: nine from a tenth to ten times.",
+        ),
+    ] = "",
+    folds: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            min=0,
+            max=1000,
+            help="Cross-validate by K groups of earthquakes: reads data.h5 and assembles the Hessian once more. 0: not.",
+        ),
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the choice of groups.")] = 1,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path("strength-run"),
+    ranks: Ranks = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Compare strengths of the prior: evidence, cross-validation, L-curve; a table, a picture and a recommendation.
+
+    Nine strengths:    [bold]craton tomography strength demo-run[/bold]
+
+    With five folds:    [bold]craton tomography strength demo-run --strengths 0.005:0.1:7 --folds 5 --ranks 4[/bold]
+    """
+    from craton.tomography.posterior import strength as chooser
+
+    if folds == 1:
+        raise UserError("--folds 1; allowed: 0, or 2 and more")
+    hessian = _hessian_of(hessian)
+
+    def settings() -> tuple[PriorConfig, list[float]]:
+        (config,) = _priors([prior] if prior else [], hessian)
+        return config, chooser.read_strengths(strengths, config)
+
+    if must_launch(ranks):
+        settings()
+        launch(ranks, None, output)
+    from craton.runs.agreement import on_root
+
+    comm = communicator()
+    config, wanted = on_root(comm, settings)
+    chooser.choose_strength(hessian, config, wanted, output, comm, folds, seed, overwrite=overwrite)
+
+
+@app.command(rich_help_panel=PANEL)
+def posterior(
+    hessian: HessianFile,
+    prior: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as of `solve`.")
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LAT,LON,DEPTH",
+            help="A place, degrees (geographic) and km: covariance of everything with it, its row of the resolution, a point "
+            "spread. Given several times: each.",
+        ),
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(metavar="N", min=0, max=10**6, help="Models to draw from the posterior, into samples.h5.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the samples.")] = 1,
+    trade_off: Annotated[
+        bool, typer.Option("--trade-off", help="Correlations between all parameters and depths below each place.")
+    ] = False,
+    shuttle: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A model (model.h5, or FILE/DATASET) whose part that the data do not see is added to the most probable one.",
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of the results; else `posterior` inside the run's, where `report` finds it."
+        ),
+    ] = None,
+    ranks: Ranks = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """What a run knows and what it does not: variances, resolution, covariances, samples, null space.
+
+    Variances:    [bold]craton tomography posterior demo-run --ranks 2[/bold]
+
+    More:    [bold]craton tomography posterior demo-run --at 19.4,-155.3,300 --trade-off --samples 100[/bold]
+
+    In the page:    [bold]craton tomography report demo-run[/bold]    draws it again, with resolution and standard
+    deviations.
+    """
+    from craton.tomography.posterior import run as posterior_run
+
+    hessian = _hessian_of(hessian)
+    folder = output or posterior_run.posterior_folder(hessian.parent).path
+
+    def settings() -> tuple[PriorConfig, posterior_run.Questions]:
+        (config,) = _priors([prior] if prior else [], hessian)
+        places = [posterior_run.read_place(text) for text in at or []]
+        return config, posterior_run.Questions(places, samples, seed, trade_off, shuttle)
+
+    if must_launch(ranks):
+        settings()
+        launch(ranks, None, folder)
+    from craton.runs.agreement import on_root
+
+    comm = communicator()
+    config, questions = on_root(comm, settings)
+    posterior_run.posterior_of_run(hessian, config, folder, questions, comm, overwrite=overwrite)
+
+
+def _hessian_of(given: Path) -> Path:
+    """hessian.h5 by itself, or in the folder of a run."""
+    found = given / "hessian.h5" if given.is_dir() else given
+    if not found.is_file():
+        what = "is a directory without hessian.h5" if given.is_dir() else "no such file"
+        raise UserError(f"{given}: {what}; allowed: the folder of a run, or its hessian.h5")
+    return found
+
+
+def _priors(specs: Sequence[str], hessian: Path) -> list[PriorConfig]:
+    """The prior that the Hessian's run used, changed by each --prior: as many as there are, or the run's own."""
+    from craton.runs.files import read_hdf5
+    from craton.tomography.config import load_prior, prior_from_dict
+
+    stored = read_hdf5(hessian, leave_out=("hessian",))
+    try:
+        used = json.loads(stored["config"])["prior"]
+    except (KeyError, TypeError, ValueError):
+        raise UserError(f"{hessian}: holds no prior of a run; allowed: hessian.h5 of a run") from None
+    settings = prior_from_dict(used, str(hessian))
+    return [load_prior(spec, settings) for spec in specs] or [settings]

@@ -1,0 +1,153 @@
+"""Free oscillations and sensitivity kernels of a reference Earth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from craton.cli.options import numbers, one_of
+from craton.cli.output import check_folders
+from craton.errors import UserError
+
+app = typer.Typer()
+PANEL = "Theory"
+
+
+@app.command(rich_help_panel=PANEL)
+def modes(
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light."
+        ),
+    ] = "prem",
+    shortest_period: Annotated[
+        float, typer.Option(metavar="SECONDS", help="All modes with longer periods, 10 to 2000 s.")
+    ] = 300.0,
+    kind: Annotated[
+        str,
+        typer.Option(
+            metavar="spheroidal|toroidal|both",
+            parser=one_of("spheroidal", "toroidal", "both"),
+            help="Which modes. Radial ones are among the spheroidal.",
+        ),
+    ] = "both",
+    elastic: Annotated[
+        bool, typer.Option("--elastic", help="The model as it is at 1 s, without physical dispersion.")
+    ] = False,
+    csv: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write them to a CSV file instead of printing them.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw a dispersion diagram: frequency against degree.")
+    ] = None,
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+        "~/.cache/craton"
+    ),
+) -> None:
+    """List the free oscillations of a spherically symmetric Earth: periods, Q, group and phase velocities.
+
+    Longer than five minutes:    [bold]craton tomography modes[/bold]
+
+    All that seismograms beyond 60 s need:    [bold]craton tomography modes --shortest-period 60 --csv modes.csv[/bold]
+    """
+    from craton._craton import EarthModel
+    from craton.runs.progress import make_console
+    from craton.tomography.theory import mode_table
+    from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
+
+    console = make_console()
+    earth = EarthModel.by_name(model)
+
+    def note(text: str) -> None:
+        make_console(stderr=True).print(f"craton: {text}", markup=False)
+
+    rows: list[mode_table.ModeRow] = []
+    options = {"dispersion": not elastic}
+    if kind != "toroidal":
+        rows += mode_table.rows_of(spheroidal_catalogue(earth, shortest_period, cache, note, **options), earth)
+    if kind != "spheroidal":
+        rows += mode_table.rows_of(toroidal_catalogue(earth, shortest_period, cache, note, **options), earth)
+    title = f"{len(rows)} modes of {model} longer than {shortest_period:g} s" + (", elastic" if elastic else "")
+    if csv is not None:
+        mode_table.write_csv(rows, csv)
+    if picture is not None:
+        from craton.pages.figures import save_picture
+
+        save_picture(mode_table.diagram(rows, title), picture)
+    if csv is None:
+        console.print(mode_table.table(rows, title))
+    else:
+        console.print(f"{title}: {csv}", markup=False)
+
+
+@app.command(rich_help_panel=PANEL)
+def kernel(
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture: .png, .pdf or .svg.")],
+    distance: Annotated[float, typer.Option(metavar="DEGREES", help="Between source and station, 1 to 179.")] = 80.0,
+    depth: Annotated[float, typer.Option(metavar="KM", help="Of the source.")] = 35.0,
+    component: Annotated[
+        str,
+        typer.Option(
+            metavar="Z|R|T", parser=one_of("Z", "R", "T"), help="Up, away from the source, or to the right of that."
+        ),
+    ] = "T",
+    periods: Annotated[
+        str,
+        typer.Option(metavar="T1,T2,T3,T4", help="Of the filter, in seconds, decreasing: a cosine taper in frequency."),
+    ] = "400,250,75,60",
+    theory: Annotated[
+        str,
+        typer.Option(
+            metavar="pava|nact|both",
+            parser=one_of("pava", "nact", "both"),
+            help="pava: path averages; nact: coupling across branches as well.",
+        ),
+    ] = "both",
+    times: Annotated[
+        str, typer.Option(metavar="T1,T2,...", help="Seconds after the origin time; the largest motions when left out.")
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Reference Earth: prem_isotropic, prem (anisotropic), prem_isotropic_ocean or prem_iso_light.",
+        ),
+    ] = "prem_isotropic",
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+        "~/.cache/craton"
+    ),
+) -> None:
+    """Draw what a seismogram sees between source and station: its sensitivity to shear speed in the great circle's plane.
+
+    Transverse motion at 80 degrees, both theories:    [bold]craton tomography kernel -o kernel.png[/bold]
+
+    Vertical motion, at two times:    [bold]craton tomography kernel -o z.png --component Z --times 1400,2300[/bold]
+    """
+    from craton._craton import EarthModel
+    from craton.pages.figures import save_picture
+    from craton.runs.progress import make_console
+    from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
+    from craton.tomography.theory.plane_kernels import draw, plane_kernel
+
+    if output.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise UserError(f"--output {output}: ends in '{output.suffix}'; allowed: .png, .pdf, .svg")
+    check_folders(output=output)
+    corners = numbers(periods, "--periods")
+    if len(corners) != 4 or not all(a > b > 0 for a, b in zip(corners, corners[1:], strict=False)):
+        raise UserError(f"--periods {periods}; allowed: four decreasing periods in seconds, such as 400,250,75,60")
+    chosen = numbers(times, "--times") if times else []
+    earth = EarthModel.by_name(model)
+
+    def note(text: str) -> None:
+        make_console(stderr=True).print(f"craton: {text}", markup=False)
+
+    toroidal = toroidal_catalogue(earth, corners[3], cache, note)
+    spheroidal = None if component == "T" else spheroidal_catalogue(earth, corners[3], cache, note)
+    kinds = ("pava", "nact") if theory == "both" else (theory,)
+    band = (corners[0], corners[1], corners[2], corners[3])
+    kernels = [plane_kernel(earth, toroidal, spheroidal, kind, component, distance, depth, band) for kind in kinds]
+    save_picture(draw(kernels, chosen), output)
+    make_console().print(str(output), highlight=False, markup=False)
