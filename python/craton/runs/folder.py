@@ -206,10 +206,12 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @classmethod
     def named(cls, kind: Kind) -> list[str]:
-        """Names of the files of a kind."""
-        found = {
-            name: item for one in reversed(cls.__mro__) for name, item in vars(one).items() if isinstance(item, RunFile)
-        }
+        """Names of the files of a kind: the application's own, then those of all."""
+        found: dict[str, RunFile] = {}
+        for one in cls.__mro__:
+            for name, item in vars(one).items():
+                if isinstance(item, RunFile):
+                    found.setdefault(name, item)
         return [item.name for item in found.values() if item.kind == kind]
 
     def more_results(self) -> list[pathlib.Path]:
@@ -226,7 +228,7 @@ class RunFolder(Folder, Generic[RecordType]):
     @property
     def working(self) -> list[pathlib.Path]:
         """What there is that only an unfinished run needs; progress.json last."""
-        names = sorted(self.named("working"), key=lambda name: name == "progress.json")
+        names = sorted(self.named("working"), key=lambda name: name == self.progress.name)
         found = [file for name in names for file in sorted(self.path.glob(f"{name}*")) if file.is_file()]
         return [file for file in found if not file.name.endswith(".new")]
 
