@@ -18,6 +18,7 @@ from craton.errors import UserError
 from craton.hazard.forecast.config import FaultConfig, ForecastConfig, ModelConfig, VariationsConfig
 from craton.hazard.motion.slip_rates import SHAPES
 from craton.seismology.wave_run import config as waves
+from craton.seismology.wave_run.config_tables import parts
 from craton.settings import (
     Reader,
     check_keys,
@@ -109,7 +110,7 @@ class RunConfig:
     schedule: str = setting("pipeline", choice(*SCHEDULES), "pipeline: across sites; sequential: phase after phase")
     ranks: int = setting(1, integer(1, 10**6), "of each wave run")
     decomposition: tuple[int, ...] = setting(
-        (), waves.parts, "[px, py, pz] bricks of a wave run; [] takes what has the least area between them"
+        (), parts, "[px, py, pz] bricks of a wave run; [] takes what has the least area between them"
     )
     threads: int = setting(0, integer(0, 1024), "of each rank; 0: 1 in a pipeline, all cores in a sequence")
     checkpoint_s: float = setting(300.0, number(0, 1e7, "s"), "s between checkpoints of a wave run; 0: none")

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from craton.seismology.ground.media import Constant, Layers, Material, Medium
     from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf, write_awp
     from craton.seismology.ground.media_partition import open_partitions, write_partitions
-    from craton.seismology.sources.kinematic import StreamedSource, partition_source, read_kinematic
+    from craton.seismology.sources.kinematic import read_kinematic
+    from craton.seismology.sources.partitioned_source import partition_source
     from craton.seismology.sources.point_sources import PointSource, Source, point_source
     from craton.seismology.sources.source_time import SourceTime, source_time
     from craton.seismology.sources.srf import Subfault, iterate_srf, write_srf
+    from craton.seismology.sources.streamed_source import StreamedSource
     from craton.seismology.wave_run.check import Findings, examine
     from craton.seismology.wave_run.config import Config, load_config, template
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
@@ -78,7 +80,9 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.seismology.ground.media": ["Constant", "Layers", "Material", "Medium"],
         "craton.seismology.ground.media_files": ["open_awp", "open_hdf5", "open_netcdf", "write_awp"],
         "craton.seismology.ground.media_partition": ["open_partitions", "write_partitions"],
-        "craton.seismology.sources.kinematic": ["StreamedSource", "partition_source", "read_kinematic"],
+        "craton.seismology.sources.kinematic": ["read_kinematic"],
+        "craton.seismology.sources.partitioned_source": ["partition_source"],
+        "craton.seismology.sources.streamed_source": ["StreamedSource"],
         "craton.seismology.sources.point_sources": ["PointSource", "Source", "point_source"],
         "craton.seismology.sources.source_time": ["SourceTime", "source_time"],
         "craton.seismology.sources.srf": ["Subfault", "iterate_srf", "write_srf"],

@@ -26,10 +26,10 @@ from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.seismology.geometry.grid import Box
-from craton.seismology.ground.sampling import ground_of, samples_per_side
-from craton.seismology.sources.kinematic import StreamedSource
 from craton.seismology.sources.point_sources import COMPONENTS, Source
+from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import check_sources
+from craton.seismology.wave_run.sampling import ground_of, samples_per_side
 from craton.seismology.wave_run.setup import Setup
 
 if TYPE_CHECKING:

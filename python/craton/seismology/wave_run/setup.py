@@ -18,7 +18,7 @@ from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
 from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf
 from craton.seismology.ground.media_partition import open_partitions
-from craton.seismology.sources.kinematic import Rigidity, StreamedSource, read_kinematic
+from craton.seismology.sources.kinematic import read_kinematic
 from craton.seismology.sources.point_sources import (
     PointSource,
     PointSources,
@@ -30,8 +30,11 @@ from craton.seismology.sources.point_sources import (
     point_source,
     read_catalogue_event,
 )
-from craton.seismology.sources.source_time import SourceTime, read_series, source_time
-from craton.seismology.wave_run.config import SAFETY, STABILITY, Config, SourceConfig
+from craton.seismology.sources.source_time import KINDS, SourceTime, read_series, source_time
+from craton.seismology.sources.streamed_source import StreamedSource
+from craton.seismology.sources.subfaults import Rigidity
+from craton.seismology.wave_run.config import SAFETY, STABILITY, Config
+from craton.seismology.wave_run.config_tables import SourceConfig
 from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations, stations_from_list
 
 __all__ = ["Setup", "grid_of", "largest_step_s", "medium_of", "process_grid", "rigidity_of", "unrelaxed_factor"]
@@ -257,8 +260,6 @@ def _series(source: SourceConfig) -> SourceTime | None:
         return read_series(source.time_file)
     if not source.time_function:
         return None
-    from craton.seismology.sources.source_time import KINDS
-
     parameter = getattr(source, KINDS[source.time_function][1])
     return source_time(source.time_function, parameter, source.centre_s if source.centre_s >= 0 else None)
 

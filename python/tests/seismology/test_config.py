@@ -17,8 +17,9 @@ from craton.seismology.geometry.grid import Box
 from craton.seismology.ground.media import Constant
 from craton.seismology.ground.media_files import write_awp
 from craton.seismology.ground.media_partition import write_partitions
-from craton.seismology.sources.kinematic import StreamedSource, partition_source
+from craton.seismology.sources.partitioned_source import partition_source
 from craton.seismology.sources.srf import Subfault, write_srf
+from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import examine, memory_bytes
 from craton.seismology.wave_run.config import TABLES, SourceConfig, load_config, template
 from craton.seismology.wave_run.setup import Setup, grid_of, rigidity_of

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Material, Medium, Subsamples
+from craton.seismology.wave_run.setup import Setup
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-    from craton.seismology.wave_run.setup import Setup
 
 __all__ = ["Ground", "ground_of", "samples_per_side"]
 

@@ -11,8 +11,10 @@ import pytest
 from craton.errors import UserError
 from craton.seismology.geometry.grid import Grid, bricks
 from craton.seismology.geometry.projection import projection_about
-from craton.seismology.sources.kinematic import StreamedSource, partition_source, read_kinematic
+from craton.seismology.sources.kinematic import read_kinematic
+from craton.seismology.sources.partitioned_source import partition_source
 from craton.seismology.sources.srf import Plane, Subfault, iterate_hdf5, iterate_srf, read_planes, write_srf
+from craton.seismology.sources.streamed_source import StreamedSource
 
 LON, LAT = -118.0, 34.0
 GRID = Grid((200, 160, 80), 100.0, projection_about("azimuthal_equidistant", LON, LAT), 20.0, (10000.0, 8000.0))
