@@ -4,12 +4,15 @@ import io
 import pathlib
 import sys
 
-import matplotlib
 import numpy as np
 import PIL.Image
 from craton.pages import maps
-from craton.tomography.inversion.folder import RunFolder, replaced
+from craton.pages.figures import new_figure, png
+from craton.pages.style import styled
+from craton.runs.files import replaced
+from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.report import page as report
+from craton.tomography.results import read_results
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs/images/demo.png"
 DEPTHS_KM = (300.0, 1200.0)
@@ -22,7 +25,7 @@ def picture(results):
     half = report.SECTION_HALF_ANGLE_DEG
     angle = np.linspace(-half, half, 181)
     arc = maps.great_circle(plume["latitude"], plume["longitude"], report.section_azimuth(plume), angle)
-    figure = report.new_figure(10.0, 8.4)
+    figure = new_figure(10.0, 8.4)
     axes = figure.subplots(len(DEPTHS_KM) + 1, 2)
     for column, (name, model) in enumerate(results.shown):
         for row, depth in enumerate(DEPTHS_KM):
@@ -33,14 +36,14 @@ def picture(results):
             place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0)
         maps.field_on_section(axes[-1, column], results.basis, model, arc, angle, limit)
         axes[-1, column].set_title(f"{name}, through {plume['name']}", loc="left", pad=2.0)
-    report.velocity_bar(figure, mesh, axes)
+    maps.velocity_bar(figure, mesh, axes)
     return figure
 
 
 def main():
-    results = report.read_results(RunFolder(sys.argv[1]))
-    with matplotlib.rc_context(report.FIGURE_STYLE):
-        drawn = PIL.Image.open(io.BytesIO(report.png(picture(results)))).convert("RGB")
+    results = read_results(RunFolder(sys.argv[1]))
+    with styled():
+        drawn = PIL.Image.open(io.BytesIO(png(picture(results)))).convert("RGB")
     with replaced(TARGET) as aside:
         drawn.quantize(COLOURS, dither=PIL.Image.Dither.NONE).save(aside, format="png", optimize=True)
     print(TARGET)

@@ -169,8 +169,8 @@ def report(directory: RunDirectory) -> None:
     """Write tables, pictures and report.html of a run again, from what its finished sites have left. Draws anew."""
     keep_mpi_off()
     from craton.hazard.curves.beside_models import models_beside, write_beside
-    from craton.hazard.curves.results import write_results
     from craton.hazard.pipeline.folder import HazardFolder
+    from craton.hazard.report.page import write_results
 
     results, folder = _results(directory), HazardFolder(directory)
     beside = models_beside(results.plan)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib.resources
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,9 +19,12 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
+from craton.pages.style import INK
 from craton.seismology.geometry.latitudes import geocentric_deg
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
@@ -30,7 +33,6 @@ EARTH_RADIUS_M = 6371e3
 """Depths are counted from here, whether or not the solid Earth ends at the ocean floor."""
 VELOCITY_COLOURS = "RdBu"
 """Red is slow, blue is fast; safe for the common kinds of colour blindness."""
-INK = "#22303c"
 COAST = "#2b2b2b"
 
 # Robinson (1974): length of the parallel and its distance from the equator, every 5 degrees of latitude.
@@ -277,3 +279,34 @@ def draw_sector(
         )
     axes.set_aspect("equal")
     axes.set_axis_off()
+
+
+def rounded_limit(*fields: f64) -> float:
+    """A colour limit that nearly all values stay within, rounded up to half a percent."""
+    largest = max(float(np.quantile(np.abs(values), 0.995)) for values in fields)
+    return max(0.5, np.ceil(200.0 * largest) / 2.0)
+
+
+def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
+    bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.45, aspect=40, pad=0.02, extend="both")
+    bar.set_label("dlnVs, %    (red: slow, blue: fast)")
+    bar.outline.set_visible(False)
+
+
+def place_text(latitude_deg: float, longitude_deg: float) -> str:
+    """12.3°N 45.6°W"""
+    east = float(relative_longitude(longitude_deg, 0.0))
+    return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"
+
+
+def axis_names(azimuth_deg: float) -> dict[str, str]:
+    """Of the model's axes: x has that azimuth."""
+    if azimuth_deg % 360 == 0:
+        return {"x": "north", "y": "east", "z": "down"}
+    return {"x": f"x ({azimuth_deg % 360:g}°)", "y": f"y ({(azimuth_deg + 90) % 360:g}°)", "z": "down"}
+
+
+def label_axes(axes: Axes, azimuth_deg: float) -> None:
+    """Of a map with x up and y to the right."""
+    names = axis_names(azimuth_deg)
+    axes.set(xlabel=f"{names['y']}, km", ylabel=f"{names['x']}, km")

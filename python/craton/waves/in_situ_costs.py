@@ -11,8 +11,9 @@ import numpy as np
 from rich.table import Table
 
 from craton.errors import UserError
-from craton.hazard.report.pictures import label_axes, new_figure, styled
-from craton.pages.figures import save_picture
+from craton.pages.figures import new_figure, save_picture
+from craton.pages.maps import label_axes
+from craton.pages.style import styled
 from craton.runs.files import replaced
 from craton.seismology.wave_run.config import Config, load_config
 from craton.waves import in_situ

@@ -16,7 +16,7 @@ from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.seismograms import seismograms
 from craton.hazard.pipeline.run import loaded
 from craton.hazard.pipeline.work import Plan
-from craton.hazard.report.pictures import axis_names
+from craton.pages.maps import axis_names
 from hazard_pipeline import run_here, write_config
 from hazard_runs import made_up
 from hazard_variations import variation_of

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import h5py
 from craton.hazard.curves.beside_models import models_beside, write_beside
-from craton.hazard.curves.results import Results, read_results, write_results
+from craton.hazard.curves.results import Results, read_results
 from craton.hazard.pipeline import run as hazard
 from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
 from craton.hazard.pipeline.post_processing import finish_site, measure_portion
 from craton.hazard.pipeline.work import Plan
+from craton.hazard.report.page import write_results
 from craton.waves import run as waves
 from helpers import environment_without_mpi
 from mpi4py import MPI

@@ -24,7 +24,7 @@ from craton.tomography.model import export as model_export
 from craton.tomography.model import fields, vtk_files
 from craton.tomography.prior.gaussian import unit_vectors
 from craton.tomography.report import drawing
-from craton.tomography.report.page import read_results
+from craton.tomography.results import read_results
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,9 @@ from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.prior.gaussian import unit_vectors
 from craton.tomography.report import page as report_module
-from craton.tomography.report.page import read_results, write_report
+from craton.tomography.report.page import write_report
 from craton.tomography.report.posterior import posterior_section
+from craton.tomography.results import read_results
 from craton.tomography.theory import typical_kernels
 from craton.tomography.theory.typical_kernels import typical_windows
 

@@ -15,6 +15,7 @@ from craton.hazard.curves.export import write_curves_csv, write_maps_csv
 from craton.hazard.curves.results import Results
 from craton.hazard.report import pictures
 from craton.pages.figures import save_picture
+from craton.pages.style import styled
 from craton.runs.files import replaced
 
 __all__ = ["curve", "disaggregation", "hazard_map"]
@@ -107,7 +108,7 @@ def _probability(value: float) -> float:
 
 def _save(draw: object, output: Path) -> None:
     assert callable(draw)
-    with pictures.styled():
+    with styled():
         figure: Figure = draw()
         save_picture(figure, output)
 

@@ -7,8 +7,6 @@ results.map("SA(3.0)", 0.02)                  # a HazardMap
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,23 +19,15 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.hazard.config import load_config
-from craton.hazard.curves.beside_models import Beside
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation, disaggregate
-from craton.hazard.curves.export import (
-    Site,
-    write_curves_csv,
-    write_hdf5,
-    write_maps_csv,
-    write_openquake_curves,
-    write_openquake_map,
-)
+from craton.hazard.curves.export import Site
 from craton.hazard.curves.maps import HazardMap, hazard_map
-from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.folder import HazardFolder
 from craton.hazard.pipeline.post_processing import GRAVITY, imt, read_measures
 from craton.hazard.pipeline.work import Plan
 
-__all__ = ["Chosen", "Results", "read_results", "write_results"]
+__all__ = ["Chosen", "Results", "read_results"]
 
 Array = NDArray[np.float64]
 
@@ -184,49 +174,6 @@ def read_results(folder: HazardFolder, plan: Plan | None = None) -> Results:
             f"{folder.path}: no site is finished; allowed: a run that has come so far, --resume goes on with it"
         )
     return Results(plan, folder, names)
-
-
-def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
-    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is. anew: what jobs have drawn
-    is drawn again, too."""
-    try:
-        results = read_results(folder, plan)
-    except UserError:
-        return ""
-    sites, curves, maps = results.sites, results.all_curves(), results.maps()
-    (folder.path / "openquake").mkdir(exist_ok=True)
-    written = [
-        write_hdf5(folder.path / "hazard.h5", sites, curves, maps),
-        write_curves_csv(folder.path / "curves.csv", sites, curves),
-        write_maps_csv(folder.path / "maps.csv", sites, maps),
-        *write_openquake_curves(folder.path / "openquake", sites, curves),
-    ]
-    write_openquake_map(folder.path / "openquake", sites, maps)
-    folder.write_text(folder.path / "disaggregation.csv", _disaggregations(results))
-    from craton.hazard.report.page import write_report
-
-    write_report(results, record, beside, anew=anew)
-    unfinished = f"; not finished: {', '.join(results.missing)}" if results.missing else ""
-    return f"{folder.path}: {', '.join(path.name for path in written[:3])}, disaggregation.csv, openquake/, report.html{unfinished}"
-
-
-def _disaggregations(results: Results) -> str:
-    """CSV: a line for each bin that has a share, at the first probability."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["site", "measure", "level_g", "annual_rate", "source", "magnitude", "distance_km", "share"])
-    for site in results.names:
-        found = results.at_first_probability(site)
-        if found is None:
-            continue
-        m = 0.5 * (found.magnitude_edges[1:] + found.magnitude_edges[:-1])
-        d = 0.5e-3 * (found.distance_edges_m[1:] + found.distance_edges_m[:-1])
-        for i, j, k in np.argwhere(found.shares > 0):
-            values = [f"{m[i]:.6g}", f"{d[j]:.6g}", f"{found.shares[i, j, k]:.9g}"]
-            writer.writerow(
-                [site, results.imts[0], f"{found.level:.9g}", f"{found.annual_rate:.9g}", found.sources[k], *values]
-            )
-    return out.getvalue()
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def _run_locked(
     computed = any(one.kind != "pictures" for one in outcome.records)
     if computed or not folder.record.is_file():  # else what was recorded of the computing stays
         folder.write_text(folder.record, record.to_json() + "\n")
-    from craton.hazard.curves.results import write_results
+    from craton.hazard.report.page import write_results
 
     try:
         _say(console, write_results(plan, folder, folder.read_record(), beside))

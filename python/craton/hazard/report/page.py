@@ -10,15 +10,32 @@ from pathlib import Path
 
 import numpy as np
 
+from craton.errors import UserError
 from craton.hazard.curves.beside_models import Beside
-from craton.hazard.curves.results import Results
-from craton.hazard.pipeline.folder import HazardRecord
+from craton.hazard.curves.files import write_files
+from craton.hazard.curves.results import Results, read_results
+from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.work import Plan
 from craton.hazard.report import pictures
 from craton.hazard.report.sections import draw, element_id, overview, site_section, written_picture
 from craton.pages.page import style, table
+from craton.pages.style import styled
 from craton.runs.files import replaced
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_results"]
+
+
+def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
+    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is, "" where no site is
+    finished. anew: what jobs have drawn is drawn again, too."""
+    try:
+        results = read_results(folder, plan)
+    except UserError:
+        return ""
+    written = [path.name for path in write_files(results)]
+    write_report(results, record, beside, anew=anew)
+    unfinished = f"; not finished: {', '.join(results.missing)}" if results.missing else ""
+    return f"{folder.path}: {', '.join(written)}, openquake/, report.html{unfinished}"
 
 
 def write_report(results: Results, record: HazardRecord, beside: Beside, *, anew: bool = False) -> Path:
@@ -29,7 +46,7 @@ def write_report(results: Results, record: HazardRecord, beside: Beside, *, anew
     parts = [(shared, lambda: overview(results))]
     parts += [(folder.section(name), partial(site_section, results, name, beside)) for name in results.names]
     common, *sections = (_part(path, make, anew) for path, make in parts)
-    with pictures.styled():
+    with styled():
         body = "\n".join(_page(results, record, common, sections))
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -52,7 +69,7 @@ section { scroll-margin-top: 3rem; } h3 { scroll-margin-top: 3rem; }
 
 def _part(path: Path | None, make: Callable[[], str], anew: bool) -> str:
     if path is None:
-        with pictures.styled():
+        with styled():
             return make()
     if anew or not path.is_file():
         draw(path, make)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
@@ -18,54 +15,24 @@ from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.curves.results import Chosen, Results
 from craton.hazard.pipeline.folder import HazardRecord
+from craton.pages.figures import new_figure
+from craton.pages.maps import axis_names, label_axes
+from craton.pages.style import ACCENT, COLOURS, INK, MUTED, SECOND
 
 __all__ = [
-    "STYLE",
     "curves_figure",
     "disaggregation_figure",
     "map_figure",
     "rupture_figure",
     "seismogram_figure",
-    "styled",
     "timeline_figure",
 ]
 
 Array = NDArray[np.float64]
-INK, MUTED, ACCENT, SECOND = "#1d2a33", "#6b7a86", "#0b6e99", "#d9822b"
-COLOURS = ("#0b6e99", "#d9822b", "#6aa57a", "#9a7fb5", "#c7a252", "#b05c5c", "#5b6c75", "#7fa7bf")
 KINDS = {"waves": "#0b6e99", "measures": "#d9822b", "curves": "#6aa57a", "pictures": "#9a7fb5"}
 SHADING = "YlOrRd"
 PIXELS = 160
 """Of a map's longer side."""
-STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "text.color": INK,
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-}
-
-
-def styled() -> Any:
-    """A context in which figures look alike."""
-    return matplotlib.rc_context(STYLE)
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """No global state, no window system."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def map_figure(results: Results, measure: str, probability: float) -> Figure:
@@ -96,19 +63,6 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     label_axes(axes, results.plan.grid.azimuth_deg)
     axes.set_title(f"{measure} exceeded with a probability of {probability:.3g} in {found.years:g} years")
     return figure
-
-
-def axis_names(azimuth_deg: float) -> dict[str, str]:
-    """Of the model's axes: x has that azimuth."""
-    if azimuth_deg % 360 == 0:
-        return {"x": "north", "y": "east", "z": "down"}
-    return {"x": f"x ({azimuth_deg % 360:g}°)", "y": f"y ({(azimuth_deg + 90) % 360:g}°)", "z": "down"}
-
-
-def label_axes(axes: Axes, azimuth_deg: float) -> None:
-    """Of a map with x up and y to the right."""
-    names = axis_names(azimuth_deg)
-    axes.set(xlabel=f"{names['y']}, km", ylabel=f"{names['x']}, km")
 
 
 def _media_outline(axes: Axes, results: Results) -> None:

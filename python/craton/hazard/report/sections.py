@@ -16,6 +16,7 @@ from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.curves.results import Results
 from craton.hazard.report import pictures
 from craton.pages.page import picture, table
+from craton.pages.style import styled
 from craton.runs.files import replaced
 
 __all__ = ["draw", "element_id", "overview", "site_section", "written_picture"]
@@ -181,7 +182,7 @@ def _all_sites(results: Results, first: str, probability: float) -> list[str]:
 
 def draw(path: Path, part: Callable[[], str]) -> Path:
     """Writes a part of the report, whole under its name or not at all. Throws what making it does."""
-    with pictures.styled():
+    with styled():
         text = part()
     with replaced(path) as aside:
         aside.write_text(text, encoding="utf-8")

@@ -135,7 +135,7 @@ def fit(
     """
     from craton.tomography.inversion.folder import RunFolder
     from craton.tomography.report import drawing
-    from craton.tomography.report.page import read_results
+    from craton.tomography.results import read_results
 
     file = _drawn(directory, output, "fit.png")
     results = read_results(RunFolder(directory))

@@ -672,7 +672,7 @@ class Inversion:
         """Collective: the posterior of the last Hessian, in the run's folder, for the report: resolution, standard
         deviations, and a point below where the cross-section goes through, high and low in the mantle."""
         from craton.tomography.posterior.run import Place, Questions, posterior_folder, posterior_of_run
-        from craton.tomography.report.page import section_place
+        from craton.tomography.results import section_place
 
         self.hessian = self.gradient = None  # the file has them: their memory is wanted
         there = on_root(

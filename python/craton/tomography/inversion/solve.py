@@ -18,6 +18,9 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.pages import maps
+from craton.pages.figures import new_figure, png
+from craton.pages.maps import rounded_limit, velocity_bar
+from craton.pages.style import SETTINGS
 from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.runs.folder import reserved
@@ -351,12 +354,11 @@ def run_prior(stored: dict[str, Any]) -> PriorConfig | None:
 
 def map_picture(basis: ModelBasis, names: Sequence[str], models: Sequence[f64], run_model: f64 | None) -> bytes:
     """The new models, beside the run's own where that is known."""
-    from craton.tomography.report.page import FIGURE_STYLE, new_figure, png, rounded_limit, velocity_bar
 
     depths = (150.0, 600.0, 1200.0, 2500.0)
     shown = [*zip(names, models, strict=True), *([] if run_model is None else [("the run's prior", run_model)])]
     limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(4.9 * len(shown) + 0.2, 2.45 * len(depths) + 0.6)
         axes = figure.subplots(len(depths), len(shown), squeeze=False)
         for row, depth in zip(axes, depths, strict=True):

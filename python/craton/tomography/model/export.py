@@ -8,8 +8,9 @@ the north pole.
 
 from __future__ import annotations
 
+import csv
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,8 @@ from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.model.fields import Fields, quantity_of
 from craton.tomography.model.vtk_files import write_structured_grid, write_unstructured_grid
 from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, unit_vectors
-from craton.tomography.report.drawing import write_csv
 
-__all__ = ["MOST_POINTS", "ModelGrid", "export", "sample"]
+__all__ = ["MOST_POINTS", "ModelGrid", "export", "sample", "write_csv"]
 
 f64 = NDArray[np.float64]
 
@@ -196,6 +196,19 @@ def global_attributes(grid: ModelGrid, fields: Fields, name: str, command: str) 
             found[f"geospatial_{short}_resolution"] = float(values[1] - values[0])
     found["geospatial_vertical_positive"] = "down"
     return found
+
+
+def write_csv(path: Path, header: Sequence[str], columns: Sequence[Any]) -> None:
+    """Columns side by side, numbers with 9 digits; whole or not at all."""
+
+    def text(value: Any) -> Any:
+        return f"{value:.9g}" if isinstance(value, float) else value
+
+    with replaced(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        lists = (np.asarray(column).tolist() for column in columns)
+        writer.writerows([text(value) for value in row] for row in zip(*lists, strict=True))
 
 
 # ---------------------------------------------------------------------------------------------------------------- VTK

@@ -12,18 +12,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from craton.pages import maps
+from craton.pages.figures import new_figure
+from craton.pages.maps import rounded_limit, velocity_bar
+from craton.pages.style import ACCENT, INK, MUTED, SECOND, SETTINGS
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, unit_vectors
-from craton.tomography.report.page import (
-    ACCENT,
-    FIGURE_STYLE,
-    INK,
-    MUTED,
-    START,
-    new_figure,
-    rounded_limit,
-    velocity_bar,
-)
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -34,7 +27,7 @@ f64 = NDArray[np.float64]
 CENTRE_DEG = -160.0
 DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
 STEP_DEG = 2.0
-MARK: dict[str, Any] = {"marker": "x", "s": 40.0, "color": START, "linewidths": 1.5, "zorder": 6}
+MARK: dict[str, Any] = {"marker": "x", "s": 40.0, "color": SECOND, "linewidths": 1.5, "zorder": 6}
 
 
 def knot_depths_km(basis: ModelBasis) -> f64:
@@ -72,7 +65,7 @@ def deviation_figure(
         (part, "σ after / before", "cividis", (0.0, most)),
         (resolution, "resolution", "YlGnBu", (0.0, 1.0)),
     )
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(13.0, 2.3 * len(knots) + 0.3)
         axes = figure.subplots(len(knots), len(columns), squeeze=False)
         for row, knot in zip(axes, knots, strict=True):
@@ -103,7 +96,7 @@ def point_figure(
     where dlnVs there is one standard deviation too high. image: of a spike of 1 at `knot`. resolution_row: weight of each true
     coefficient."""
     at = [(place.latitude_deg, place.longitude_deg), (knot.latitude_deg, knot.longitude_deg)]
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(13.0, 5.6)
         grid = figure.add_gridspec(2, 3)
         limit = 100.0 * float(np.abs(values_below(basis, after, place)).max())
@@ -133,18 +126,18 @@ def point_figure(
         depths = np.linspace(*knot_depths_km(basis)[[-1, 0]], 200)
         for model, name, colour in ((before, "before the data", MUTED), (after, "after", ACCENT)):
             profiles.plot(100.0 * values_below(basis, model, place, depths), depths, color=colour, label=name)
-        profiles.axhline(place.depth_km, color=START, linestyle=":", linewidth=1.0)
+        profiles.axhline(place.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
         profiles.set_xlabel("one deviation there: dlnVs, %")
         spread = figure.add_subplot(grid[1, 1])
         spread.plot(values_below(basis, image, knot, depths), depths, color=ACCENT, label="found of the spike")
-        spread.axhline(knot.depth_km, color=START, linestyle=":", linewidth=1.0)
+        spread.axhline(knot.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
         spread.set_xlabel("of a spike of 1")
         layers = figure.add_subplot(grid[1, 2])
         by_depth = resolution_row.reshape(-1, basis.n_lateral, basis.n_radial)[0].sum(axis=0)
         layers.plot(
             by_depth, knot_depths_km(basis), "o-", color=ACCENT, markersize=4, label="all lateral knots together"
         )
-        layers.axhline(place.depth_km, color=START, linestyle=":", linewidth=1.0)
+        layers.axhline(place.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
         layers.set_xlabel("weight of all coefficients of a radial knot")
         for axes in (profiles, spread, layers):
             axes.invert_yaxis()
@@ -176,7 +169,7 @@ def models_figure(basis: ModelBasis, shown: list[tuple[str, f64]], depths_km: tu
     knots_m = np.asarray(basis.radial_knots_m)
     samples = [np.concatenate([values_at(basis, model, depth) for depth in depths_km]) for _, model in shown]
     limit = rounded_limit(*samples)
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(3.6 * len(shown) + 0.2, 1.9 * len(depths_km) + 0.6)
         axes = figure.subplots(len(depths_km), len(shown), squeeze=False)
         for row, depth in zip(axes, depths_km, strict=True):
@@ -213,7 +206,7 @@ def shuttle_figure(basis: ModelBasis, given: f64, mean: f64, unseen: f64) -> Fig
 
 def trade_off_figure(correlation: f64, labels: list[str], place: Place) -> Figure:
     """Posterior correlations of everything below a place with everything else there."""
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         size = 2.4 + 0.3 * len(labels)
         figure = new_figure(size + 1.0, size)
         axes = figure.subplots()

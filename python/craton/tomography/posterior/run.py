@@ -413,7 +413,7 @@ class Asking:
 
     def write(self, summary: PosteriorSummary) -> None:
         """Everything but the samples, on rank 0."""
-        from craton.tomography.report.page import png
+        from craton.pages.figures import png
 
         basis = self.problem.basis
         with replaced(self.folder.arrays) as aside:

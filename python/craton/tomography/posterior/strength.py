@@ -308,8 +308,8 @@ def corner(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float
 
 def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
     """strength.json and strength.png."""
+    from craton.pages.figures import png
     from craton.tomography.posterior.strength_picture import strength_figure
-    from craton.tomography.report.page import png
 
     with replaced(folder.summary) as aside:
         aside.write_text(json.dumps(asdict(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")

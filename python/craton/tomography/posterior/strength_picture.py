@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from craton.tomography.report.page import ACCENT, FIGURE_STYLE, MUTED, START, new_figure
+from craton.pages.figures import new_figure
+from craton.pages.style import ACCENT, MUTED, SECOND, SETTINGS
 
 if TYPE_CHECKING:
     from craton.tomography.posterior.strength import Choice, StrengthSummary
@@ -23,7 +24,7 @@ def strength_figure(summary: StrengthSummary) -> Figure:
     trials = summary.trials
     strengths = np.array([trial.strength for trial in trials])
     choices = {choice.criterion: choice for choice in summary.choices}
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(9.6, 6.4)
         (one, two), (three, four) = figure.subplots(2, 2)
         evidence = np.array([trial.log_evidence for trial in trials])
@@ -37,15 +38,15 @@ def strength_figure(summary: StrengthSummary) -> Figure:
         if "cross-validation" in choices:
             left_out = np.array([trial.left_out for trial in trials], dtype=float)
             by_strength(
-                two, strengths, left_out, "misfit per sample", choices["cross-validation"], "folds left out", START
+                two, strengths, left_out, "misfit per sample", choices["cross-validation"], "folds left out", SECOND
             )
         l_curve(three, summary, choices["L-curve"])
         four.semilogx(strengths, [trial.chi_data for trial in trials], "o-", color=ACCENT, markersize=4.0)
         four.axhline(summary.samples / 2, color=MUTED, linestyle=":", linewidth=1.0)
         four.set_ylabel("chi_data (dotted: noise alone)")
         beside = four.twinx()
-        beside.semilogx(strengths, [trial.resolved for trial in trials], "s--", color=START, markersize=4.0)
-        beside.set_ylabel("parameters resolved", color=START)
+        beside.semilogx(strengths, [trial.resolved for trial in trials], "s--", color=SECOND, markersize=4.0)
+        beside.set_ylabel("parameters resolved", color=SECOND)
         four.set_xlabel("prior strength")
         for axes, title in (
             (one, "evidence"),
@@ -89,7 +90,7 @@ def l_curve(axes: Axes, summary: StrengthSummary, choice: Choice) -> None:
             xytext=(4, 3),
             textcoords="offset points",
             fontsize=7.0,
-            color=START if chosen else MUTED,
+            color=SECOND if chosen else MUTED,
             weight="bold" if chosen else "normal",
         )
     axes.set_xlabel("chi_data")

@@ -6,7 +6,6 @@ collective. Colour scales are symmetric and in percent.
 
 from __future__ import annotations
 
-import csv
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,23 +19,14 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.pages import maps
-from craton.pages.figures import save_picture
-from craton.runs.files import replaced
+from craton.pages.figures import new_figure, save_picture
+from craton.pages.maps import place_text
+from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, SETTINGS
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.model.export import write_csv
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
 from craton.tomography.prior.gaussian import unit_vectors
-from craton.tomography.report.page import (
-    ACCENT,
-    FIGURE_STYLE,
-    INK,
-    MUTED,
-    OBSERVED,
-    START,
-    Results,
-    new_figure,
-    place_text,
-    waveform_reduction,
-)
+from craton.tomography.results import Results, waveform_reduction
 
 __all__ = ["Drawing", "PICTURES", "fit", "parse_place", "profile", "save", "section", "slices"]
 
@@ -44,7 +34,7 @@ f64 = NDArray[np.float64]
 
 PICTURES = (".png", ".pdf", ".svg")
 MAP_STEP_DEG = 1.0
-LINE_COLOURS = (ACCENT, START, "#6aa57a", "#9a7fb5", "#c7a252", "#7fa7bf")
+LINE_COLOURS = (ACCENT, SECOND, "#6aa57a", "#9a7fb5", "#c7a252", "#7fa7bf")
 MOST_MAPS = 24
 
 
@@ -68,19 +58,6 @@ def save(drawing: Drawing, path: Path) -> Path:
     else:
         raise UserError(f"--output {path}: ends in '{path.suffix}'; allowed: {', '.join(PICTURES)} or .csv")
     return path
-
-
-def write_csv(path: Path, header: Sequence[str], columns: Sequence[Any]) -> None:
-    """Columns side by side; numbers with 9 digits."""
-
-    def text(value: Any) -> Any:
-        return f"{value:.9g}" if isinstance(value, float) else value
-
-    with replaced(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(header)
-        lists = (np.asarray(column).tolist() for column in columns)
-        writer.writerows([text(value) for value in row] for row in zip(*lists, strict=True))
 
 
 def parse_place(text: str, option: str) -> tuple[float, float]:
@@ -120,7 +97,7 @@ def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", cen
     values = {
         name: [fields.percent(name, latitude, longitude, np.float64(depth)) for depth in depths_km] for name in names
     }
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = map_gallery(values, depths_km, fields.label, centre_deg)
     rows = [
         (np.full(field.size, name), np.full(field.size, depth), *np.broadcast_arrays(latitude, longitude), field)
@@ -227,7 +204,7 @@ def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:
     values = {
         name: fields.percent(name, latitude[:, None], arc.longitude_deg[:, None], depth[None, :]) for name in names
     }
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = section_picture(fields, arc, values)
     grid = np.broadcast_arrays(arc.angle_deg[:, None], latitude[:, None], arc.longitude_deg[:, None], depth[None, :])
     rows = [(np.full(field.size, name), *grid, field) for name, field in values.items()]
@@ -280,7 +257,7 @@ def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: s
         name: [fields.percent(name, np.float64(lat), np.float64(lon), depth) for lat, lon in places] for name in names
     }
     references = {name: fields.reference(quantity_of(name), depth) for name in names}
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = profile_picture(fields.label, depth, places, lines, references)
     header, columns = (
         ["latitude_deg", "longitude_deg", "depth_km"],
@@ -379,13 +356,18 @@ def fit(results: Results, path: int) -> Drawing:
     initial, final = (np.asarray(results.model[f"waveforms/{name}"][part], float) for name in ("initial", "final"))
     time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
     before, after = (float(waveform_reduction(results, name)[path]) for name in ("initial", "final"))
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         figure = new_figure(9.0, 4.2)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
         scale = 1e6
         upper.plot(time, scale * observed, color=OBSERVED, linewidth=2.2, alpha=0.8, label="data")
         upper.plot(
-            time, scale * initial, color=START, linewidth=1.0, linestyle="--", label=f"starting model, fit {before:.0%}"
+            time,
+            scale * initial,
+            color=SECOND,
+            linewidth=1.0,
+            linestyle="--",
+            label=f"starting model, fit {before:.0%}",
         )
         upper.plot(time, scale * final, color=ACCENT, linewidth=1.2, label=f"final model, fit {after:.0%}")
         upper.set_ylabel("displacement, µm")

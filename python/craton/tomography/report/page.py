@@ -7,43 +7,41 @@ made again at any time (`write_report`).
 from __future__ import annotations
 
 import html
-import io
 import json
 import pathlib
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.pages import maps
 from craton.pages import page as report_pages
+from craton.pages.figures import new_figure, png
+from craton.pages.maps import place_text, rounded_limit, velocity_bar
+from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, SETTINGS
 from craton.runs.files import replaced
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.data.observations import (
     QUIETEST_TRACE,
-    Observations,
     PathTable,
     geocentric_vectors,
-    load_observations,
 )
 from craton.tomography.inversion.folder import RunFolder, RunRecord
 from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.report import drawing
+from craton.tomography.report.drawing import Arc, arc_through
+from craton.tomography.results import Results, read_results, waveform_reduction
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.model.fields import Fields
-    from craton.tomography.report.drawing import Arc
 
 f64 = NDArray[np.float64]
 
-INK, MUTED, ACCENT, OBSERVED, START = maps.INK, "#6b7a86", "#0b6e99", "#111111", "#d9822b"
 PHASE_COLOURS = {
     "modes": "#8c98a0",
     "kernels": "#a3b0b8",
@@ -58,122 +56,8 @@ PHASE_COLOURS = {
     "waveforms": "#c7a252",
     "resolution": "#5b7f95",
 }
-FIGURE_STYLE: Any = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.0,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "text.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10.0,
-    "axes.titleweight": "bold",
-    "legend.frameon": False,
-    "figure.facecolor": "white",
-}
-MAP_DEPTHS_KM = (100.0, 300.0, 600.0, 1200.0, 2000.0, 2700.0)
 GALLERY_DEPTHS_KM = (50.0, 150.0, 250.0, 400.0, 550.0, 700.0, 900.0, 1300.0, 1700.0, 2100.0, 2500.0, 2850.0)
 SECTION_HALF_ANGLE_DEG = 60.0
-
-
-@dataclass
-class Results:
-    """What a run folder holds, ready to draw."""
-
-    record: RunRecord
-    basis: ModelBasis
-    model: dict[str, Any]
-    observations: Observations
-    folder: pathlib.Path
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run came to its end: only then are there waveforms and coverage."""
-        return self.record.finished and {"coverage", "waveforms/initial", "waveforms/final"} <= self.model.keys()
-
-    @property
-    def noise_ceiling(self) -> float:
-        """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
-        data = self.observations
-        weighted = data.whitened(data.observed)
-        return 1.0 - len(weighted) / float(weighted @ weighted)
-
-    @property
-    def recovered(self) -> f64:
-        return np.ascontiguousarray(self.model["models"][-1])
-
-    @property
-    def target(self) -> f64 | None:
-        return self.model.get("target")
-
-    @property
-    def fields(self) -> Fields:
-        """The recovered model, parameter by parameter."""
-        from craton._craton import EarthModel, ModelBasis
-        from craton.tomography.model.fields import Fields, parameter_names
-
-        names = parameter_names(self.model)
-        blocks = self.recovered.reshape(len(names), -1)
-        earth = EarthModel.by_name(self.record.config["earth"]["model"])
-        basis = ModelBasis(int(self.model["lateral_level"]), np.asarray(self.basis.radial_knots_m))
-        return Fields(basis, dict(zip(names, blocks, strict=True)), self.record.title, earth, self.record)
-
-    @property
-    def shown(self) -> list[tuple[str, f64]]:
-        """The models that stand side by side."""
-        pairs = [] if self.target is None else [("input", np.ascontiguousarray(self.target))]
-        return [*pairs, ("output" if pairs else "model", self.recovered)]
-
-    @property
-    def plume(self) -> dict[str, Any]:
-        """Where the cross-section goes through: the target's plume, or the slowest place at 300 km. Its latitude is
-        geographic."""
-        return section_place(self.record.config, self.basis, self.recovered, self.target)
-
-    @property
-    def centre_deg(self) -> float:
-        """The maps' central meridian keeps the plume away from the edge: Greenwich or the Pacific."""
-        return -160.0 if abs(maps.relative_longitude(self.plume["longitude"], 0.0)) > 100.0 else 10.0
-
-    @property
-    def map_depths_km(self) -> list[float]:
-        bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
-        return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
-
-
-def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
-    """latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
-    wanted = config.get("target")
-    if target is not None and wanted:
-        name = wanted.get("plume_name") or "plume"
-        return {"latitude": wanted["plume_latitude_deg"], "longitude": wanted["plume_longitude_deg"], "name": name}
-    latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
-    layer = basis.evaluate(recovered, latitude, longitude, np.full(len(latitude), maps.EARTH_RADIUS_M - 3e5))
-    slowest = int(np.argmin(layer))
-    there = {"latitude": float(geographic_deg(latitude[slowest])), "longitude": float(longitude[slowest])}
-    return {**there, "name": "slowest place at 300 km"}
-
-
-def read_results(folder: RunFolder) -> Results:
-    """A run's folder, whether or not the run came to its end."""
-    from craton._craton import ModelBasis
-
-    model = folder.read_model()
-    for name in ("models", "radial_knots_m", "lateral_level"):
-        if name not in model:
-            raise UserError(f"{folder.model}: '{name}' is missing; allowed: model.h5 of a run")
-    basis = ModelBasis(
-        int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]), int(model.get("parameters", 1))
-    )
-    if model["models"].ndim != 2 or model["models"].shape[1] != basis.size or not len(model["models"]):
-        raise UserError(f"{folder.model}: models has shape {model['models'].shape}; allowed: (models, {basis.size})")
-    record = folder.read_record()
-    if not record.iterations:
-        raise UserError(f"{folder.record}: no iteration in it; allowed: the record of a run that has saved a model")
-    return Results(record, basis, model, load_observations(folder.data), folder.path)
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
@@ -188,19 +72,6 @@ def write_report(path: str | pathlib.Path) -> pathlib.Path:
 
 
 # ------------------------------------------------------------------------------------------------------------- figures
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """A figure of its own: no global state, no window system."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def rounded_limit(*fields: f64) -> float:
-    """A colour limit that nearly all values stay within, rounded up to half a percent."""
-    largest = max(float(np.quantile(np.abs(values), 0.995)) for values in fields)
-    return max(0.5, np.ceil(200.0 * largest) / 2.0)
 
 
 def sampled_limit(results: Results) -> float:
@@ -231,12 +102,6 @@ def model_maps(results: Results) -> Figure:
     return figure
 
 
-def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
-    bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.45, aspect=40, pad=0.02, extend="both")
-    bar.set_label("dlnVs, %    (red: slow, blue: fast)")
-    bar.outline.set_visible(False)
-
-
 def section_figure(results: Results) -> Figure:
     """The mantle along a great circle through the plume."""
     plume, shown, limit = results.plume, results.shown, sampled_limit(results)
@@ -260,8 +125,6 @@ def section_figure(results: Results) -> Figure:
 
 def section_arc(plume: dict[str, Any]) -> Arc:
     """The great circle of the cross-section."""
-    from craton.tomography.report.drawing import arc_through
-
     place = float(plume["latitude"]), float(plume["longitude"])
     return arc_through(place, section_azimuth(plume), SECTION_HALF_ANGLE_DEG)
 
@@ -278,12 +141,6 @@ def section_caption(results: Results) -> str:
         f"{what} from the core to the surface along the great circle through {plume['name']} ({middle}), {half:.0f}° to "
         f"either side: from {start} to {end}, left to right, in the azimuth {section_azimuth(plume):.0f}° at the middle."
     )
-
-
-def place_text(latitude_deg: float, longitude_deg: float) -> str:
-    """12.3°N 45.6°W"""
-    east = float(maps.relative_longitude(longitude_deg, 0.0))
-    return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"
 
 
 def section_azimuth(plume: dict[str, Any]) -> float:
@@ -326,7 +183,7 @@ def coverage_figure(results: Results) -> Figure:
     )  # fmt: skip
     maps.draw_points(
         right, events.latitude_deg[table.event_rows], events.longitude_deg[table.event_rows], results.centre_deg,
-        marker="*", s=42, c=START, edgecolors=INK, linewidths=0.4, label=f"{len(table.event_rows)} earthquakes",
+        marker="*", s=42, c=SECOND, edgecolors=INK, linewidths=0.4, label=f"{len(table.event_rows)} earthquakes",
     )  # fmt: skip
     legend.set_axis_off()
     legend.legend(*right.get_legend_handles_labels(), loc="upper center", ncols=2, fontsize=9)
@@ -372,14 +229,6 @@ def path_on_map(table: PathTable, path: int) -> tuple[f64, f64]:
     return geographic_deg(latitude), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
 
 
-def waveform_reduction(results: Results, name: str) -> f64:
-    """1 - ||d - g||^2 / ||d||^2 of every path."""
-    observed, offsets = results.observations.observed, results.observations.paths.offsets[:-1]
-    residual = observed - results.model[f"waveforms/{name}"]
-    power = np.add.reduceat(observed**2, offsets)
-    return 1.0 - np.add.reduceat(residual**2, offsets) / np.where(power > 0.0, power, np.inf)
-
-
 def waveform_figure(results: Results) -> Figure:
     """Two of the best, of the middling and of the worst fits."""
     table = results.observations.paths
@@ -408,7 +257,7 @@ def waveform_figure(results: Results) -> Figure:
                 ),
                 (
                     results.model["waveforms/initial"][part],
-                    {"color": START, "linewidth": 1.0, "linestyle": "--", "label": "starting model"},
+                    {"color": SECOND, "linewidth": 1.0, "linestyle": "--", "label": "starting model"},
                 ),
                 (results.model["waveforms/final"][part], {"color": ACCENT, "linewidth": 1.2, "label": "final model"}),
             ):
@@ -430,8 +279,6 @@ def waveform_figure(results: Results) -> Figure:
 
 def gallery_figure(results: Results) -> Figure:
     """The recovered model at many depths, on one colour scale."""
-    from craton.tomography.report import drawing
-
     bottom_m, top_m = results.basis.radial_knots_m[0], results.basis.radial_knots_m[-1]
     depths = [depth for depth in GALLERY_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
     fields = results.fields
@@ -442,8 +289,6 @@ def gallery_figure(results: Results) -> Figure:
 
 def profiles_figure(results: Results) -> Figure:
     """The recovered model against depth below the place of the cross-section, and a quarter of the way round from there."""
-    from craton.tomography.report import drawing
-
     plume, fields = results.plume, results.fields
     there = (float(plume["latitude"]), float(maps.relative_longitude(plume["longitude"], 0.0)))
     other = (there[0], float(maps.relative_longitude(np.float64(there[1] + 90.0), 0.0)))
@@ -456,7 +301,7 @@ def fits_figure(results: Results) -> Figure:
     figure = new_figure(10.0, 3.0)
     left, right = figure.subplots(1, 2)
     bins = np.linspace(-100.0, 100.0, 41)
-    left.hist(np.clip(before, -100.0, 100.0), bins, color=START, alpha=0.6, label="starting model")
+    left.hist(np.clip(before, -100.0, 100.0), bins, color=SECOND, alpha=0.6, label="starting model")
     left.hist(np.clip(after, -100.0, 100.0), bins, color=ACCENT, alpha=0.7, label="final model")
     left.set(title="paths by fit", xlabel="variance reduction, % (below -100 at the left end)", ylabel="paths")
     left.legend(fontsize=8, loc="upper left")
@@ -475,7 +320,7 @@ def misfit_figure(results: Results) -> Figure:
     left.semilogy(index, [entry.chi_data for entry in iterations], "o-", color=ACCENT, label="data")
     positive = [(entry.iteration, entry.chi_prior) for entry in iterations if entry.chi_prior > 0]
     if positive:
-        left.semilogy(*zip(*positive, strict=True), "s--", color=START, label="prior")
+        left.semilogy(*zip(*positive, strict=True), "s--", color=SECOND, label="prior")
     left.axhline(
         0.5 * results.record.samples, color=MUTED, linewidth=0.9, linestyle=":", label="expected of pure noise, N/2"
     )
@@ -535,12 +380,6 @@ def timing_figure(results: Results) -> Figure:
 
 
 # ---------------------------------------------------------------------------------------------------------------- page
-
-
-def png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=130)
-    return buffer.getvalue()
 
 
 def picture(figure: Figure, description: str, narrow: bool = False) -> str:
@@ -644,7 +483,7 @@ def assembly_table(record: RunRecord) -> str:
 def render(results: Results) -> str:
     """The whole page."""
     record = results.record
-    with matplotlib.rc_context(FIGURE_STYLE):
+    with matplotlib.rc_context(SETTINGS):
         body = "\n".join(sections(results))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

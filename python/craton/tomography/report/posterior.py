@@ -18,7 +18,8 @@ from craton.runs.files import read_hdf5
 from craton.tomography.posterior.pictures import deviation_figure, knot_depths_km, point_figure, shown_knots
 from craton.tomography.posterior.run import Place, posterior_folder
 from craton.tomography.prior.words import explained
-from craton.tomography.report.page import Results, picture
+from craton.tomography.report.page import picture
+from craton.tomography.results import Results
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

@@ -1,0 +1,131 @@
+"""What a run folder holds, read back: for reports, pictures and whoever goes on with a run's model."""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.pages import maps
+from craton.seismology.geometry.latitudes import geographic_deg
+from craton.tomography.data.observations import Observations, load_observations
+from craton.tomography.inversion.folder import RunFolder, RunRecord
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+    from craton.tomography.model.fields import Fields
+
+__all__ = ["Results", "read_results", "section_place", "waveform_reduction"]
+
+f64 = NDArray[np.float64]
+
+MAP_DEPTHS_KM = (100.0, 300.0, 600.0, 1200.0, 2000.0, 2700.0)
+
+
+@dataclass
+class Results:
+    """What a run folder holds, ready to draw."""
+
+    record: RunRecord
+    basis: ModelBasis
+    model: dict[str, Any]
+    observations: Observations
+    folder: pathlib.Path
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end: only then are there waveforms and coverage."""
+        return self.record.finished and {"coverage", "waveforms/initial", "waveforms/final"} <= self.model.keys()
+
+    @property
+    def noise_ceiling(self) -> float:
+        """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
+        data = self.observations
+        weighted = data.whitened(data.observed)
+        return 1.0 - len(weighted) / float(weighted @ weighted)
+
+    @property
+    def recovered(self) -> f64:
+        return np.ascontiguousarray(self.model["models"][-1])
+
+    @property
+    def target(self) -> f64 | None:
+        return self.model.get("target")
+
+    @property
+    def fields(self) -> Fields:
+        """The recovered model, parameter by parameter."""
+        from craton._craton import EarthModel, ModelBasis
+        from craton.tomography.model.fields import Fields, parameter_names
+
+        names = parameter_names(self.model)
+        blocks = self.recovered.reshape(len(names), -1)
+        earth = EarthModel.by_name(self.record.config["earth"]["model"])
+        basis = ModelBasis(int(self.model["lateral_level"]), np.asarray(self.basis.radial_knots_m))
+        return Fields(basis, dict(zip(names, blocks, strict=True)), self.record.title, earth, self.record)
+
+    @property
+    def shown(self) -> list[tuple[str, f64]]:
+        """The models that stand side by side."""
+        pairs = [] if self.target is None else [("input", np.ascontiguousarray(self.target))]
+        return [*pairs, ("output" if pairs else "model", self.recovered)]
+
+    @property
+    def plume(self) -> dict[str, Any]:
+        """Where the cross-section goes through: the target's plume, or the slowest place at 300 km. Its latitude is
+        geographic."""
+        return section_place(self.record.config, self.basis, self.recovered, self.target)
+
+    @property
+    def centre_deg(self) -> float:
+        """The maps' central meridian keeps the plume away from the edge: Greenwich or the Pacific."""
+        return -160.0 if abs(maps.relative_longitude(self.plume["longitude"], 0.0)) > 100.0 else 10.0
+
+    @property
+    def map_depths_km(self) -> list[float]:
+        bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
+        return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
+
+
+def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
+    """latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
+    wanted = config.get("target")
+    if target is not None and wanted:
+        name = wanted.get("plume_name") or "plume"
+        return {"latitude": wanted["plume_latitude_deg"], "longitude": wanted["plume_longitude_deg"], "name": name}
+    latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
+    layer = basis.evaluate(recovered, latitude, longitude, np.full(len(latitude), maps.EARTH_RADIUS_M - 3e5))
+    slowest = int(np.argmin(layer))
+    there = {"latitude": float(geographic_deg(latitude[slowest])), "longitude": float(longitude[slowest])}
+    return {**there, "name": "slowest place at 300 km"}
+
+
+def read_results(folder: RunFolder) -> Results:
+    """A run's folder, whether or not the run came to its end."""
+    from craton._craton import ModelBasis
+
+    model = folder.read_model()
+    for name in ("models", "radial_knots_m", "lateral_level"):
+        if name not in model:
+            raise UserError(f"{folder.model}: '{name}' is missing; allowed: model.h5 of a run")
+    basis = ModelBasis(
+        int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]), int(model.get("parameters", 1))
+    )
+    if model["models"].ndim != 2 or model["models"].shape[1] != basis.size or not len(model["models"]):
+        raise UserError(f"{folder.model}: models has shape {model['models'].shape}; allowed: (models, {basis.size})")
+    record = folder.read_record()
+    if not record.iterations:
+        raise UserError(f"{folder.record}: no iteration in it; allowed: the record of a run that has saved a model")
+    return Results(record, basis, model, load_observations(folder.data), folder.path)
+
+
+def waveform_reduction(results: Results, name: str) -> f64:
+    """1 - ||d - g||^2 / ||d||^2 of every path."""
+    observed, offsets = results.observations.observed, results.observations.paths.offsets[:-1]
+    residual = observed - results.model[f"waveforms/{name}"]
+    power = np.add.reduceat(observed**2, offsets)
+    return 1.0 - np.add.reduceat(residual**2, offsets) / np.where(power > 0.0, power, np.inf)
