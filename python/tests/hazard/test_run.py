@@ -77,7 +77,7 @@ def test_the_record_says_what_each_core_did(finished):
         mine = sorted((task["begun_s"], task["ended_s"]) for task in record.tasks if core in task["cores"])
         assert all(end <= begin for (_, end), (begin, _) in zip(mine, mine[1:], strict=False))
     assert 0 < record.computed <= 1.05 and 0.3 < record.given <= 1
-    # a pipeline: waves have a core each, two at a time (what fills the cores then: test_hazard_scheduler.py)
+    # a pipeline: waves have a core each, two at a time (what fills the cores then: tests/tasks)
     waves = sorted((task for task in record.tasks if task["kind"] == "waves"), key=lambda task: task["begun_s"])
     assert [len(task["cores"]) for task in waves] == [1] * 4
     assert waves[1]["begun_s"] < waves[0]["ended_s"]

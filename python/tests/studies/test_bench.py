@@ -377,6 +377,14 @@ def test_alkanes_have_tetrahedral_angles() -> None:
         assert arms @ arms.T == pytest.approx(np.full((4, 4), -1 / 3) + np.eye(4) * 4 / 3)
 
 
+def test_tasks_take_as_long_among_many(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "tasks", "--repeats", 2, "--set", "tasks=3000", "--set", "starts=3")
+    for order in ("pipeline", "sequence", "restart"):
+        assert with_name(records, "3000 empty tasks", order)["value"] > 0
+    for kind in ("forked", "forkserver", "program"):
+        assert ending_with(records, f": {kind}")["repeats"] == 3
+
+
 def test_hazard_makes_and_measures_seismograms(tmp_path: Path) -> None:
     settings = ("variations=80", "ruptures=4", "rows=2", "columns=3", "duration=20", "directions=xy")
     chosen = [word for setting in settings for word in ("--set", setting)]

@@ -1,4 +1,4 @@
-"""What jobs of `craton hazard run` do after the waves, each in a process forked from one that has imported this (job_server.py):
+"""What jobs of `craton hazard run` do after the waves, each in a process forked from one that has imported this (tasks/forked.py):
 
     measures FOLDER SITE PORTION      tensors -> seismograms -> intensity measures
     site FOLDER SITE                  measures -> curves, disaggregation, seismograms

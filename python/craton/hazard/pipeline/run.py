@@ -38,7 +38,7 @@ from craton.seismology.wave_run.check import check_sources, memory_bytes
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.setup import Setup, largest_step_s
 from craton.settings import table_to_toml
-from craton.tasks.scheduler import Outcome, Task, TaskRecord, check_cores, run_tasks, utilisation
+from craton.tasks import Outcome, Task, TaskRecord, check_cores, run_tasks, utilisation
 
 __all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
 
@@ -295,9 +295,8 @@ def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
         third = Task(
             name=f"{name}: curves",
             kind="curves",
-            site=name,
+            group=name,
             phase=second[-1].phase + 1,
-            cores=1,
             result=folder.finished(name),
             module=JOBS,
             command=lambda name=name: ["site", str(folder.path), name],
@@ -308,9 +307,8 @@ def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
         last = Task(
             name=f"{name}: pictures",
             kind="pictures",
-            site=name,
+            group=name,
             phase=third.phase + 1,
-            cores=1,
             result=folder.section(name),
             module=JOBS,
             command=lambda name=name: ["section", str(folder.path), name],
@@ -330,9 +328,8 @@ def _overview_task(tasks: Sequence[Task], folder: HazardFolder) -> Task:
     return Task(
         name="all sites: pictures",
         kind="pictures",
-        site="all sites",
+        group="all sites",
         phase=tasks[-1].phase + 1,
-        cores=1,
         result=folder.overview,
         module=JOBS,
         command=lambda: ["overview", str(folder.path)],
@@ -358,7 +355,7 @@ def _waves_tasks(plan: Plan, folder: HazardFolder, site: int) -> list[Task]:
         Task(
             name=f"{name}: waves {direction}",
             kind="waves",
-            site=name,
+            group=name,
             phase=PHASES * site + at,
             cores=ranks * threads,
             result=folder.waves(name, direction) / "record.json",
@@ -380,9 +377,8 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
             Task(
                 name=f"{name}: measures {number}",
                 kind="measures",
-                site=name,
+                group=name,
                 phase=PHASES * site + 3,
-                cores=1,
                 result=folder.measures(name, portion),
                 module=JOBS,
                 command=lambda number=number: ["measures", str(folder.path), name, str(number)],
@@ -476,9 +472,14 @@ def _record(plan: Plan, outcome: Outcome, cores: int, steps: int, present: int, 
         cells=list(config.ground.cells),
         steps=steps,
         points=len(plan.points_m),
-        tasks=[asdict(one) for one in outcome.records],
+        tasks=[_of_site(one) for one in outcome.records],
         failures=list(outcome.failures),
     )
+
+
+def _of_site(record: TaskRecord) -> dict[str, Any]:
+    """As record.json has it."""
+    return {{"group": "site"}.get(name, name): value for name, value in asdict(record).items()}
 
 
 def _many(count: int, what: str) -> str:

@@ -7,9 +7,8 @@ import signal
 import time
 
 import pytest
-from craton.errors import UserError
-from craton.tasks.job_server import JobServer
-from craton.tasks.scheduler import Task, run_tasks
+from craton.tasks import Ended, Task, run_tasks
+from craton.tasks.forked import JobServer
 
 MODULE = """
 import os, sys, time
@@ -37,9 +36,9 @@ def environment(tmp_path, monkeypatch):
     return dict(os.environ)
 
 
-def ended(job, within_s=20.0):
+def ended(server, within_s=20.0):
     until = time.monotonic() + within_s
-    while (found := job.ended()) is None and time.monotonic() < until:
+    while not (found := server.ended()) and time.monotonic() < until:
         time.sleep(0.01)
     return found
 
@@ -47,10 +46,6 @@ def ended(job, within_s=20.0):
 def task(folder, what, name):
     return Task(
         name=name,
-        kind="work",
-        site="A",
-        phase=0,
-        cores=1,
         result=folder / name,
         command=lambda: [what, str(folder / name)],
         log=folder / f"{name}.log",
@@ -90,26 +85,35 @@ def test_an_interrupt_ends_served_jobs(tmp_path, environment):
 
 def test_jobs_end_with_their_server_and_the_next_has_another(tmp_path, environment):
     server = JobServer("served_work", environment)
-    job = server.begin(["sleep", ""], tmp_path / "log")
-    os.kill(job.process.pid, signal.SIGKILL)
-    assert ended(job) == (-signal.SIGTERM, 0.0)
+    server.begin("sleeper", ["sleep", ""], tmp_path / "log")
+    until = time.monotonic() + 20
+    while not server.pids and time.monotonic() < until:
+        assert server.ended() == []
+        time.sleep(0.01)
+    (job,) = server.pids
+    os.kill(os.getpgid(server._process.pid), signal.SIGKILL)
+    why = f"served_work: its server ended with code {-signal.SIGKILL}"
+    assert ended(server) == [Ended("sleeper", -signal.SIGTERM, why=why)]
     until = time.monotonic() + 10
     while time.monotonic() < until:
         try:
-            os.kill(job.pid, 0)
+            os.kill(job, 0)
         except ProcessLookupError:
             break
         time.sleep(0.02)
     else:
         pytest.fail("the job is still there")
-    again = server.begin(["work", str(tmp_path / "done")], tmp_path / "log")
-    code, cpu_s = ended(again)
-    assert code == 0 and cpu_s > 0 and (tmp_path / "done").is_file()
+    server.begin("next", ["work", str(tmp_path / "done")], tmp_path / "log")
+    (again,) = ended(server)
+    assert again.name == "next" and again.code == 0 and again.cpu_s > 0 and (tmp_path / "done").is_file()
     server.close()
 
 
 def test_a_module_that_cannot_be_imported(tmp_path, environment):
-    server = JobServer("served_nothing", environment)
-    with pytest.raises((OSError, UserError), match=r"served_nothing: its server ended with code 1|Broken pipe"):
-        server.begin(["work", ""], tmp_path / "log")
-    server.close()
+    """Its tasks fail, in a line; others go on."""
+    wrong = Task(
+        "wrong", result=tmp_path / "x", log=tmp_path / "x.log", command=lambda: ["work", ""], module="served_nothing"
+    )
+    found = run_tasks([wrong, task(tmp_path, "work", "good")], cores=2, jobs=2)
+    assert found.failures == ["wrong: served_nothing: its server ended with code 1"]
+    assert (tmp_path / "good").is_file()

@@ -1,12 +1,14 @@
-"""The scheduler of `craton hazard run` with jobs that do nothing but leave their file."""
+"""Tasks that do nothing but leave their file: their order, their cores, what failed, and what each of very many takes."""
 
 from __future__ import annotations
 
 import sys
+import time
+from pathlib import Path
 
 import pytest
 from craton.errors import UserError
-from craton.tasks.scheduler import Task, run_tasks, utilisation
+from craton.tasks import Ended, Graph, Task, run_tasks, utilisation
 
 JOB = "import sys, time; time.sleep(float(sys.argv[2])); open(sys.argv[1], 'w').close()"
 
@@ -21,14 +23,14 @@ def job(
     phase=0,
     script=JOB,
     leading=False,
-    site="A",
+    group="A",
     kind="work",
     cost=1.0,
 ):
     return Task(
         name=name,
         kind=kind,
-        site=site,
+        group=group,
         phase=phase,
         cores=cores,
         result=folder / name,
@@ -106,8 +108,8 @@ def test_one_leading_job_is_kept_going_and_others_fill_the_cores(tmp_path):
     """As waves do, with the post-processing of the site before, while there are waves for long."""
     tasks = []
     for site in "ABCDEFGH":
-        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.4))
-        tasks += [job(tmp_path, f"{site}-{n}", after=(f"{site}-waves",), site=site, seconds=0.15) for n in range(3)]
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, group=site, seconds=0.4))
+        tasks += [job(tmp_path, f"{site}-{n}", after=(f"{site}-waves",), group=site, seconds=0.15) for n in range(3)]
     found = run_tasks(tasks, cores=2, jobs=5)
     order = sorted(found.records, key=lambda one: one.begun_s)
     assert {one.name for one in order[:2]} == {"A-waves", "B-waves"}, (
@@ -124,10 +126,10 @@ def test_at_the_end_long_chains_go_first(tmp_path):
     """Waves before post-processing that takes little beside them, and portions before what their site makes of them."""
     tasks = []
     for site in "ABC":
-        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=0.6, cost=0.6))
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, group=site, seconds=0.6, cost=0.6))
         portions = [f"{site}-{n}" for n in range(2)]
-        tasks += [job(tmp_path, name, after=(f"{site}-waves",), site=site, cost=0.02) for name in portions]
-        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), site=site, cost=0.02))
+        tasks += [job(tmp_path, name, after=(f"{site}-waves",), group=site, cost=0.02) for name in portions]
+        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), group=site, cost=0.02))
     order = [one.name for one in sorted(run_tasks(tasks, cores=2, jobs=5).records, key=lambda one: one.begun_s)]
     assert {name for name in order[:3]} == {"A-waves", "B-waves", "C-waves"}
     assert {name for name in order[3:7]} <= {"A-0", "A-1", "B-0", "B-1", "A-curves", "B-curves"}
@@ -140,10 +142,10 @@ def test_others_go_first_as_long_as_no_core_is_idle_for_it_in_the_end(tmp_path, 
     """Post-processing of a site whose waves have ended, or further waves: by what there is left to do."""
     tasks = []
     for site, seconds in (("A", 0.2), ("B", 0.8), ("C", 0.2)):
-        tasks.append(job(tmp_path, f"{site}-waves", leading=True, site=site, seconds=seconds, cost=5.0))
+        tasks.append(job(tmp_path, f"{site}-waves", leading=True, group=site, seconds=seconds, cost=5.0))
         portions = [f"{site}-{n}" for n in range(2)]
-        tasks += [job(tmp_path, name, after=(f"{site}-waves",), site=site, cost=cost) for name in portions]
-        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), site=site, cost=cost))
+        tasks += [job(tmp_path, name, after=(f"{site}-waves",), group=site, cost=cost) for name in portions]
+        tasks.append(job(tmp_path, f"{site}-curves", after=tuple(portions), group=site, cost=cost))
     order = [one.name for one in sorted(run_tasks(tasks, cores=2, jobs=5).records, key=lambda one: one.begun_s)]
     assert set(order[:2]) == {"A-waves", "B-waves"} and order[2] == first
 
@@ -161,3 +163,100 @@ def test_an_interrupt_ends_the_jobs(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run_tasks([job(tmp_path, f"t{n}", seconds=60) for n in range(2)], cores=2, jobs=2, progress=interrupt)
     assert not list(tmp_path.glob("t?"))
+
+
+def test_a_program_that_does_not_start(tmp_path):
+    absent = Task("absent", result=tmp_path / "x", log=tmp_path / "log", command=lambda: [str(tmp_path / "nothing")])
+    found = run_tasks([absent, job(tmp_path, "good"), job(tmp_path, "later", after=("absent",))], cores=2, jobs=2)
+    assert (tmp_path / "good").is_file() and found.left == ["later"]
+    (line,) = found.failures
+    assert line.startswith("absent: cannot begin: ") and "No such file" in line
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ((("a", ()), ("a", ())), "two tasks are called 'a'"),
+        ((("a", ("b",)),), "a: after 'b', which is no task"),
+        ((("a", ("c",)), ("b", ("a",)), ("c", ("b",))), "waits for itself"),
+    ],
+)
+def test_tasks_that_are_no_graph(tmp_path, names, words):
+    with pytest.raises(ValueError, match=words):
+        run_tasks([job(tmp_path, name, after=after) for name, after in names], cores=1, jobs=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_tasks_may_be_given_before_what_they_need(tmp_path):
+    found = run_tasks([job(tmp_path, "last", after=("first",)), job(tmp_path, "first")], cores=2, jobs=2)
+    assert [one.name for one in found.records] == ["first", "last"]
+
+
+class Nothing:
+    """A backend whose tasks end at once, well but for those that it is told; the results of all are one file."""
+
+    def __init__(self, result: Path, bad: frozenset[str] = frozenset()) -> None:
+        self.result, self.bad = result, bad
+        self.begun: list[str] = []
+        self.told = 0
+
+    def prepare(self, tasks):
+        self.prepared = len(tasks)
+
+    def begin(self, task, cores):
+        if not self.begun:
+            self.result.touch()
+        self.begun.append(task.name)
+
+    def ended(self, wait_s):
+        new, self.told = self.begun[self.told :], len(self.begun)
+        return [Ended(name, int(name in self.bad)) for name in new]
+
+    def end(self):
+        pass
+
+
+def empty(folder, name, **more):
+    return Task(name, result=folder / "result", log=folder / "log", command=lambda: [], **more)
+
+
+def test_another_backend(tmp_path):
+    """It is given what may begin, and what it tells is what is recorded."""
+    tasks = [
+        empty(tmp_path, "a"),
+        empty(tmp_path, "b", after=("a",)),
+        empty(tmp_path, "c"),
+        empty(tmp_path, "d", after=("c",)),
+    ]
+    backend = Nothing(tmp_path / "result", bad=frozenset("c"))
+    found = run_tasks(tasks, cores=1, jobs=1, backend=backend)
+    assert (
+        backend.prepared == 4 and found.left == ["d"] and [one.code for one in found.records if one.name == "c"] == [1]
+    )
+    assert backend.begun == [one.name for one in found.records] and sorted(backend.begun) == ["a", "b", "c"]
+
+
+def seconds_per_task(folder, count, sequential):
+    """Of tasks in chains of ten, of two widths, some of them leading; the best of three."""
+
+    def made(n):
+        after = (f"t{n - 1}",) if n % 10 else ()
+        return empty(
+            folder, f"t{n}", after=after, cores=1 + n % 2, leading=n % 10 == 0, cost=1.0 + n % 7, phase=n // 10
+        )
+
+    graph, best = Graph([made(n) for n in range(count)]), float("inf")
+    for _ in range(3):
+        (folder / "result").unlink(missing_ok=True)
+        before = time.process_time()
+        found = run_tasks(graph, cores=8, jobs=6, sequential=sequential, backend=Nothing(folder / "result"))
+        best = min(best, (time.process_time() - before) / count)
+        assert len(found.records) == count and not found.failures
+    return best
+
+
+@pytest.mark.parametrize("sequential", [False, True])
+def test_a_task_takes_as_long_among_many(tmp_path, sequential):
+    few, many = (seconds_per_task(tmp_path, count, sequential) for count in (1000, 30_000))
+    print(f"{1e3 * few:.4f} ms for each of 1,000 tasks, {1e3 * many:.4f} ms of 30,000")
+    assert many < 3 * few
