@@ -1,1 +1,28 @@
-"""Reports and figures: one look for every application."""
+"""Reports and figures: one look for every application.
+
+A report is data; templates turn it into one HTML file and escape every text. Functions that draw return a matplotlib Figure.
+
+    from craton.pages.figures import new_figure, save_picture
+    from craton.pages.page import Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+    from craton.pages.style import ACCENT, drawing
+
+    @drawing                                      # the settings of all figures; returns the Figure
+    def residual_figure(residuals: list[float]) -> Figure:
+        figure = new_figure(10.0, 3.0)            # inches
+        axes = figure.subplots()
+        axes.semilogy(residuals, "o-", color=ACCENT)
+        axes.set(title="residual", xlabel="cycle")
+        return figure
+
+    def report(results: Results) -> str:          # HTML; the caller writes it
+        blocks = [
+            Numbers([("12", "cycles"), ("3.1e-9", "relative residual")]),
+            Section("Convergence", [Picture(residual_figure(results.residuals), "Residual after each cycle.")]),
+            Section("Levels", [Table(["level", "cells"], [["0", "4096"], ["1", "512"]]), Text("Halved each time.")]),
+            how_to_repeat(record.command, record.config, record.versions),
+        ]
+        return render(Page(record.title, "a multigrid solution", f"Craton {version}, started {started}.", blocks))
+
+`Notice`, `Code`, `Details`, `Columns`, `Links` are the other blocks; `render_part` and `Part` are for pieces that other
+processes draw. `maps` has the globe, coastlines and cross-sections.
+"""

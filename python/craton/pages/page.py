@@ -1,13 +1,276 @@
-"""What report.html of every application is made of: a style, tables, pictures. A page needs no other file."""
+"""What a report is made of, and the one page that all applications make of it.
+
+A report is data: a `Page` of sections, each of blocks. The templates beside this module turn it into HTML and escape every
+text, so that a name from a file is shown as it is written. A page is one file that needs no other: pictures are inside it.
+"""
 
 from __future__ import annotations
 
-import base64
-import html
+import functools
 import importlib.resources
-from collections.abc import Sequence
+import json
+import re
+import shlex
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, ClassVar
 
-__all__ = ["picture", "style", "table"]
+import jinja2
+from markupsafe import Markup
+
+from craton.pages.figures import data_uri, png
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "Block",
+    "Code",
+    "Columns",
+    "Details",
+    "Link",
+    "Links",
+    "Notice",
+    "Numbers",
+    "Page",
+    "Part",
+    "Picture",
+    "Section",
+    "Table",
+    "Text",
+    "anchor",
+    "counted",
+    "how_to_repeat",
+    "portable",
+    "portable_command",
+    "render",
+    "render_part",
+]
+
+
+class Block:
+    """Something between two others on a page; `kind` names its macro in templates/blocks.html.j2."""
+
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """A paragraph."""
+
+    kind = "text"
+    text: str
+    muted: bool = False
+
+
+@dataclass(frozen=True)
+class Notice(Block):
+    """What a reader must know first; `strong` begins it in bold."""
+
+    kind = "notice"
+    text: str
+    strong: str = ""
+
+
+@dataclass(frozen=True)
+class Numbers(Block):
+    """Key numbers side by side: (number with its unit, what it is)."""
+
+    kind = "numbers"
+    entries: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """A figure, or the bytes of a PNG or GIF file, with its caption. narrow: not wider than half a page."""
+
+    kind = "picture"
+    figure: Figure | bytes
+    caption: str
+    narrow: bool = False
+
+    @property
+    def source(self) -> str:
+        """A data URI."""
+        content = self.figure if isinstance(self.figure, bytes) else png(self.figure)
+        return data_uri(content, "image/gif" if content.startswith(b"GIF8") else "image/png")
+
+
+@dataclass(frozen=True)
+class Link:
+    """A place on this page ("#map") or a file beside it ("pictures/map.png"). ValueError for any other target."""
+
+    text: str
+    target: str
+
+    def __post_init__(self) -> None:
+        outside = ":" in self.target or self.target.startswith("/") or not self.target
+        if outside and not self.target.startswith("#"):
+            raise ValueError(f"link to {self.target!r}; allowed: #place, or a file beside the page")
+
+    @property
+    def address(self) -> str:
+        """The target, quoted."""
+        return urllib.parse.quote(self.target, safe="/#._-~()")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Links(Block):
+    """Links in a line."""
+
+    kind = "links"
+    links: Sequence[Link]
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """Rows below a header, each as long as it. Cells are text, or links. The first column is to the left, numbers to the
+    right."""
+
+    kind = "table"
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | Link]]
+
+
+@dataclass(frozen=True)
+class Code(Block):
+    """Lines to be typed or copied."""
+
+    kind = "code"
+    text: str
+
+
+@dataclass(frozen=True)
+class Details(Block):
+    """Blocks that open with a click."""
+
+    kind = "details"
+    summary: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Columns(Block):
+    """Groups of blocks side by side; one below the other where the page is narrow."""
+
+    kind = "columns"
+    groups: Sequence[Sequence[Block]]
+
+
+@dataclass(frozen=True)
+class Section(Block):
+    """Blocks below a title. id: where links lead; in a menu at the head of the page under its `menu` name."""
+
+    kind = "section"
+    title: str
+    blocks: Sequence[Block]
+    id: str = ""
+    menu: str = ""
+    level: int = 2
+
+
+@dataclass(frozen=True)
+class Part(Block):
+    """HTML that `render_part` has made, perhaps in another process."""
+
+    kind = "part"
+    html: str
+
+    @property
+    def markup(self) -> Markup:
+        """As it is."""
+        return Markup(self.html)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report. what: "an inversion", "a wave run"; about: a line below the title. `menu`: links beside those of sections."""
+
+    title: str
+    what: str
+    about: str
+    blocks: Sequence[Block]
+    menu: Sequence[Link] = field(default_factory=tuple)
+
+    @property
+    def links(self) -> list[Link]:
+        """The menu."""
+        sections = [block for block in self.blocks if isinstance(block, Section)]
+        return [*(Link(one.menu, f"#{one.id}") for one in sections if one.menu and one.id), *self.menu]
+
+
+def render(page: Page) -> str:
+    """The whole HTML page."""
+    css = (importlib.resources.files("craton.pages") / "report.css").read_text(encoding="utf-8")
+    return _environment().get_template("page.html.j2").render(page=page, css=Markup(css))
+
+
+def render_part(blocks: Sequence[Block]) -> str:
+    """HTML of some blocks, for a `Part` of a page."""
+    return _environment().get_template("part.html.j2").render(blocks=blocks)
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("craton.pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------- what all reports say
+
+
+def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mapping[str, str]) -> Section:
+    """The command of a run, its configuration (a mapping, or the text of its file) and the versions of what it used; without
+    the folders of the computer."""
+    text = config if isinstance(config, str) else json.dumps(portable(config), indent=1, default=str)
+    rows = [[name, version.splitlines()[0] if version else ""] for name, version in versions.items()]
+    blocks: list[Block] = [Code(portable_command(command))] if command else []
+    if text:
+        blocks.append(Details("Configuration", [Code(text)]))
+    return Section("How to get this again", [*blocks, Details("Versions", [Table(["what", "version"], rows)])])
+
+
+def portable_command(command: str) -> str:
+    """The command without the absolute folders of the computer it ran on."""
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation mark on its own
+        words = command.split()
+    return shlex.join(PurePath(word).name if PurePath(word).is_absolute() else word for word in words)
+
+
+def portable(value: Any) -> Any:
+    """A configuration without the absolute folders of the computer it ran on."""
+    if isinstance(value, Mapping):
+        return {key: portable(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [portable(entry) for entry in value]
+    if isinstance(value, str) and PurePath(value).is_absolute():
+        return PurePath(value).name
+    return value
+
+
+def counted(number: int, word: str) -> str:
+    """1 rank, 2 ranks."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def anchor(name: str) -> str:
+    """An element's id of any text: what is not a letter, digit, dot or hyphen becomes its number between underscores."""
+    return re.sub(r"[^A-Za-z0-9.-]", lambda found: f"_{ord(found[0]):x}_", name)
+
+
+# ------------------------------------------------------------------------------------- until all reports are made of blocks
 
 
 def style() -> str:
@@ -15,24 +278,11 @@ def style() -> str:
     return (importlib.resources.files("craton.pages") / "report.css").read_text(encoding="utf-8")
 
 
-def picture(png: bytes, description: str, *, narrow: bool = False) -> str:
-    """With its description below, and for those who do not see it."""
-    encoded, text = base64.b64encode(png).decode("ascii"), html.escape(description)
-    return (
-        f'<figure{" class=narrow" if narrow else ""}><img alt="{text}" src="data:image/png;base64,{encoded}">'
-        f"<figcaption>{text}</figcaption></figure>"
-    )
+def picture(content: bytes, description: str, *, narrow: bool = False) -> str:
+    """HTML of a picture."""
+    return render_part([Picture(content, description, narrow)])
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Of plain text."""
-
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) + "</tr>"
-
-    return (
-        '<div class="scroll"><table>'
-        + cells("th", header)
-        + "".join(cells("td", row) for row in rows)
-        + "</table></div>"
-    )
+    """HTML of a table."""
+    return render_part([Table(header, rows)])

@@ -77,7 +77,7 @@ def test_page_says_what_it_must(page):
         "The observed data are synthetic",
         "variance reduction",
         "seed 2015",
-        "prefers-color-scheme",
+        "color-scheme: light",
         "--ranks 1 --iterations 1 --directory run",
         "1 rank × 1 thread",
         "from 100 to 2800 km",

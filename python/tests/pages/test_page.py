@@ -1,0 +1,111 @@
+"""A page is data; templates write it, and no text becomes an element."""
+
+import dataclasses
+
+import pytest
+from craton.pages.figures import new_figure
+from craton.pages.page import (
+    Code,
+    Columns,
+    Details,
+    Link,
+    Links,
+    Notice,
+    Numbers,
+    Page,
+    Part,
+    Picture,
+    Section,
+    Table,
+    Text,
+    anchor,
+    counted,
+    how_to_repeat,
+    portable_command,
+    render,
+    render_part,
+)
+from craton.pages.style import drawing
+from html_pages import checked
+
+HOSTILE = "<script>alert(1)</script> \"><img src=x onerror=alert(1)> ' {{7*7}} ${x} $\\frac{$ {% raw %} <!-- & --> é"
+
+
+@drawing
+def figure(text):
+    drawn = new_figure(4.0, 3.0)
+    axes = drawn.subplots()
+    axes.loglog([1, 10], [1, 100], label=text)
+    axes.set(title=text, xlabel=text)
+    axes.secondary_yaxis("right").set_yticks([1, 100], [text, text])
+    axes.legend()
+    return drawn
+
+
+def every_block(text):
+    picture = Picture(figure(text), text)
+    return [
+        Notice(text, text),
+        Numbers([(text, text)]),
+        Section(text, [Text(text), Text(text, muted=True), picture, Section(text, [], level=3)], anchor(text), text),
+        Columns([[picture], [dataclasses.replace(picture, narrow=True)]]),
+        Table([text, text], [[text, text], [Link(text, f"#{anchor(text)}"), text]]),
+        Links([Link(text, f"#{anchor(text)}")]),
+        Code(text),
+        Details(text, [Text(text)]),
+        Part(render_part([Text(text)])),
+        how_to_repeat(text, {text: [text, {text: text}]}, {text: text}),
+    ]
+
+
+def test_no_text_becomes_an_element():
+    page = render(Page(HOSTILE, HOSTILE, HOSTILE, every_block(HOSTILE), [Link(HOSTILE, "other.html")]))
+    read = checked(page)
+    assert len(read.pictures) == 3
+    assert "49" not in read.text
+    assert read.text.count(" ".join(HOSTILE.split())) > 20
+    tame = render(Page("a", "a", "a", every_block("a"), [Link("a", "other.html")]))
+    assert page.count("<") == tame.count("<")
+
+
+def test_names_are_drawn_as_they_are_written():
+    """Dollar signs set no formula, which an unpaired brace would end in an error; the axes' own powers of ten are set."""
+    drawn = figure("${x}$ $\\frac{$")
+    drawn.canvas.draw()
+    texts = [text.get_text() for text in drawn.findobj(lambda item: hasattr(item, "get_parse_math"))]
+    assert sum(text == "\\${x}\\$ \\$\\frac{\\$" for text in texts) >= 5
+    assert any(text.startswith("$\\mathdefault{10^{") for text in texts)
+
+
+def test_links_lead_nowhere_else():
+    for target in ("https://example.org", "javascript:alert(1)", "//example.org", "/etc/passwd", ""):
+        with pytest.raises(ValueError, match="allowed: #place, or a file beside the page"):
+            Link("there", target)
+    assert Link("there", "#a b").address == "#a%20b"
+
+
+def test_ids_of_different_names_differ():
+    names = ["a b", "a-b", "a_b", "ab", "ä", '"', "<", "a_20_b"]
+    assert len({anchor(name) for name in names}) == len(names)
+    assert anchor("LA.1-x") == "LA.1-x"
+
+
+def test_a_page_has_a_menu_of_its_sections():
+    page = render(Page("t", "w", "a", [Section("Long title", [], "there", "Short"), Section("Other", [])]))
+    assert '<nav><a href="#there">Short</a></nav>' in page
+    assert "<title>t: w by Craton</title>" in page
+    assert "<nav>" not in render(Page("t", "w", "a", []))
+
+
+def test_what_is_repeated_names_no_folder_of_the_machine():
+    section = how_to_repeat(
+        "craton waves run /home/me/a.toml --directory /tmp/x", {"a": {"b": "/home/me/c"}, "d": ["/e/f"]}, {"p": "1\n2"}
+    )
+    text = render_part([section])
+    assert "craton waves run a.toml --directory x" in text and "/home" not in text and "/e/f" not in text
+    assert portable_command("craton 'one two' \"") == "craton ''\"'\"'one' 'two'\"'\"'' '\"'"
+    assert counted(1, "rank") == "1 rank" and counted(0, "rank") == "0 ranks"
+
+
+def test_a_gif_is_a_picture():
+    assert Picture(b"GIF89a", "c").source.startswith("data:image/gif;base64,")

@@ -1,0 +1,71 @@
+"""Reads a report as a browser would: elements, attributes, text, what is not closed."""
+
+import base64
+import html.parser
+import re
+
+VOID = frozenset({"meta", "img", "br", "link"})
+ALLOWED = {
+    "html": {"lang"}, "head": set(), "meta": {"charset", "name", "content"}, "title": set(), "style": set(), "body": set(),
+    "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(), "h3": set(),
+    "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "src"}, "figcaption": set(),
+    "table": set(), "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(), "details": set(),
+    "summary": set(),
+}  # fmt: skip
+"""Elements and attributes that templates write."""
+CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links"}
+
+
+class ReadPage(html.parser.HTMLParser):
+    """A page that is read: `open` (not closed), `pictures` (attributes of images), `sources` (src and href), `text`, `ids`.
+
+    AssertionError for an element, attribute or class that no template writes.
+    """
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.pictures, self.sources, self.ids, self.words = [], [], [], [], []
+        self.feed(page)
+        self.close()
+        self.text = re.sub(r"\s+", " ", " ".join(self.words))
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in ALLOWED, tag
+        attributes = dict(attrs)
+        assert set(attributes) <= ALLOWED[tag], (tag, attributes)
+        assert attributes.get("class", "what") in CLASSES
+        self.sources += [attributes[name] for name in ("src", "href") if name in attributes]
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        if tag == "img":
+            self.pictures.append(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+
+    def handle_comment(self, data):
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_pi(self, data):
+        raise AssertionError(f"an instruction: {data}")
+
+
+def checked(page):
+    """The page, once it is known to be whole, well formed, and to need no other file but those beside it."""
+    read = ReadPage(page)
+    assert read.open == []
+    assert len(read.ids) == len(set(read.ids))
+    for picture in read.pictures:
+        assert picture["alt"]
+        kind, content = picture["src"].split(";base64,")
+        assert base64.b64decode(content).startswith({"data:image/png": b"\x89PNG", "data:image/gif": b"GIF8"}[kind])
+    for source in read.sources:
+        assert source.startswith(("data:image/", "#")) or ":" not in source
+        assert not source.startswith("#") or source[1:] in read.ids, source
+    assert not re.search(r"@import|url\(", page)
+    return read
