@@ -7,75 +7,37 @@
     matrix.update_symmetric(block, indices)
     matrix.commit()
 
-Importing the package loads the compiled extension but does not start MPI; the first use of a name below does.
+Importing the package loads the compiled extension but does not start MPI; the first use of World does.
 """
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
-# NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
-import numpy as _numpy  # noqa: F401
+# First: what the rest imports is the extension that this loads.
+from craton._extension import (
+    build_info,
+    check_mpi,
+    end_all_ranks_on_uncaught_exceptions,
+    extension,
+    openblas_core,
+)
 
-
-def openblas_core() -> str | None:
-    """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.
-
-    OpenBLAS 0.3.21 (Debian 12), which the extension is linked against, knows Intel processors by model number; those
-    that are younger it takes for a Prescott of 2004 and runs SSE3 kernels on them: a factor of five. What it may use
-    follows from the instruction set instead.
-    """
-    try:
-        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as stream:
-            flags = next((set(line.split()) for line in stream if line.startswith("flags")), set())
-    except OSError:
-        return None
-    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags:
-        return "SkylakeX"
-    if {"avx2", "fma"} <= flags:
-        return "Haswell"
-    return None
-
-
-def _load_extension() -> Any:
-    """Loads the extension, with the hint for OpenBLAS in the environment just while its library starts up."""
-    hint = None if "OPENBLAS_CORETYPE" in os.environ else openblas_core()
-    if hint:
-        os.environ["OPENBLAS_CORETYPE"] = hint
-    try:
-        from craton import _craton
-    except ImportError as error:
-        raise ImportError(
-            f"craton's compiled extension cannot be loaded: {error}; build it with `pip install .` in the source folder"
-        ) from error
-    finally:
-        # children may run on other processors (mpiexec from a login node): each decides for itself
-        if hint:
-            del os.environ["OPENBLAS_CORETYPE"]
-    return _craton
-
-
-_extension = _load_extension()
-
-# What these import is the extension above.
-from craton import linalg  # noqa: E402
-from craton.arrays.dist_array import DistArray  # noqa: E402
-from craton.arrays.matrices import ConvergentMatrix, ConvergentVector, ReproducibleMatrix, SymmetricMatrix  # noqa: E402
-from craton.arrays.segment import Segment  # noqa: E402
-from craton.linalg import cholesky as Cholesky  # noqa: E402
+# isort: split
+from craton import linalg
+from craton.arrays.checkpoint import Checkpoint
+from craton.arrays.convergent_matrix import ConvergentMatrix
+from craton.arrays.convergent_vector import ConvergentVector
+from craton.arrays.dist_array import DistArray
+from craton.arrays.matrix import Matrix
+from craton.arrays.reproducible_matrix import ReproducibleMatrix
+from craton.arrays.segment import Segment
+from craton.arrays.symmetric_matrix import SymmetricMatrix
+from craton.errors import UserError
+from craton.linalg import Cholesky
 
 if TYPE_CHECKING:
-    from craton._craton import (
-        BlockCyclic,
-        Checkpoint,
-        Counter,
-        NeighbourSync,
-        ProgressThread,
-        UserError,
-        WorkQueue,
-        World,
-    )
+    from craton._craton import BlockCyclic, Counter, NeighbourSync, ProgressThread, WorkQueue, World
 
 __all__ = [
     "BlockCyclic",
@@ -85,6 +47,7 @@ __all__ = [
     "ConvergentVector",
     "Counter",
     "DistArray",
+    "Matrix",
     "NeighbourSync",
     "ProgressThread",
     "ReproducibleMatrix",
@@ -94,65 +57,27 @@ __all__ = [
     "WorkQueue",
     "World",
     "__version__",
+    "build_info",
+    "check_mpi",
     "linalg",
+    "openblas_core",
 ]
 
-__version__: str = _extension.build_info()["version"]
-
-
-def build_info() -> dict[str, str]:
-    """version, commit, compiler, flags, build_type, mpi, blas, hdf5, scalapack of the extension."""
-    return dict(_extension.build_info())
-
-
-def check_mpi() -> None:
-    """Starts MPI (mpi4py, with THREAD_MULTIPLE) and makes sure that it is the library the extension was built with."""
-    from mpi4py import MPI
-
-    ours = _first_line(_extension.mpi_library_version())
-    theirs = _first_line(MPI.Get_library_version())
-    if ours != theirs:
-        raise ImportError(
-            f"craton was built with {ours!r} but mpi4py with {theirs!r}; both must use one MPI library: "
-            "pip install --no-binary mpi4py --force-reinstall mpi4py"
-        )
-
-
-def _end_all_ranks_on_uncaught_exceptions() -> None:
-    """On several ranks, an exception that nobody catches ends the whole job, with one line, instead of leaving the
-    others waiting for a rank that is gone. A program that has its own hook keeps it."""
-    import sys
-    from types import TracebackType
-
-    from mpi4py import MPI
-
-    if MPI.COMM_WORLD.size == 1 or sys.excepthook is not sys.__excepthook__:
-        return
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        from craton._launch import main_guard
-
-        with main_guard():
-            raise error.with_traceback(trace)
-
-    sys.excepthook = hook
-
-
-def _first_line(text: str) -> str:
-    return text.strip("\0 \n").splitlines()[0].strip()
-
+__version__: str = build_info()["version"]
 
 # The extension's own classes that a program begins with: MPI is known to be the right one before they are used.
-_CLASSES = {"BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World"}
+_AFTER_MPI = ("BlockCyclic", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
 
 
 def __getattr__(name: str) -> Any:
-    if name == "UserError":
-        return _extension.UserError
-    if name in _CLASSES:
-        check_mpi()
-        _end_all_ranks_on_uncaught_exceptions()
-        value = getattr(_extension, name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'craton' has no attribute {name!r}")
+    if name not in _AFTER_MPI:
+        raise AttributeError(f"module 'craton' has no attribute {name!r}")
+    check_mpi()
+    end_all_ranks_on_uncaught_exceptions()
+    value = getattr(extension, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -12,39 +12,91 @@ for many, and on one rank.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton import _craton
+from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.dist_array import DistArray
-from craton.arrays.matrices import ConvergentMatrix
+from craton.arrays.matrix import Matrix
+from craton.arrays.products import core_of, is_packed, matmul, matvec, require_full, require_real
+from craton.arrays.symmetric_matrix import SymmetricMatrix
 from craton.errors import UserError
 
-Full = _craton.ConvergentMatrix_f32 | _craton.ConvergentMatrix_f64
-Packed = _craton.SymmetricMatrix_f32 | _craton.SymmetricMatrix_f64
-Factor = _craton.Cholesky_f32 | _craton.Cholesky_f64
-AnyFull = TypeVar("AnyFull", _craton.ConvergentMatrix_f32, _craton.ConvergentMatrix_f64)
-AnyReal = TypeVar(
-    "AnyReal",
-    _craton.ConvergentMatrix_f32,
-    _craton.ConvergentMatrix_f64,
-    _craton.SymmetricMatrix_f32,
-    _craton.SymmetricMatrix_f64,
-)
+__all__ = [
+    "Cholesky",
+    "cholesky",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "inverse_diagonal",
+    "inverse_sqrt",
+    "log_determinant",
+    "matmul",
+    "matvec",
+    "solve",
+    "triangular_inv",
+]
+
+Real = ConvergentMatrix | SymmetricMatrix
 Workers = Literal["auto", "one", "all"]
-_PACKED = (_craton._SymmetricMatrix_f32, _craton._SymmetricMatrix_f64)
-_FULL = (_craton._ConvergentMatrix_f32, _craton._ConvergentMatrix_f64)
+
+
+class Cholesky:
+    """U^T U of a symmetric positive-definite matrix, in place: its upper triangle is overwritten, the lower one not looked at.
+    Collective, blocking constructor; n^3 / 3 flops. All methods are collective and blocking.
+
+    matrix: a committed ConvergentMatrix or SymmetricMatrix of float32 or float64, to be left alone while the factor is wanted.
+    UserError on every rank: not positive definite (naming the order of the leading minor that is not), another element type.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_matrix")
+
+    def __init__(self, matrix: Real) -> None:
+        require_real("cholesky", matrix)
+        single = np.dtype(matrix.dtype) == np.float32
+        self._core: Any = (_craton.Cholesky_f32 if single else _craton.Cholesky_f64)(matrix._core)
+        self._matrix = matrix
+
+    def __repr__(self) -> str:
+        return f"<Cholesky factor in {self._matrix!r}>"
+
+    def solve(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
+        """x of A x = rhs. rhs: the same whole vector on every rank, and so is the result, float64; or a committed
+        ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned)."""
+        return self._core.solve(core_of(rhs))
+
+    def solve_transposed_factor(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
+        """U^-T rhs, half of a solution: its squared norm is rhs . A^-1 rhs. Otherwise as solve."""
+        return self._core.solve_transposed_factor(core_of(rhs))
+
+    def solve_factor(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
+        """U^-1 rhs, the other half: of independent standard normal numbers a draw of covariance A^-1. Otherwise as solve."""
+        return self._core.solve_factor(core_of(rhs))
+
+    def log_determinant(self) -> float:
+        """The natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
+        found: float = self._core.log_determinant()
+        return found
+
+    def inverse_diagonal(self) -> NDArray[np.float64]:
+        """The diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more. 2 n^3 / 3 flops."""
+        found: NDArray[np.float64] = self._core.inverse_diagonal()
+        return found
+
+    def invert(self) -> None:
+        """Overwrites the upper triangle of the matrix by that of its inverse."""
+        self._core.invert()
 
 
 @overload
-def cholesky(matrix: Full | Packed) -> Factor: ...
+def cholesky(matrix: Real) -> Cholesky: ...
 @overload
 def cholesky(matrix: DistArray, workers: Workers = ...) -> DistArray: ...
 def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
-    """U^T U of a symmetric positive-definite matrix, in place: its upper triangle is overwritten, the lower one not looked
-    at. n^3 / 3 flops. The factor's methods are collective: solve, log_determinant, inverse_diagonal, invert.
+    """Of a ConvergentMatrix or SymmetricMatrix its Cholesky factor, in place.
 
     Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the
     upper triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor
@@ -53,29 +105,26 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
         lower = matrix.like()
         _craton._dist_cholesky(matrix._core, lower._core, workers)
         return lower
-    _require_real("cholesky", matrix)
-    single = np.dtype(matrix.dtype) == np.float32
-    factor: Factor = (_craton.Cholesky_f32 if single else _craton.Cholesky_f64)(matrix)  # type: ignore[arg-type]
-    return factor
+    return Cholesky(matrix)
 
 
-def solve(matrix: Full | Packed, rhs: ArrayLike) -> NDArray[np.float64]:
+def solve(matrix: Real, rhs: ArrayLike) -> NDArray[np.float64]:
     """x of A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
     return cholesky(matrix).solve(rhs)
 
 
-def log_determinant(matrix: Full | Packed) -> float:
+def log_determinant(matrix: Real) -> float:
     """The natural logarithm of the determinant of a symmetric positive-definite matrix, which its factor overwrites."""
     return cholesky(matrix).log_determinant()
 
 
-def inverse_diagonal(matrix: Full | Packed) -> NDArray[np.float64]:
+def inverse_diagonal(matrix: Real) -> NDArray[np.float64]:
     """The diagonal of the inverse of a symmetric positive-definite matrix, which is overwritten. 2 n^3 / 3 flops: half of
     what the whole inverse takes, and no further memory."""
     return cholesky(matrix).inverse_diagonal()
 
 
-def inv(matrix: AnyReal) -> AnyReal:
+def inv(matrix: Matrix) -> Any:
     """Overwrites the upper triangle of a symmetric positive-definite matrix by that of its inverse, and returns the matrix
     (ConvergentMatrix.fill_lower() makes it whole). n^3 flops."""
     cholesky(matrix).invert()
@@ -83,7 +132,7 @@ def inv(matrix: AnyReal) -> AnyReal:
 
 
 @overload
-def triangular_inv(matrix: AnyFull, lower: bool = ...) -> AnyFull: ...
+def triangular_inv(matrix: ConvergentMatrix, lower: bool = ...) -> ConvergentMatrix: ...
 @overload
 def triangular_inv(matrix: DistArray, lower: bool = ..., workers: Workers = ...) -> DistArray: ...
 def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") -> Any:
@@ -95,22 +144,22 @@ def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") 
         inverse = given.like()
         _craton._dist_triangular_inv(given._core, inverse._core, workers)
         return inverse if lower else inverse.transpose()
-    _require_full("triangular_inv", matrix)
-    _craton._invert_triangle(matrix, lower)
+    require_full("triangular_inv", matrix)
+    _craton._invert_triangle(matrix._core, lower)
     return matrix
 
 
-def eigvalsh(matrix: Full | Packed | DistArray, workers: Workers = "auto") -> NDArray[np.float64]:
+def eigvalsh(matrix: Real | DistArray, workers: Workers = "auto") -> NDArray[np.float64]:
     """The eigenvalues, ascending, of a symmetric matrix by its upper triangle. The storage of a ConvergentMatrix is
     overwritten; a SymmetricMatrix is expanded into a temporary full one. 4 n^3 / 3 flops."""
     if isinstance(matrix, DistArray):
         return _craton._dist_eigvalsh(matrix._core, workers)
-    _require_real("eigvalsh", matrix)
-    return _craton._eigvalsh(_expanded(matrix))
+    require_real("eigvalsh", matrix)
+    return _craton._eigvalsh(_expanded(matrix)._core)
 
 
 @overload
-def eigh(matrix: Full | Packed) -> tuple[NDArray[np.float64], Full]: ...
+def eigh(matrix: Real) -> tuple[NDArray[np.float64], ConvergentMatrix]: ...
 @overload
 def eigh(
     matrix: DistArray, workers: Workers = ..., out: DistArray | None = ...
@@ -121,10 +170,10 @@ def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out
         return _craton._dist_eigh(matrix._core, found._core, workers), found
-    _require_real("eigh", matrix)
+    require_real("eigh", matrix)
     full = _expanded(matrix)
-    vectors = _new(full, full.shape[0], full.shape[1], full.block)
-    return _craton._eigh(full, vectors), vectors
+    vectors = full._new_full(*full.shape, full.block)
+    return _craton._eigh(full._core, vectors._core), vectors
 
 
 def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "auto") -> DistArray:
@@ -140,113 +189,6 @@ def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "a
     return matmul(vectors, vectors, matrix.like(), transpose_b=True)  # type: ignore[no-any-return]
 
 
-def matvec(a: Full | Packed, x: ArrayLike, *, transpose: bool = False, symmetric: bool = False) -> NDArray[np.float64]:
-    """A x, or A^T x. symmetric: of a ConvergentMatrix only the upper triangle is read; a SymmetricMatrix always is."""
-    _require_real("matvec", a)
-    if symmetric or _is_packed(a):
-        return _craton._symmetric_matvec(a, x)
-    return _craton._matvec(a, x, transpose)
-
-
-def matmul(
-    a: Full | Packed | DistArray,
-    b: Full | Packed | DistArray,
-    out: AnyFull | DistArray | None = None,
-    *,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    symmetric: Literal["a", "b"] | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-) -> Any:
-    """alpha op(A) op(B) + beta out, in `out` or a new matrix, which is returned. 2 m n k flops.
-
-    One factor may be symmetric, of which only the upper triangle is read: a SymmetricMatrix always, a ConvergentMatrix
-    named by `symmetric`. All matrices are of one element type, in one world, on one process grid; `out` is neither of the
-    factors. With beta = 0 what `out` holds is not read.
-
-    DistArrays may have any layouts, and are not symmetric; a new result has the boundaries of op(A)'s rows and op(B)'s columns,
-    and its tiles a factor's owners where it is cut as that factor is, else dealt to a grid of ranks in turn.
-    """
-    if any(isinstance(each, DistArray) for each in (a, b, out)):
-        return _dist_matmul(a, b, out, transpose_a, transpose_b, symmetric, alpha, beta)
-    for matrix in (a, b):
-        _require_real("matmul", matrix)
-        if matrix.dtype != a.dtype:
-            raise UserError(f"matmul: {a.dtype} times {matrix.dtype}; allowed: one element type")
-    left, right = _is_packed(a) or symmetric == "a", _is_packed(b) or symmetric == "b"
-    if left and right:
-        raise UserError("matmul: both factors are symmetric; allowed: one (SymmetricMatrix.to_matrix of the other)")
-    if (left or right) and (transpose_a or transpose_b):
-        raise UserError("matmul: a transposed factor beside a symmetric one; allowed: neither transposed")
-    if out is None:
-        if beta != 0.0:
-            raise UserError(f"matmul: beta = {beta} without out; allowed: 0")
-        rows, cols = a.shape[int(transpose_a)], b.shape[1 - int(transpose_b)]
-        result: Any = _new(a, rows, cols, block=_block(b if left else a))
-    else:
-        _require_full("matmul", out)
-        if out.dtype != a.dtype:
-            raise UserError(f"matmul: out is {out.dtype}; allowed: {a.dtype}, as the factors")
-        result = out
-    if left or right:
-        factor, other = (a, b) if left else (b, a)
-        _craton._symmetric_matmul(right, alpha, factor, other, beta, result)
-    else:
-        _craton._matmul(alpha, a, transpose_a, b, transpose_b, beta, result)
-    return result
-
-
-def _dist_matmul(
-    a: Any, b: Any, out: Any, transpose_a: bool, transpose_b: bool, symmetric: Any, alpha: float, beta: float
-) -> DistArray:
-    for each in (a, b) if out is None else (a, b, out):
-        if not isinstance(each, DistArray):
-            raise UserError(f"matmul: a DistArray and a {type(each).__name__}; allowed: one kind of array")
-    if symmetric is not None:
-        raise UserError(f"matmul: symmetric = {symmetric!r} of DistArrays; allowed: None")
-    if out is None:
-        if beta != 0.0:
-            raise UserError(f"matmul: beta = {beta} without out; allowed: 0")
-        out = _new_product(a, b, transpose_a, transpose_b)
-    _craton._dist_matmul(alpha, a._core, transpose_a, b._core, transpose_b, beta, out._core)
-    result: DistArray = out
-    return result
-
-
-def _new_product(a: DistArray, b: DistArray, transpose_a: bool, transpose_b: bool) -> DistArray:
-    if a.ndim != 2 or b.ndim != 2:
-        raise UserError(f"matmul: arrays of {a.ndim} and {b.ndim} dimensions; allowed: two")
-    cuts = (a.boundaries[int(transpose_a)], b.boundaries[1 - int(transpose_b)])
-    owners = next((each.owners for each in (a, b) if all(map(np.array_equal, each.boundaries, cuts))), None)
-    shape = (int(cuts[0][-1]), int(cuts[1][-1]))
-    return DistArray(a.world, shape, a.dtype, boundaries=cuts, owners=owners)
-
-
-def _is_packed(matrix: Any) -> bool:
-    return isinstance(matrix, _PACKED)
-
-
-def _require_real(call: str, matrix: Any) -> None:
-    if not isinstance(matrix, _FULL + _PACKED):
-        kind = f"{type(matrix).__name__} of {getattr(matrix, 'dtype', 'no')} elements"
-        raise UserError(f"{call}: {kind}; allowed: ConvergentMatrix or SymmetricMatrix of float32 or float64")
-
-
-def _require_full(call: str, matrix: Any) -> None:
-    _require_real(call, matrix)
-    if _is_packed(matrix):
-        raise UserError(f"{call}: a SymmetricMatrix; allowed: a ConvergentMatrix (SymmetricMatrix.to_matrix)")
-
-
-def _block(matrix: Any) -> tuple[int, int]:
-    return (matrix.block, matrix.block) if _is_packed(matrix) else matrix.block
-
-
-def _expanded(matrix: Any) -> Any:
-    return matrix.to_matrix() if _is_packed(matrix) else matrix
-
-
-def _new(like: Any, rows: int, cols: int, block: tuple[int, int]) -> Any:
-    grid = like.packed.grid if _is_packed(like) else like.grid
-    return ConvergentMatrix(like.world, rows, cols, dtype=like.dtype, block=block, grid=grid)
+def _expanded(matrix: Any) -> ConvergentMatrix:
+    full: ConvergentMatrix = matrix.to_matrix() if is_packed(matrix) else matrix
+    return full

@@ -24,8 +24,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton import _craton
 from craton.arrays import tile_layouts
-from craton.arrays.matrices import checked_dtype
-from craton.arrays.views import AppliedFunction, ArrayView, Place, assign, rectangle_of
+from craton.arrays.element_types import checked_dtype
+from craton.arrays.indexing import Place, rectangle_of
+from craton.arrays.products import matmul
+from craton.arrays.views import AppliedFunction, ArrayView, assign
 from craton.errors import UserError
 
 _DTYPES = ("float32", "float64", "complex128", "int64")
@@ -65,12 +67,11 @@ class DistArray:
     A[...] = block puts; A[...] += block and -= add, each contribution whole and once. Rectangles take integers, slices of
     step 1 and an ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
 
-    Methods that say "collective" are called by every rank, and begin by completing all that was started before on any. Operators
-    on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must
-    not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another cannot see (on
-    another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a collective call,
-    for what does not fit.
-    """
+    Methods that say "collective" are called by every rank, and begin by completing all that was started before on any.
+    Operators on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a
+    rank gets must not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another
+    cannot see (on another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a
+    collective call, for what does not fit."""
 
     __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
     __array_ufunc__ = None  # np.float64(2) * A is A's to answer
@@ -180,8 +181,8 @@ class DistArray:
     # The whole array. Collective, blocking.
 
     def sync(self) -> None:
-        """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a function
-        that was applied has raised anything: what one rank has met first."""
+        """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a
+        function that was applied has raised anything: what one rank has met first."""
         self._core.sync()
         if self._functions:
             failures, self._failures = self._failures, []
@@ -254,7 +255,8 @@ class DistArray:
             self.world.barrier()
 
     def transpose(self, out: DistArray | None = None) -> DistArray:
-        """A new array, whose tiles are the transposed ones on the same ranks, or `out` of any layout: out[j, i] = self[i, j]."""
+        """A new array, whose tiles are the transposed ones on the same ranks, or `out` of any layout: out[j, i] = self[i,
+        j]."""
         if out is None:
             cuts, ranks = self._layout
             out = DistArray(self.world, self.shape[::-1], self.dtype, boundaries=cuts[::-1], owners=ranks.T)
@@ -276,8 +278,8 @@ class DistArray:
         return self._core.norm(kind)
 
     def save(self, path: str, dataset: str, *, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
-        """One HDF5 dataset of this shape, written by all ranks together beside the path and renamed when it is whole; append adds
-        it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS."""
+        """One HDF5 dataset of this shape, written by all ranks together beside the path and renamed when it is whole;
+        append adds it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS."""
         self._core.save(str(path), dataset, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, *, hints: Mapping[str, str] | None = None) -> None:
@@ -290,9 +292,7 @@ class DistArray:
     def __matmul__(self, other: DistArray) -> DistArray:
         if not isinstance(other, DistArray):
             return NotImplemented
-        from craton import linalg
-
-        product: DistArray = linalg.matmul(self, other)
+        product: DistArray = matmul(self, other)
         return product
 
     def __add__(self, other: DistArray) -> DistArray:

@@ -301,7 +301,7 @@ def test_errors_of_constructors(world):
     with pytest.raises(craton.UserError, match="merge is 'min' for complex64 elements; allowed: 'add' or a function"):
         craton.ConvergentMatrix(world, 4, 4, dtype="complex64", merge="min")
     with pytest.raises(
-        craton.UserError, match="merge is 'mean' for float32 elements; allowed: 'add', 'min', 'max' or a function"
+        craton.UserError, match="merge is 'mean' for float64 elements; allowed: 'add', 'min', 'max' or a function"
     ):
         craton.SymmetricMatrix(world, 4, merge="mean")
     with pytest.raises(craton.UserError, match="a function without an identity"):

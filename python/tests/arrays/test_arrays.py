@@ -89,7 +89,7 @@ def test_save_is_readable_by_h5py_in_global_order(world, tmp_path):
 
 def test_errors_say_what_is_allowed(world):
     with pytest.raises(craton.UserError, match=r"rows\[0\] = 10 is out of range; allowed: 0 to 9"):
-        craton.ConvergentMatrix(world, 10, 10).update(np.ones((1, 1), np.float32), np.array([10]), np.array([0]))
+        craton.ConvergentMatrix(world, 10, 10).update(np.ones((1, 1)), np.array([10]), np.array([0]))
     with pytest.raises(craton.UserError, match="process grid 2 x 2 on 1 ranks"):
         craton.ConvergentMatrix(world, 10, 10, grid=(2, 2))
     with pytest.raises(craton.UserError, match="ranks_per_node is -1"):
@@ -191,7 +191,7 @@ def test_an_uncaught_exception_on_one_rank_ends_the_job(tmp_path, capfd):
             world = craton.World(MPI.COMM_WORLD)
             matrix = craton.ConvergentMatrix(world, 500, 500)
             if world.rank == 1:
-                matrix.update(np.ones((1, 1), np.float32), np.array([500]), np.array([0]))
+                matrix.update(np.ones((1, 1)), np.array([500]), np.array([0]))
             matrix.commit()
         """)
     )

@@ -167,7 +167,7 @@ def test_products_of_matrices(world, dtype):
 def test_errors(world):
     whole = craton.ConvergentMatrix(world, 4, 4, dtype="int64")
     with pytest.raises(
-        craton.UserError, match="cholesky: ConvergentMatrix_i64 of int64 elements; allowed: ConvergentMatrix or"
+        craton.UserError, match="cholesky: ConvergentMatrix of int64 elements; allowed: ConvergentMatrix or"
     ):
         craton.Cholesky(whole)
     for call in (linalg.eigh, linalg.eigvalsh, linalg.triangular_inv, linalg.inv):

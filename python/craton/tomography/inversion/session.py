@@ -321,7 +321,7 @@ class Inversion:
         """Collective: the assembly's checkpoint, with Hessian, gradient and `sums` as they were when it was saved."""
         with self.phases("checkpoint"):
             for _ in range(2):
-                saved = _craton.Checkpoint(self.world, str(self.place.checkpoint), keep_previous=False)
+                saved = craton.Checkpoint(self.world, str(self.place.checkpoint), keep_previous=False)
                 saved.add("hessian", self.hessian)
                 saved.add("gradient", self.gradient)
                 found = saved.resume()

@@ -1,0 +1,315 @@
+"""A dense distributed matrix that many ranks add to at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from craton import _craton
+from craton.arrays import reductions
+from craton.arrays.element_types import core_class
+from craton.arrays.indexing import Picked
+from craton.arrays.matrix import Block, Indices, Matrix, Merge
+from craton.errors import UserError
+
+
+@dataclass(frozen=True)
+class GramReport:
+    """What one update_gram did."""
+
+    samples: int
+    """Rows of all panels together."""
+    rank: int
+    """Rows that were multiplied: samples, or fewer after compression."""
+    targets_at_origin: int
+    """Ranks whose part was multiplied here."""
+    targets_at_owner: int
+    """Ranks that multiplied their part themselves."""
+
+
+class ConvergentMatrix(Matrix):
+    """A dense distributed matrix to which any thread of any rank adds blocks at any time. Collective, blocking constructor.
+
+    m = craton.ConvergentMatrix(world, 8192, 8192)      # float64 zeros; or (world, (8192, 8192))
+    m.update(block, rows, cols)                         # any thread of any rank, one-sided
+    m[rows, cols] += block                              # the same
+    m.commit()                                          # collective: all of it is there, exactly once
+    m[0:10, 5].get()                                    # from wherever it lives
+
+    rows, cols: the extents, or `rows` alone a tuple of both. dtype: float32, float64, complex64, complex128 or int64.
+    block: rows and columns of a block of ScaLAPACK's block-cyclic layout (one number: square, which linear algebra wants).
+    grid: process rows and columns, (0, 0) for the most square grid. Storage is column major.
+
+    merge: how an arriving element joins the one that is there: "add", "min", "max" (not for complex numbers), a NumPy ufunc
+    of two arguments, or a function of (into, arriving) that changes `into` in place; both are one-dimensional arrays of one
+    length that must not be kept. It must be associative and commutative. identity: the value that changes nothing, which
+    all elements begin as (of a ufunc: its own where it has one). A function runs under a lock with the GIL taken, on
+    whichever thread the update arrives: slow, it must not call Craton, and an exception in it is a UserError of that
+    update(), which may be merged in part, or ends the job where the update came from another node.
+
+    UserError on every rank: a grid that does not have as many processes as the world has ranks, a rank that would own nothing
+    (more ranks than blocks), too little memory.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        world: _craton.World,
+        rows: int | tuple[int, int],
+        cols: int | None = None,
+        dtype: DTypeLike = "float64",
+        block: Block = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: Merge = "add",
+        identity: complex | None = None,
+    ) -> None:
+        shape = checked_shape("ConvergentMatrix", rows, cols)
+        kind = core_class("ConvergentMatrix", dtype)
+        self._core = kind(world, *shape, block=block, grid=grid, merge=merge, identity=identity)
+        self._merge = (merge, identity)
+
+    @classmethod
+    def from_array(
+        cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
+    ) -> ConvergentMatrix:
+        """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole (nothing
+        travels). dtype: None for the array's own. layout: block and grid of the constructor."""
+        whole = np.asarray(values)
+        made = cls(world, *checked_shape("ConvergentMatrix", whole.shape, None), dtype or whole.dtype, **layout)
+        made.local[...] = whole[np.ix_(made.local_rows_global, made.local_cols_global)]
+        world.barrier()
+        return made
+
+    def like(self, dtype: DTypeLike | None = None) -> ConvergentMatrix:
+        """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
+        for this one's."""
+        merge, identity = self._merge
+        return ConvergentMatrix(
+            self.world, *self.shape, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
+        )
+
+    def copy(self) -> ConvergentMatrix:
+        """Collective, blocking: commits; a new matrix with the same elements in the same layout."""
+        self.commit()
+        made = self.like()
+        made.local[...] = self.local
+        self.world.barrier()
+        return made
+
+    @property
+    def T(self) -> ConvergentMatrix:
+        """Collective, blocking: commits; a new matrix with the transposed elements, sums. On this process grid where each of
+        its processes then owns something, else on the transposed one. linalg.matmul multiplies by a transposed factor
+        without making it."""
+        self.commit()
+        (rows, cols), (block_rows, block_cols) = self.shape, self.block
+        fits = -(-cols // block_cols) >= self.grid[0] and -(-rows // block_rows) >= self.grid[1]
+        grid = self.grid if fits else self.grid[::-1]
+        made = ConvergentMatrix(self.world, cols, rows, self.dtype, (block_cols, block_rows), grid)
+        made.update(self.local.T, self.local_cols_global, self.local_rows_global)
+        made.commit()
+        return made
+
+    # This rank's part. Not collective.
+
+    @property
+    def layout(self) -> _craton.BlockCyclic:
+        """The block-cyclic layout: who owns an element, and where."""
+        layout: _craton.BlockCyclic = self._core.layout
+        return layout
+
+    @property
+    def local(self) -> NDArray[Any]:
+        """View (no copy) of this rank's elements, shape (local rows, local columns), Fortran order. It keeps the memory
+        alive. Read and write it between a commit() and the next update."""
+        view: NDArray[Any] = self._core.local
+        return view
+
+    @property
+    def local_rows_global(self) -> NDArray[np.int64]:
+        """The row in the whole matrix of each row of `local`."""
+        rows: NDArray[np.int64] = self._core.local_rows_global
+        return rows
+
+    @property
+    def local_cols_global(self) -> NDArray[np.int64]:
+        """The column in the whole matrix of each column of `local`."""
+        cols: NDArray[np.int64] = self._core.local_cols_global
+        return cols
+
+    # Updates. Not collective, any thread.
+
+    def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
+        """Merges block[a, b] into element (rows[a], cols[b]), or one number into the element (row, col). Repeated indices
+        merge repeatedly. block: of this element type, with any strides, read where it lies; quickest in Fortran order. Any
+        thread; not collective; blocks only while the bound on bytes in flight is reached; `block` may be reused on return.
+        UserError, and nothing of the update is applied: an index out of range, a shape that does not match, another element
+        type."""
+        self._core.update(block, rows, cols)
+
+    def update_trapezoid(
+        self,
+        block: ArrayLike,
+        rows: Indices,
+        cols: Indices,
+        side: Literal["upper", "lower"] = "upper",
+        offset: int = 0,
+    ) -> None:
+        """As update, but takes element (i, j) only where i <= j + offset (upper) or i >= j + offset (lower)."""
+        self._core.update_trapezoid(block, rows, cols, side, offset)
+
+    def update_gram(
+        self,
+        panel: NDArray[Any] | Sequence[NDArray[Any]],
+        indices: Indices,
+        weights: NDArray[Any] | Sequence[NDArray[Any] | None] | None = None,
+        tolerance: float = 0.0,
+        method: Literal["auto", "origin", "owner"] = "auto",
+        always_compress: bool = False,
+    ) -> GramReport:
+        """Adds G^T W G to the upper triangle without forming it; float32 and float64 only.
+
+        panel: G, k x n, whose column b belongs to indices[b]; weights: of its k rows (None: one). A list of panels with the
+        same indices, and of their weights, is stacked. Any strides. tolerance > 0: the panel may first be compressed to its
+        numerical rank; the trace norm of what is lost is at most tolerance * trace(G^T W G). method: where products for
+        other nodes are made; "auto" asks the cost model. Any thread, not collective, blocks as update. UserError: shapes
+        that do not match, indices out of range, negative weights, a matrix that is not square or whose merge is not
+        "add"."""
+        done = self._real("update_gram").update_gram(panel, indices, weights, tolerance, method, always_compress)
+        return GramReport(done.samples, done.rank, done.targets_at_origin, done.targets_at_owner)
+
+    def update_kronecker(
+        self, lateral: ArrayLike, radial: ArrayLike, indices: Indices, weights: ArrayLike | None = None
+    ) -> None:
+        """As update_gram for a panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] = lateral[a] *
+        radial[t, i]; len(lateral) * radial.shape[1] indices in that order."""
+        self._real("update_kronecker").update_kronecker(lateral, radial, indices, weights)
+
+    def explain_gram(
+        self, n: int, k: int, tolerance: float = 0.0, method: Literal["auto", "origin", "owner"] = "auto"
+    ) -> str:
+        """What the cost model of update_gram expects of n columns and k samples: one line per way, and the choice. Not
+        collective."""
+        text: str = self._real("explain_gram").explain_gram(n, k, tolerance, method)
+        return text
+
+    @property
+    def gram_wire_bytes_per_s(self) -> float:
+        """Bytes per second between nodes that the cost model of update_gram takes; above 0."""
+        rate: float = self._real("gram_wire_bytes_per_s").gram_wire_bytes_per_s
+        return rate
+
+    @gram_wire_bytes_per_s.setter
+    def gram_wire_bytes_per_s(self, rate: float) -> None:
+        self._real("gram_wire_bytes_per_s").gram_wire_bytes_per_s = rate
+
+    def add_kronecker(self, lateral: ArrayLike, radial: ArrayLike, scale: float = 1.0, offset: int = 0) -> None:
+        """Adds to element (offset + a * nr + i, offset + b * nr + j) scale * lateral[a, b] * radial[i, j], upper triangle only.
+        Local: every rank calls it for its own part; commit() again before the next update or read. float32 and float64 only.
+        UserError where the product does not lie within the matrix."""
+        self._real("add_kronecker").add_kronecker(lateral, radial, scale, offset)
+
+    # Reading. Not collective, any thread, after a commit.
+
+    def read_block(self, row: int, col: int, rows: int, cols: int) -> NDArray[Any]:
+        """The rectangle of rows x cols elements that begins at (row, col), a new array. As read."""
+        values: NDArray[Any] = self._core.read_block(row, col, rows, cols)
+        return values
+
+    def _fetched(self, picks: tuple[Picked, ...]) -> NDArray[Any]:
+        rows, cols = (each.indices for each in picks)
+        if isinstance(rows, range) and isinstance(cols, range) and rows.step == 1 and cols.step == 1:
+            return self.read_block(rows.start, cols.start, len(rows), len(cols))
+        return self.read_slice(rows, cols)
+
+    # Of the whole matrix. Collective, blocking.
+
+    def _storage(self) -> NDArray[Any]:
+        return self.local
+
+    def fill(self, value: complex) -> None:
+        """Collective, blocking: commits, then every element becomes the value."""
+        self.commit()
+        self.local[...] = value
+        self.world.barrier()
+
+    def scale(self, factor: complex) -> None:
+        """Collective, blocking: commits, then multiplies every element. UserError: a factor of another kind of number."""
+        self._core.scale(factor)
+
+    def __imul__(self, factor: complex) -> ConvergentMatrix:
+        self.scale(factor)
+        return self
+
+    def fill_lower(self) -> None:
+        """Collective, blocking: commits, then makes the strict lower triangle of a square matrix the transpose of the upper
+        one."""
+        self._core.fill_lower()
+
+    def dot(self, other: ConvergentMatrix) -> Any:
+        """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank, in double
+        precision: the trace of A^H B, not a product (that is @). UserError: another layout."""
+        alike = isinstance(other, ConvergentMatrix) and (self.shape, self.block, self.grid) == (
+            other.shape,
+            other.block,
+            other.grid,
+        )
+        if not alike or self.world is not other.world:
+            raise UserError(f"ConvergentMatrix dot: {self!r} with {other!r}; allowed: one world and layout")
+        self.commit()
+        mine, others = self.local, other.local
+        wide = reductions.wide(np.result_type(mine.dtype, others.dtype))
+        total = sum(
+            (np.vdot(mine[:, some].astype(wide), others[:, some].astype(wide)) for some in reductions.pieces(mine)),
+            wide.type(0),
+        )
+        return reductions.of_all_ranks(self.world, total).sum()
+
+    def copy_as_f64(self) -> ConvergentMatrix:
+        """Collective, blocking: the same matrix, of the same layout, in double precision. float32 and float64 only."""
+        return ConvergentMatrix._of(self._real("copy_as_f64").copy_as_f64())
+
+    def save(
+        self,
+        path: str,
+        dataset: str,
+        symmetric: bool = False,
+        append: bool = False,
+        hints: Mapping[str, str] | None = None,
+    ) -> None:
+        """Collective, blocking: one HDF5 dataset in global order, written by all ranks together beside the path and renamed
+        when it is whole; append adds it to a file that is there. symmetric: records that only the upper triangle is
+        meaningful. hints go to MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the same on every rank.
+        UserError on every rank when the file cannot be written."""
+        self._core.save(str(path), dataset, symmetric, append, dict(hints or {}))
+
+    def load(self, path: str, dataset: str, hints: Mapping[str, str] | None = None) -> None:
+        """Collective, blocking: elements become a dataset's, saved by any number of ranks. UserError on every rank: missing
+        file or dataset, a file cut short, another shape or precision (both named)."""
+        self._core.load(str(path), dataset, dict(hints or {}))
+
+    def _as_full(self) -> ConvergentMatrix:
+        return self
+
+    def _new_full(self, rows: int, cols: int, block: Block) -> ConvergentMatrix:
+        return ConvergentMatrix(self.world, rows, cols, self.dtype, block, self.grid)
+
+    def _real(self, call: str) -> Any:
+        if self.dtype.kind != "f" or not hasattr(self._core, call):
+            raise UserError(f"{call}: a ConvergentMatrix of {self.dtype}; allowed: float32 or float64")
+        return self._core
+
+
+def checked_shape(kind: str, rows: Any, cols: Any) -> tuple[int, int]:
+    """Rows and columns, or `rows` a sequence of both; UserError for anything else."""
+    try:
+        first, second = rows if cols is None else (rows, cols)
+        return int(first), int(second)
+    except (TypeError, ValueError):
+        given = rows if cols is None else (rows, cols)
+        raise UserError(f"{kind}: shape = {given}; allowed: rows and columns, whole numbers") from None

@@ -1,0 +1,63 @@
+"""One number of every rank, on every rank: what sums, norms and extremes of distributed arrays are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from craton._craton import World
+
+
+def summed(world: World, values: NDArray[Any]) -> NDArray[Any]:
+    """Collective, blocking: the sums over the ranks of an array's elements, in double precision; of integers exact."""
+    if values.dtype.kind == "c":
+        return world.sum(values.real) + 1j * world.sum(values.imag)
+    if values.dtype.kind not in "iu":
+        return world.sum(values)
+    whole = values.astype(np.int64)  # halves of 32 bits add up exactly in float64
+    high, low = (world.sum(each).astype(np.int64) for each in (whole >> 32, whole & 0xFFFFFFFF))
+    return (high << 32) + low
+
+
+def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """What sums of elements are kept in: double precision, or integers as they are."""
+    return np.result_type(dtype, np.float64) if dtype.kind in "fc" else dtype
+
+
+def of_all_ranks(world: World, value: Any) -> NDArray[Any]:
+    """Collective, blocking: the value of every rank, in an array on every rank."""
+    mine = np.asarray(value)
+    values = np.zeros(world.size, mine.dtype)
+    values[world.rank] = mine
+    return summed(world, values)
+
+
+def norm(world: World, mine: NDArray[Any], kind: str, what: str) -> float:
+    """Collective, blocking: of all ranks' elements as one vector. "fro": the root of the sum of squares; "max": the largest
+    |element|; "one": the sum of |elements|. UserError, naming `what`, for another kind."""
+    if kind not in _NORMS:
+        raise UserError(f"{what} norm: kind = {kind!r}; allowed: 'fro', 'max' or 'one'")
+    of_pieces = [_NORMS[kind](np.abs(mine[..., some]).astype(np.float64)) for some in pieces(mine)]
+    of_ranks = of_all_ranks(world, float(_NORMS[kind](np.array([0.0, *of_pieces]))))
+    return float(_NORMS[kind](of_ranks))
+
+
+_NORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
+    "fro": lambda sizes: np.linalg.norm(sizes.ravel()),
+    "max": lambda sizes: sizes.max(initial=0.0),
+    "one": lambda sizes: sizes.sum(),
+}
+
+
+def pieces(mine: NDArray[Any]) -> Iterator[slice]:
+    """Along the last dimension, so many that a copy of the elements is small."""
+    length = mine.shape[-1]
+    step = max(1, 2**18 // max(1, mine.size // max(1, length)))
+    for first in range(0, length, step):
+        yield slice(first, first + step)

@@ -1,0 +1,145 @@
+"""Sums whose bits depend neither on ranks and threads nor on the order of updates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from craton import _craton
+from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
+from craton.arrays.element_types import REAL, core_class
+from craton.arrays.matrix import Block, Matrix
+
+
+class ReproducibleMatrix(Matrix):
+    """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Collective, blocking
+    constructor.
+
+    Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit
+    integers: 8 bytes per element. largest bounds the sum over all updates of their largest magnitudes. dtype: float32 or
+    float64, what goes in and comes out. block and grid as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for
+    linear algebra; sum, norm and products are those of it."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        world: _craton.World,
+        rows: int | tuple[int, int],
+        cols: int | None = None,
+        dtype: DTypeLike = "float64",
+        *,
+        largest: float,
+        block: Block = 64,
+        grid: tuple[int, int] = (0, 0),
+    ) -> None:
+        shape = checked_shape("ReproducibleMatrix", rows, cols)
+        self._core = core_class("ReproducibleMatrix", dtype, REAL)(world, *shape, largest, block=block, grid=grid)
+        self._merge = ("add", None)
+
+    @classmethod
+    def from_array(
+        cls,
+        world: _craton.World,
+        values: ArrayLike,
+        dtype: DTypeLike | None = None,
+        *,
+        largest: float,
+        **layout: Any,
+    ) -> ReproducibleMatrix:
+        """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole. dtype:
+        None for the array's own. largest: as the constructor's, of these elements and all that is added later."""
+        whole = np.asarray(values)
+        rows, cols = checked_shape("ReproducibleMatrix", whole.shape, None)
+        made = cls(world, rows, cols, dtype or whole.dtype, largest=largest, **layout)
+        first, last = (rows * n // world.size for n in (world.rank, world.rank + 1))
+        if last > first:
+            made.update(np.asarray(whole[first:last], made.dtype), range(first, last), range(cols))
+        made.commit()
+        return made
+
+    def like(self, dtype: DTypeLike | None = None) -> ReproducibleMatrix:
+        """Collective, blocking: zeros in this layout, with this bound. dtype: None for this one's."""
+        return ReproducibleMatrix(
+            self.world, *self.shape, dtype or self.dtype, largest=self.largest, block=self.block, grid=self.grid
+        )
+
+    @property
+    def layout(self) -> _craton.BlockCyclic:
+        """The block-cyclic layout: who owns an element, and where."""
+        layout: _craton.BlockCyclic = self._core.layout
+        return layout
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """Rows and columns of a block of the block-cyclic layout."""
+        rows, cols = self._core.sums.block
+        return rows, cols
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Process rows and columns."""
+        rows, cols = self._core.sums.grid
+        return rows, cols
+
+    @property
+    def largest(self) -> float:
+        """The bound on the sum over all updates of their largest magnitudes."""
+        largest: float = self._core.largest
+        return largest
+
+    @property
+    def resolution(self) -> float:
+        """Every contribution is rounded once to a whole multiple of it."""
+        resolution: float = self._core.resolution
+        return resolution
+
+    @property
+    def sums(self) -> ConvergentMatrix:
+        """The sums as multiples of `resolution`, int64 (no copy)."""
+        sums: ConvergentMatrix = ConvergentMatrix._of(self._core.sums)
+        return sums
+
+    def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
+        """Adds block[a, b] to element (rows[a], cols[b]). Any thread; not collective. As ConvergentMatrix.update; UserError
+        also for an element that is not finite or larger than `largest`."""
+        self._core.update(block, rows, cols)
+
+    def commit(self) -> None:
+        """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns.
+        UserError on every rank when the updates together may have exceeded `largest`."""
+        self._core.commit()
+
+    def to_matrix(self) -> ConvergentMatrix:
+        """Collective, blocking: the committed sums, rounded once more, in a matrix of the same layout, for linear algebra."""
+        full: ConvergentMatrix = ConvergentMatrix._of(self._core.to_matrix())
+        return full
+
+    @property
+    def T(self) -> ConvergentMatrix:
+        """Collective, blocking: commits; the transposed sums in a new ConvergentMatrix."""
+        self.commit()
+        return self.to_matrix().T
+
+    def copy(self) -> ConvergentMatrix:
+        """Collective, blocking: commits; the sums in a ConvergentMatrix, as to_matrix() makes it: what has been added towards
+        `largest` cannot be copied."""
+        self.commit()
+        return self.to_matrix()
+
+    def dot(self, other: Matrix) -> Any:
+        """Collective, blocking: commits; the sum of self * other over all elements, on every rank. Makes a ConvergentMatrix
+        meanwhile. UserError: another layout."""
+        self.commit()
+        return self.to_matrix().dot(other._as_full())
+
+    def _diagonal(self) -> NDArray[Any]:
+        return self.to_matrix().diagonal()
+
+    def _storage(self) -> NDArray[Any]:
+        return self.to_matrix().local
+
+    def _as_full(self) -> ConvergentMatrix:
+        return self.to_matrix()

@@ -1,0 +1,163 @@
+"""A symmetric matrix in half the memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from craton import _craton
+from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
+from craton.arrays.element_types import core_class
+from craton.arrays.matrix import Block, Indices, Matrix, Merge
+from craton.errors import UserError
+
+
+class SymmetricMatrix(Matrix):
+    """A symmetric matrix that keeps its upper triangle only, in about half the memory of a ConvergentMatrix. Collective,
+    blocking constructor.
+
+    order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number.
+    Complex matrices are symmetric, not Hermitian. UserError where a process column would own nothing (smaller blocks, or a grid
+    with fewer columns, then).
+
+    m[rows, cols] += block adds on or above the diagonal, or, where rows and columns are the same, a symmetric block once.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        world: _craton.World,
+        order: int,
+        dtype: DTypeLike = "float64",
+        block: int = 64,
+        grid: tuple[int, int] = (0, 0),
+        merge: Merge = "add",
+        identity: complex | None = None,
+    ) -> None:
+        kind = core_class("SymmetricMatrix", dtype)
+        self._core = kind(world, order, block=block, grid=grid, merge=merge, identity=identity)
+        self._merge = (merge, identity)
+
+    @classmethod
+    def from_array(
+        cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
+    ) -> SymmetricMatrix:
+        """Collective, blocking: a matrix with the upper triangle of a square array that every rank has whole. dtype: None
+        for the array's own. layout: block and grid of the constructor. UserError: not square."""
+        whole = np.asarray(values)
+        rows, cols = checked_shape("SymmetricMatrix", whole.shape, None)
+        if rows != cols:
+            raise UserError(f"SymmetricMatrix from_array: {rows} x {cols} values; allowed: a square array")
+        made = cls(world, rows, dtype or whole.dtype, **layout)
+        first, last = (rows * n // world.size for n in (world.rank, world.rank + 1))
+        if last > first:
+            made.update(np.asarray(whole[first:last, first:], made.dtype), range(first, last), range(first, rows))
+        made.commit()
+        return made
+
+    def like(self, dtype: DTypeLike | None = None) -> SymmetricMatrix:
+        """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
+        for this one's."""
+        merge, identity = self._merge
+        return SymmetricMatrix(
+            self.world, self.order, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
+        )
+
+    def copy(self) -> SymmetricMatrix:
+        """Collective, blocking: commits; a new matrix with the same elements in the same layout."""
+        self.commit()
+        made = self.like()
+        made._core.packed.local[...] = self._core.packed.local
+        self.world.barrier()
+        return made
+
+    @property
+    def order(self) -> int:
+        """Rows, and columns."""
+        order: int = self._core.order
+        return order
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Process rows and columns."""
+        rows, cols = self._core.packed.grid
+        return rows, cols
+
+    @property
+    def T(self) -> SymmetricMatrix:
+        """The matrix itself."""
+        return self
+
+    @property
+    def packed(self) -> ConvergentMatrix:
+        """The packed array itself (no copy), for files: a block version of the rectangular full packed format."""
+        packed: ConvergentMatrix = ConvergentMatrix._of(self._core.packed, self._merge)
+        return packed
+
+    def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
+        """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left
+        out. Any thread; not collective. Otherwise as ConvergentMatrix.update."""
+        self._core.update(block, rows, cols)
+
+    def _update(self, block: NDArray[Any], rows: Indices, cols: Indices) -> None:
+        if np.array_equal(rows, cols):
+            if not np.array_equal(block, block.T, equal_nan=block.dtype.kind in "fc"):
+                raise UserError("SymmetricMatrix: += of a block that is not symmetric on rows that are the columns")
+            self._core.update_symmetric(block, rows)
+        elif np.max(rows) <= np.min(cols):
+            self._core.update(block, rows, cols)
+        elif np.min(rows) >= np.max(cols):
+            self._core.update(block.T, cols, rows)
+        else:
+            raise UserError(
+                "SymmetricMatrix: += on both sides of the diagonal; allowed: on one side, rows that are the columns, or update(), "
+                "which takes what is on or above it"
+            )
+
+    def scale(self, factor: complex) -> None:
+        """Collective, blocking: commits, then multiplies every element."""
+        self._core.scale(factor)
+
+    def __imul__(self, factor: complex) -> SymmetricMatrix:
+        self.scale(factor)
+        return self
+
+    def fill(self, value: complex) -> None:
+        """Collective, blocking: commits, then every element becomes the value."""
+        self.commit()
+        self._core.packed.local[...] = value
+        self.world.barrier()
+
+    def expand(self, full: ConvergentMatrix, fill_lower: bool = False) -> None:
+        """Collective, blocking: replaces `full`, of the same order, by this committed matrix; its lower triangle by the
+        identity, or (fill_lower) by the mirror image."""
+        self._core.expand(full._core, fill_lower)
+
+    def compress(self, full: ConvergentMatrix) -> None:
+        """Collective, blocking: replaces this matrix by the upper triangle of `full`, committed and of the same order."""
+        self._core.compress(full._core)
+
+    def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix:
+        """Collective, blocking: a full matrix of the same elements (expand)."""
+        full: ConvergentMatrix = ConvergentMatrix._of(self._core.to_matrix(fill_lower), self._merge)
+        return full
+
+    def dot(self, other: SymmetricMatrix) -> Any:
+        """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank. Makes full matrices of
+        both meanwhile. UserError: another layout."""
+        if not isinstance(other, SymmetricMatrix):
+            raise UserError(f"SymmetricMatrix dot: with {other!r}; allowed: a SymmetricMatrix")
+        self.commit()
+        return self.to_matrix(fill_lower=True).dot(other.to_matrix(fill_lower=True))
+
+    def _storage(self) -> NDArray[Any]:
+        return self._as_full().local
+
+    def _as_full(self) -> ConvergentMatrix:
+        return self.to_matrix(fill_lower=True)
+
+    def _new_full(self, rows: int, cols: int, block: Block) -> ConvergentMatrix:
+        return ConvergentMatrix(self.world, rows, cols, self.dtype, block, self.grid)
