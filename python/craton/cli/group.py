@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from craton.cli.help_text import arrange_help, arrange_parameter
+
 VERBS = ("template", "check", "run", "resume", "status", "report")
 """What every application can do with a run, in the order of a run's life."""
 
@@ -15,8 +17,27 @@ OTHERS = "More"
 """The panels, in the help of a group, of the verbs and of commands that name no panel."""
 
 
-class _VerbsFirst(TyperGroup):
-    """Lists the verbs of a run first, in a panel of their own; then the other commands as they were defined."""
+class Group(TyperGroup):
+    """A group whose help is arranged as `craton.cli.help_text` says, on whatever terminal."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for command in (self, *self.commands.values()):
+            if command is self or not isinstance(command, Group):
+                arrange_help(command)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return [arrange_parameter(parameter) for parameter in super().get_params(ctx)]
+
+
+class Application(Group):
+    """The commands of an application: the verbs of a run in a panel of their own, then the others as they were defined."""
+
+    short_form: str | None = None
+    """The command that is meant where none is named: `craton scf water.xyz` for `craton scf run water.xyz`."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -25,13 +46,19 @@ class _VerbsFirst(TyperGroup):
             command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or OTHERS
         self.commands = verbs | {name: command for name, command in self.commands.items() if name not in verbs}
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands)
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.short_form and args and args[0] not in (*self.commands, "--help"):
+            args = [self.short_form, *args]
+        return super().parse_args(ctx, args)
 
 
-def group(text: str) -> typer.Typer:
-    """An application's commands. Its help is `text`; without a command it is printed."""
-    made = typer.Typer(cls=_VerbsFirst, help=text, rich_markup_mode="rich", pretty_exceptions_enable=False)
+def group(text: str, short_form: str | None = None) -> typer.Typer:
+    """An application's commands. Without a command its help is printed: `text`, then the commands.
+
+    `short_form` names the command that is meant where the first word is none.
+    """
+    kind = type("Application", (Application,), {"short_form": short_form})
+    made = typer.Typer(cls=kind, help=text, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
     @made.callback(invoke_without_command=True)
     def show_help(context: typer.Context) -> None:

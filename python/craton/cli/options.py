@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from craton.errors import UserError
+
+WIDEST_CHOICE = 24
+"""Characters of the names of a choice that stand beside its option; longer ones stand in its text."""
 
 
 def count(text: str) -> int:
@@ -35,15 +37,25 @@ def numbers(text: str, option: str) -> list[float]:
         raise UserError(f"{option} {text}; allowed: numbers with commas between them") from None
 
 
-def one_of(*names: str) -> Callable[[str], str]:
-    """A parser that allows these names only."""
+def choice(*names: str, text: str, option: str = "") -> Any:
+    """An option that takes one of these names, with `text` as its help; the shell completes them.
 
-    def parse(text: str) -> str:
-        if text not in names:
-            raise typer.BadParameter(f"'{text}'; allowed: {', '.join(names)}")
-        return text
+    `option` names it on the command line where it is not called like its parameter.
+    """
 
-    return parse
+    def parse(given: str) -> str:
+        if given not in names:
+            raise typer.BadParameter(f"'{given}'; allowed: {', '.join(names)}")
+        return given
+
+    def complete() -> list[str]:
+        return list(names)
+
+    metavar = "|".join(names)
+    if len(metavar) > WIDEST_CHOICE:
+        metavar, text = "NAME", f"{text} One of: {', '.join(names)}."
+    spelling = (option,) if option else ()
+    return typer.Option(*spelling, metavar=metavar, parser=parse, autocompletion=complete, help=text)
 
 
 ConfigFile = Annotated[

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import craton
 from craton._launch import main_guard
+from craton.cli.group import Group
 from craton.cli.options import Json
 from craton.cli.output import print_json
 from craton.commands import studies
@@ -18,15 +20,28 @@ from craton.errors import UserError
 from craton.multigrid import commands as multigrid
 from craton.scf.commands import scf
 
-APPLICATIONS = ("tomography", "waves", "hazard", "multigrid")
+COMPLETION = "_CRATON_COMPLETE"
+"""Set by the shell when it asks what may follow on the command line."""
+
+APPLICATIONS = ("tomography", "waves", "hazard", "multigrid", "scf")
+
+
+class _Craton(Group):
+    """Lists the applications first, then the tools."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: self.commands[name] for name in APPLICATIONS} | dict(self.commands)
+        for name, command in self.commands.items():
+            command.rich_help_panel = "Applications" if name in APPLICATIONS else "Tools"
+
 
 app = typer.Typer(
     name="craton",
-    help="One address space over many processes, and what is built on it: seismic waveform tomography, multigrid, waves, "
-    "seismic hazard, Hartree-Fock.",
+    help="Five scientific applications on one parallel array library: many ranks add to one distributed array at once.",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
+    cls=_Craton,
 )
 
 
@@ -44,7 +59,7 @@ def _craton(
         typer.echo(context.get_help())
 
 
-for name in APPLICATIONS:
+for name in APPLICATIONS[:-1]:
     app.add_typer(importlib.import_module(f"craton.{name}.commands").app, name=name)
 app.command("scf")(scf)
 multigrid.app.command("run")(studies.hpgmg)
@@ -72,6 +87,8 @@ def doctor(as_json: Json = False) -> None:
 def main() -> None:
     """The console command, on the machine where it is typed and again on every rank that it starts."""
     with main_guard():
+        if COMPLETION in os.environ:
+            app(prog_name="craton")  # prints what may follow, and exits
         code = invoke(sys.argv[1:])
     sys.exit(code)
 

@@ -9,7 +9,7 @@ import typer
 
 from craton._launch import checked_ranks, launched_size
 from craton.cli.launching import communicator, console_of, launch, must_launch
-from craton.cli.options import Ranks, RanksPerNode, count, one_of
+from craton.cli.options import Ranks, RanksPerNode, choice, count
 from craton.cli.output import check_folders
 from craton.errors import UserError
 
@@ -18,25 +18,20 @@ BoxThreads = Annotated[
 ]
 Operator = Annotated[
     str,
-    typer.Option(
-        metavar="7pt|fv2|fv4",
-        parser=one_of("7pt", "fv2", "fv4"),
-        help="How the equation is made discrete: second order in points, second or fourth in averages.",
+    choice(
+        "7pt",
+        "fv2",
+        "fv4",
+        text="How the equation is made discrete: second order in points, second or fourth in averages.",
     ),
 ]
 Smoother = Annotated[
     str,
-    typer.Option(
-        metavar="gsrb|chebyshev|jacobi", parser=one_of("gsrb", "chebyshev", "jacobi"), help="What relaxes each level."
-    ),
+    choice("gsrb", "chebyshev", "jacobi", text="What relaxes each level."),
 ]
 Order = Annotated[
     str,
-    typer.Option(
-        metavar="morton|hilbert|lexicographic",
-        parser=one_of("morton", "hilbert", "lexicographic"),
-        help="The curve along which boxes are dealt to ranks.",
-    ),
+    choice("morton", "hilbert", "lexicographic", text="The curve along which boxes are dealt to ranks."),
 ]
 
 
@@ -180,11 +175,7 @@ def scale(
     smoother: Smoother = "chebyshev",
     order: Annotated[
         str,
-        typer.Option(
-            metavar="lexicographic|morton",
-            parser=one_of("lexicographic", "morton"),
-            help="The curve along which boxes are dealt to ranks.",
-        ),
+        choice("lexicographic", "morton", text="The curve along which boxes are dealt to ranks."),
     ] = "lexicographic",
     log2_box: Annotated[
         int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells a side (3 to 9).")

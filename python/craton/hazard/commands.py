@@ -10,7 +10,7 @@ import typer
 from craton._launch import launched_size
 from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, keep_mpi_off, launch, must_launch
-from craton.cli.options import ConfigFile, Directory, Json, Overwrite, Ranks, RunDirectory, count, one_of
+from craton.cli.options import ConfigFile, Directory, Json, Overwrite, Ranks, RunDirectory, choice, count
 from craton.cli.output import check_folders, print_json, print_table
 from craton.errors import UserError
 
@@ -32,11 +32,7 @@ def run(
     config: ConfigFile,
     schedule: Annotated[
         str | None,
-        typer.Option(
-            metavar="pipeline|sequential",
-            parser=one_of("pipeline", "sequential"),
-            help="Sites in a pipeline, or phase after phase; overrides \\[run] schedule.",
-        ),
+        choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase; overrides \\[run] schedule."),
     ] = None,
     cores: Annotated[
         int | None, typer.Option(metavar="N", parser=count, help="Cores to use; overrides \\[run] cores.")

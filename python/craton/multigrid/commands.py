@@ -10,7 +10,7 @@ import typer
 from craton._launch import checked_ranks
 from craton.cli.group import group
 from craton.cli.launching import communicator, launch, must_launch
-from craton.cli.options import Overwrite, Ranks, RanksPerNode, count, one_of
+from craton.cli.options import Overwrite, Ranks, RanksPerNode, choice, count
 
 app = group(
     "Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
@@ -23,25 +23,20 @@ BoxThreads = Annotated[
 ]
 Operator = Annotated[
     str,
-    typer.Option(
-        metavar="7pt|fv2|fv4",
-        parser=one_of("7pt", "fv2", "fv4"),
-        help="How the equation is made discrete: second order in points, second or fourth in averages.",
+    choice(
+        "7pt",
+        "fv2",
+        "fv4",
+        text="How the equation is made discrete: second order in points, second or fourth in averages.",
     ),
 ]
 Smoother = Annotated[
     str,
-    typer.Option(
-        metavar="gsrb|chebyshev|jacobi", parser=one_of("gsrb", "chebyshev", "jacobi"), help="What relaxes each level."
-    ),
+    choice("gsrb", "chebyshev", "jacobi", text="What relaxes each level."),
 ]
 Order = Annotated[
     str,
-    typer.Option(
-        metavar="morton|hilbert|lexicographic",
-        parser=one_of("morton", "hilbert", "lexicographic"),
-        help="The curve along which boxes are dealt to ranks.",
-    ),
+    choice("morton", "hilbert", "lexicographic", text="The curve along which boxes are dealt to ranks."),
 ]
 
 
@@ -63,20 +58,16 @@ def solve(
     overwrite: Overwrite = False,
     operator: Annotated[
         str | None,
-        typer.Option(
-            metavar="7pt|fv2|fv4",
-            parser=one_of("7pt", "fv2", "fv4"),
-            help="Instead of the file's; 7pt if it names none.",
-        ),
+        choice("7pt", "fv2", "fv4", text="Instead of the file's; 7pt if it names none."),
     ] = None,
     smoother: Smoother = "gsrb",
     order: Order = "morton",
     method: Annotated[
         str,
-        typer.Option(
-            metavar="cycles|cg",
-            parser=one_of("cycles", "cg"),
-            help="V-cycles, or conjugate gradients with a V-cycle as preconditioner: for beta that jumps by orders of magnitude.",
+        choice(
+            "cycles",
+            "cg",
+            text="V-cycles, or conjugate gradients preconditioned by a V-cycle, for beta with large jumps.",
         ),
     ] = "cycles",
     tolerance: Annotated[

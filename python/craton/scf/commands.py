@@ -10,7 +10,7 @@ import typer
 
 from craton._launch import checked_ranks, launched_size
 from craton.cli.launching import communicator, console_of, launch, must_launch
-from craton.cli.options import Overwrite, Ranks, RanksPerNode, count, integer, one_of
+from craton.cli.options import Overwrite, Ranks, RanksPerNode, choice, count, integer
 from craton.cli.output import check_folders
 
 
@@ -32,18 +32,12 @@ def scf(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            metavar="rhf|uhf",
-            parser=one_of("rhf", "uhf"),
-            help="Restricted or unrestricted; restricted where the multiplicity is 1.",
-        ),
+        choice("rhf", "uhf", text="Restricted or unrestricted; restricted where the multiplicity is 1."),
     ] = None,
     guess: Annotated[
         str,
-        typer.Option(
-            metavar="sad|core",
-            parser=one_of("sad", "core"),
-            help="Begin with a superposition of atomic densities, or without repulsion of electrons.",
+        choice(
+            "sad", "core", text="Begin with a superposition of atomic densities, or without repulsion of electrons."
         ),
     ] = "sad",
     conv_tol: Annotated[
@@ -55,10 +49,11 @@ def scf(
     max_cycle: Annotated[int, typer.Option(metavar="I", parser=count, help="Iterations at most.")] = 50,
     density_by: Annotated[
         str,
-        typer.Option(
-            metavar="diagonalisation|canonical|sp2",
-            parser=one_of("diagonalisation", "canonical", "sp2"),
-            help="Where each density comes from: eigenvectors, or purification by matrix products.",
+        choice(
+            "diagonalisation",
+            "canonical",
+            "sp2",
+            text="How densities are made: from eigenvectors, or by purification.",
         ),
     ] = "diagonalisation",
     level_shift: Annotated[

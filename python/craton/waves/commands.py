@@ -19,8 +19,8 @@ from craton.cli.options import (
     RanksPerNode,
     RunDirectory,
     Threads,
+    choice,
     count,
-    one_of,
 )
 from craton.cli.output import check_folders, print_json
 from craton.errors import UserError
@@ -195,7 +195,7 @@ def export(
     directory: RunDirectory,
     kind: Annotated[
         str,
-        typer.Option("--format", metavar="sac|mseed|asdf", parser=one_of("sac", "mseed", "asdf"), help="Of the files."),
+        choice("sac", "mseed", "asdf", text="Of the files.", option="--format"),
     ] = "sac",
     output: Annotated[Path | None, typer.Option(metavar="PATH", help="Folder (sac) or file; else inside RUN.")] = None,
     overwrite: Overwrite = False,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from craton.cli.options import RunDirectory, one_of
+from craton.cli.options import RunDirectory, choice
 from craton.cli.output import check_folders
 from craton.errors import UserError
 
@@ -125,7 +125,7 @@ def fit(
     path: Annotated[str, typer.Option(metavar="EVENT,STATION", help="Names as in the run's catalogues.")],
     component: Annotated[
         str | None,
-        typer.Option(metavar="Z|R|T", parser=one_of("Z", "R", "T"), help="Of several windows; else the first."),
+        choice("Z", "R", "T", text="Of several windows; else the first."),
     ] = None,
     output: DrawnFile = None,
 ) -> None:

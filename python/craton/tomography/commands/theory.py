@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from craton.cli.options import numbers, one_of
+from craton.cli.options import choice, numbers
 from craton.cli.output import check_folders
 from craton.errors import UserError
 
@@ -28,11 +28,7 @@ def modes(
     ] = 300.0,
     kind: Annotated[
         str,
-        typer.Option(
-            metavar="spheroidal|toroidal|both",
-            parser=one_of("spheroidal", "toroidal", "both"),
-            help="Which modes. Radial ones are among the spheroidal.",
-        ),
+        choice("spheroidal", "toroidal", "both", text="Which modes. Radial ones are among the spheroidal."),
     ] = "both",
     elastic: Annotated[
         bool, typer.Option("--elastic", help="The model as it is at 1 s, without physical dispersion.")
@@ -90,9 +86,7 @@ def kernel(
     depth: Annotated[float, typer.Option(metavar="KM", help="Of the source.")] = 35.0,
     component: Annotated[
         str,
-        typer.Option(
-            metavar="Z|R|T", parser=one_of("Z", "R", "T"), help="Up, away from the source, or to the right of that."
-        ),
+        choice("Z", "R", "T", text="Up, away from the source, or to the right of that."),
     ] = "T",
     periods: Annotated[
         str,
@@ -100,11 +94,7 @@ def kernel(
     ] = "400,250,75,60",
     theory: Annotated[
         str,
-        typer.Option(
-            metavar="pava|nact|both",
-            parser=one_of("pava", "nact", "both"),
-            help="pava: path averages; nact: coupling across branches as well.",
-        ),
+        choice("pava", "nact", "both", text="pava: path averages; nact: coupling across branches as well."),
     ] = "both",
     times: Annotated[
         str, typer.Option(metavar="T1,T2,...", help="Seconds after the origin time; the largest motions when left out.")
