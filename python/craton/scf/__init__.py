@@ -24,17 +24,17 @@ from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.scf.basis_sets import make_basis, placed_shells, shells_of
-    from craton.scf.checkpoint import Checkpoint
-    from craton.scf.cube import write_cube
-    from craton.scf.diis import DIIS
-    from craton.scf.distributed import DistributedFock
-    from craton.scf.hartree_fock import HartreeFock, Iteration
-    from craton.scf.integrals import find_libcint, open_libcint
-    from craton.scf.molden import write_molden
+    from craton.scf.engines.fock import DistributedFock
+    from craton.scf.engines.libcint import find_libcint, open_libcint
+    from craton.scf.files.checkpoint import Checkpoint
+    from craton.scf.files.cube import write_cube
+    from craton.scf.files.molden import write_molden
+    from craton.scf.iteration.diis import DIIS
+    from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+    from craton.scf.iteration.rhf import RHF
+    from craton.scf.iteration.uhf import UHF
     from craton.scf.molecule import BOHR_ANGSTROM, Molecule
-    from craton.scf.picture import draw_orbital
-    from craton.scf.rhf import RHF
-    from craton.scf.uhf import UHF
+    from craton.scf.pictures.orbital import draw_orbital
 
 __all__ = [
     "BOHR_ANGSTROM",
@@ -60,16 +60,16 @@ _, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "craton.scf.basis_sets": ["make_basis", "placed_shells", "shells_of"],
-        "craton.scf.checkpoint": ["Checkpoint"],
-        "craton.scf.cube": ["write_cube"],
-        "craton.scf.diis": ["DIIS"],
-        "craton.scf.distributed": ["DistributedFock"],
-        "craton.scf.hartree_fock": ["HartreeFock", "Iteration"],
-        "craton.scf.integrals": ["find_libcint", "open_libcint"],
-        "craton.scf.molden": ["write_molden"],
+        "craton.scf.files.checkpoint": ["Checkpoint"],
+        "craton.scf.files.cube": ["write_cube"],
+        "craton.scf.iteration.diis": ["DIIS"],
+        "craton.scf.engines.fock": ["DistributedFock"],
+        "craton.scf.iteration.hartree_fock": ["HartreeFock", "Iteration"],
+        "craton.scf.engines.libcint": ["find_libcint", "open_libcint"],
+        "craton.scf.files.molden": ["write_molden"],
         "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
-        "craton.scf.picture": ["draw_orbital"],
-        "craton.scf.rhf": ["RHF"],
-        "craton.scf.uhf": ["UHF"],
+        "craton.scf.pictures.orbital": ["draw_orbital"],
+        "craton.scf.iteration.rhf": ["RHF"],
+        "craton.scf.iteration.uhf": ["UHF"],
     },
 )

@@ -13,16 +13,16 @@ import numpy as np
 
 import craton
 from craton.errors import UserError
-from craton.scf import properties
-from craton.scf.checkpoint import Checkpoint, check_target
-from craton.scf.cube import write_cube
-from craton.scf.hartree_fock import HartreeFock, Iteration
-from craton.scf.load_balance import draw_load_balance
-from craton.scf.molden import write_molden
+from craton.scf.files.checkpoint import Checkpoint, check_target
+from craton.scf.files.cube import write_cube
+from craton.scf.files.molden import write_molden
+from craton.scf.iteration import properties
+from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+from craton.scf.iteration.rhf import RHF
+from craton.scf.iteration.uhf import UHF
 from craton.scf.molecule import Molecule
-from craton.scf.picture import draw_orbital
-from craton.scf.rhf import RHF
-from craton.scf.uhf import UHF
+from craton.scf.pictures.load_balance import draw_load_balance
+from craton.scf.pictures.orbital import draw_orbital
 
 if TYPE_CHECKING:
     from mpi4py import MPI

@@ -13,7 +13,7 @@ import pytest
 from craton import UserError, _craton
 from craton._launch import main_guard
 from craton.scf import RHF, UHF, Checkpoint
-from craton.scf.distributed_engine import DistributedAlgebra
+from craton.scf.engines.distributed import DistributedAlgebra
 from mpi4py import MPI
 from scf_molecules import OPEN, SMALL, molecule_of, spread_over_ranks, water
 

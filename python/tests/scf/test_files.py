@@ -146,7 +146,7 @@ def test_cubes_that_cannot_be(restricted, tmp_path):
 
 
 def test_finer_fields_are_splines_in_three_dimensions():
-    from craton.scf.picture import _finer
+    from craton.scf.pictures.orbital import _finer
     from scipy import ndimage
 
     field = np.random.default_rng(4).standard_normal((7, 6, 5))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from craton.errors import UserError
-from craton.scf.algebra import NumpyAlgebra
-from craton.scf.purification import purified
+from craton.scf.engines.algebra import NumpyAlgebra
+from craton.scf.iteration.purification import purified
 from scf_molecules import OPEN, molecule_of, needs_chemistry, of_pyscf, water
 
 WATER_STO3G = -74.96292827082  # of pyscf 2.14
@@ -36,7 +36,7 @@ def test_electrons_of_each_spin():
 @needs_chemistry
 def test_the_guess_has_the_atoms_of_pyscf():
     from craton.scf import open_libcint, placed_shells
-    from craton.scf.guess import atomic_densities
+    from craton.scf.iteration.guess import atomic_densities
     from pyscf.scf import atom_hf
 
     molecule = molecule_of("O 0 0 0; C 0 0 2; S 3 0 0; H 0 3 0; H 0 -3 0")
@@ -48,7 +48,7 @@ def test_the_guess_has_the_atoms_of_pyscf():
 
 
 def test_electrons_of_atoms():
-    from craton.scf.guess import electrons_by_momentum
+    from craton.scf.iteration.guess import electrons_by_momentum
 
     assert electrons_by_momentum(1) == [1, 0, 0, 0]
     assert electrons_by_momentum(8) == [4, 4, 0, 0]

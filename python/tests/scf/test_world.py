@@ -113,7 +113,7 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
 
 
 def test_who_worked_when():
-    from craton.scf.load_balance import busy_intervals
+    from craton.scf.pictures.load_balance import busy_intervals
 
     tasks = np.array([[0, 0, 1.0, 2.0, 5], [3, 1, 0.0, 4.0, 5], [1, 0, 2.05, 3.0, 5], [2, 0, 0.0, 0.5, 5]])
     assert busy_intervals(tasks, 0, 0.1) == [(0.0, 0.5), (1.0, 3.0)]
@@ -133,8 +133,8 @@ def share_of(path, colour):
 def test_a_picture_of_the_load_balance(tmp_path):
     """Who waits longer makes more of the picture the colour of waiting."""
     from craton import UserError
-    from craton.scf import load_balance
-    from craton.scf.distributed_engine import SPENT
+    from craton.scf.engines.distributed import SPENT
+    from craton.scf.pictures import load_balance
 
     none = dict.fromkeys(SPENT, 0.0)
     busy, idle = [], []

@@ -130,7 +130,7 @@ def write_energies_of_pyscf(path):
 @contextmanager
 def spread_over_ranks(spread=True):
     """Matrices of any size are diagonalised and purified by all ranks: none is left to one rank for being small."""
-    from craton.scf.distributed_engine import DistributedAlgebra
+    from craton.scf.engines.distributed import DistributedAlgebra
 
     limit = DistributedAlgebra.whole_on_one_rank
     DistributedAlgebra.whole_on_one_rank = 0 if spread else limit

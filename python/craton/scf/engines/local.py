@@ -11,12 +11,12 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
-from craton.scf.algebra import NumpyAlgebra
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
+from craton.scf.engines.algebra import NumpyAlgebra
 from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.checkpoint import Checkpoint
+    from craton.scf.files.checkpoint import Checkpoint
 
 Matrix = NDArray[np.float64]
 

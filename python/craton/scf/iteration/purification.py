@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from craton.errors import UserError
-from craton.scf.algebra import NumpyAlgebra
+from craton.scf.engines.algebra import NumpyAlgebra
 
 IDEMPOTENT = 1e-11
 """||P - P^2|| at which a density is pure."""

@@ -15,7 +15,7 @@ from craton.scf.functions import normalised_contractions
 from craton.scf.molecule import NUMBERS
 
 if TYPE_CHECKING:
-    from craton.scf.hartree_fock import HartreeFock
+    from craton.scf.iteration.hartree_fock import HartreeFock
 
 LARGEST_MOMENTUM = 4
 """Of the format."""

@@ -14,7 +14,7 @@ from craton.scf.functions import orbital_values, summed_squares
 from craton.scf.molecule import NUMBERS, Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.hartree_fock import HartreeFock
+    from craton.scf.iteration.hartree_fock import HartreeFock
 
 SPACING_BOHR = 0.2
 MARGIN_BOHR = 5.0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from craton._craton import FockBuilder, GaussianBasis, IntegralLibrary
 from craton.scf.basis_sets import PlacedShell, function_count
-from craton.scf.diis import DIIS
+from craton.scf.iteration.diis import DIIS
 from craton.scf.molecule import NUMBERS, Molecule
 
 Matrix = NDArray[np.float64]

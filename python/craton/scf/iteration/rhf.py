@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from craton.errors import UserError
-from craton.scf.hartree_fock import HartreeFock
+from craton.scf.iteration.hartree_fock import HartreeFock
 
 
 class RHF(HartreeFock):

@@ -13,13 +13,13 @@ from craton import linalg
 from craton._craton import GaussianBasis, IntegralLibrary, World
 from craton.arrays.dist_array import DistArray, LocalTile
 from craton.errors import UserError
-from craton.scf.algebra import WorkArrays, combine_blocks, nonzero_part
 from craton.scf.basis_sets import PlacedShell, basis_of_shells
-from craton.scf.distributed import DistributedFock
+from craton.scf.engines.algebra import WorkArrays, combine_blocks, nonzero_part
+from craton.scf.engines.fock import DistributedFock
 from craton.scf.molecule import Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.checkpoint import Checkpoint
+    from craton.scf.files.checkpoint import Checkpoint
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

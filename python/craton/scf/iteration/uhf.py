@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.scf.hartree_fock import HartreeFock
+from craton.scf.iteration.hartree_fock import HartreeFock
 
 
 class UHF(HartreeFock):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.scf.algebra import NumpyAlgebra
+from craton.scf.engines.algebra import NumpyAlgebra
 
 
 class DIIS:

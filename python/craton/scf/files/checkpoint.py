@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import h5py
 import numpy as np
@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.molecule import Molecule
-
-if TYPE_CHECKING:
-    from craton.scf.hartree_fock import HartreeFock
 
 Matrix = NDArray[np.float64]
 
@@ -60,23 +57,6 @@ class Checkpoint:
     energy: float
     converged: bool
     orbitals: dict[str, Matrix]
-
-    @classmethod
-    def of(cls, calculation: HartreeFock, densities: list[Any]) -> Self:
-        """As it stands."""
-        orbitals = {name: getattr(calculation, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}
-        return cls(
-            calculation.molecule,
-            type(calculation).__name__,
-            calculation.basis_name,
-            calculation.shells,
-            densities,
-            np.array([astuple(each) for each in calculation.iterations], dtype=np.float64).reshape(-1, 6),
-            calculation.e_tot,
-            calculation.converged,
-            # those over many ranks are not kept
-            {name: value for name, value in orbitals.items() if isinstance(value, np.ndarray)},
-        )
 
     def write(self, path: Path) -> None:
         """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
@@ -174,15 +154,6 @@ class Checkpoint:
             and (mine.charge, mine.multiplicity) == (molecule.charge, molecule.multiplicity)
             and np.allclose(mine.positions_bohr, molecule.positions_bohr, rtol=0, atol=SAME_BOHR)
             and json.loads(json.dumps(self.shells)) == json.loads(json.dumps(shells))
-        )
-
-
-def check_atoms(found: Checkpoint, molecule: Molecule) -> None:
-    """UserError where the densities are of other atoms."""
-    if found.molecule.symbols != molecule.symbols:
-        raise UserError(
-            f"checkpoint: of {found.molecule.formula}, but the molecule is {molecule.formula}; allowed: one of the same atoms "
-            "in the same order"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,19 +14,21 @@ from numpy.typing import NDArray
 
 from craton._craton import GaussianBasis
 from craton.errors import UserError
-from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
-from craton.scf.checkpoint import Checkpoint, check_atoms
-from craton.scf.diis import DIIS
-from craton.scf.distributed_engine import DistributedEngine
-from craton.scf.engine import LocalEngine
-from craton.scf.guess import atomic_densities
-from craton.scf.integrals import open_libcint
+from craton.scf.engines.distributed import DistributedEngine
+from craton.scf.engines.libcint import open_libcint
+from craton.scf.engines.local import LocalEngine
+from craton.scf.files.checkpoint import Checkpoint
+from craton.scf.iteration import properties
+from craton.scf.iteration.beginning import Beginning
+from craton.scf.iteration.orthonormal import OrthonormalFunctions, make_symmetric
+from craton.scf.iteration.purification import METHODS
+from craton.scf.iteration.steering import Steering
 from craton.scf.molecule import Molecule
-from craton.scf.purification import METHODS, write_projector
 
 if TYPE_CHECKING:
-    from craton import DistArray, World
+    from craton._craton import World
+    from craton.arrays.dist_array import DistArray
 
 Matrix = NDArray[np.float64]
 
@@ -195,7 +197,7 @@ class HartreeFock:
             half = algebra.scaled_columns(coefficients, np.sqrt(occupations))
             density = engine.matrix()
             algebra.product(half, half, density, transpose_b=True)
-            self._make_symmetric(density)
+            make_symmetric(density, algebra)
             found.append(density)
         algebra.forget()
         return found
@@ -270,80 +272,64 @@ class HartreeFock:
         algebra = self.engine.algebra
         with self._clock("integrals"):
             overlap, core = self.get_ovlp(), self.get_hcore()
-            orthogonal = self._orthogonal(overlap)
+            functions = self._orthonormal(overlap)
         with self._clock("guess"):
-            densities = self._begin(dm0, overlap, core, orthogonal)
-            inner = self._seen_inside(densities, overlap, orthogonal)
+            densities = self._begin(dm0, overlap, core, functions)
+            projectors = functions.projectors(densities, overlap)
         del overlap
         built_for, repulsion = ([self.engine.matrix() for _ in densities] for _ in range(2))
-        steering = _Steering(self)
+        steering = self._steering()
         for cycle in range(1, self.max_cycle + 1):
             started = time.perf_counter()
             with self._clock("Fock"):
                 self._add_change(densities, built_for, repulsion)
             fock_s = time.perf_counter() - started
             with self._clock("algebra"):
-                focks = [self._fock(core, each, orthogonal) for each in repulsion]
-                errors = [self._error(f, d) for f, d in zip(focks, inner, strict=True)]
+                focks = [self._fock(core, each, functions) for each in repulsion]
+                errors = [functions.error(f, p) for f, p in zip(focks, projectors, strict=True)]
                 last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
             self._save(densities)
             if last:
                 break
             with self._clock("algebra"):
-                steered = steering.steered(cycle, focks, errors, inner)
+                steered = steering.steered(cycle, focks, errors, projectors)
             with self._clock("density"):
-                self._renew(steered, orthogonal, self.density_by, inner, densities)
+                functions.fill(steered, self._occupied, self._weight, self.density_by, projectors, densities)
             algebra.give(*steered)
         with self._clock("orbitals"):
-            self._set_orbitals(focks, orthogonal)
+            self._set_orbitals(focks, functions.matrix)
         self._save(densities)
 
-    # -------------------------------------------------------------------------------------------------- densities to begin with
+    def _orthonormal(self, overlap: Any) -> OrthonormalFunctions:
+        found = OrthonormalFunctions(overlap, self.linear_dependence, self.engine.algebra)
+        if found.count < max(self._occupied):
+            raise UserError(
+                f"{self._name}: {found.count} independent functions for {self.molecule.electrons} electrons; "
+                f"allowed: at least {max(self._occupied)}"
+            )
+        return found
 
-    def _begin(self, dm0: Matrix | Checkpoint | None, overlap: Any, core: Any, orthogonal: Any) -> list[Any]:
+    def _begin(
+        self, dm0: Matrix | Checkpoint | None, overlap: Any, core: Any, functions: OrthonormalFunctions
+    ) -> list[Any]:
+        beginning = Beginning(self.engine, self.molecule, self.shells, self._occupied, self._weight, functions)
         if isinstance(dm0, Checkpoint):
-            return self._restarted(dm0, orthogonal)
+            return beginning.from_checkpoint(dm0)
         if dm0 is not None:
             return self._channels(dm0)
-        engine, algebra = self.engine, self.engine.algebra
         if self.init_guess == "core":
-            return self._lowest([self._inside(core, orthogonal)] * len(self._occupied), orthogonal)
-        total = engine.block_diagonal(atomic_densities(self.molecule, self.shells, self._library))
-        [neutral] = algebra.inner([(total, overlap)])
-        found = [engine.matrix() for _ in self._occupied]
-        for density, occupied in zip(found, self._occupied, strict=True):
-            algebra.combine(density, [(self._weight * occupied / neutral, total)])
-        return found
+            return beginning.from_core(core)
+        return beginning.from_atoms(self._library, overlap)
 
-    def _restarted(self, found: Checkpoint, orthogonal: Any) -> list[Any]:
-        """As it was left; projected where the molecule, its basis, charge or multiplicity are others."""
-        engine, algebra = self.engine, self.engine.algebra
-        spins = len(self._occupied)
-        if found.is_of(self.molecule, self.shells) and spins == len(found.densities):
-            return [engine.taken(each) for each in found.densities]
-        check_atoms(found, self.molecule)
-        stored = [engine.taken_as_stored(each) for each in found.densities]
-        if len(stored) > spins:
-            algebra.combine(stored[0], [(1.0, stored[1])], keep=1.0)
-        elif len(stored) < spins:
-            algebra.combine(stored[0], [], keep=0.5)
-        # the old functions go with their nuclei; X^T S of an old orbital's least-squares fit among the new ones is X^T <new|old>
-        across = engine.overlap_with(self.molecule, self.shells, found.shells)
-        fit = algebra.take(across, (across.shape[1], orthogonal.shape[1]))
-        algebra.product(across, orthogonal, fit, transpose_a=True)
-        seen = [self._inside(each, fit, orthogonal) for each in stored[:spins]]
-        for each in seen:
-            algebra.combine(each, [], keep=-1.0)
-        # the orbitals that are most occupied, so that it is a density of so many electrons
-        return self._lowest(seen * (spins // len(seen)), orthogonal)
-
-    def _lowest(self, inside: Sequence[Any], orthogonal: Any) -> list[Any]:
-        """Densities of the lowest eigenvectors of matrices among orthonormal functions."""
-        algebra = self.engine.algebra
-        inner, found = [algebra.take(each) for each in inside], [self.engine.matrix() for _ in inside]
-        self._renew(inside, orthogonal, "diagonalisation", inner, found)
-        algebra.give(*inner)
-        return found
+    def _steering(self) -> Steering:
+        return Steering(
+            self.engine.algebra,
+            self._weight,
+            diis_space=self.diis_space,
+            diis_start=self.diis_start_cycle,
+            damp=self.damp,
+            level_shift=self.level_shift,
+        )
 
     # ------------------------------------------------------------------------------------------------------ steps of an iteration
 
@@ -357,38 +343,11 @@ class HartreeFock:
         for before, density in zip(built_for, densities, strict=True):
             algebra.combine(before, [(1.0, density)])
 
-    def _fock(self, core: Any, repulsion: Any, orthogonal: Any) -> Any:
+    def _fock(self, core: Any, repulsion: Any, functions: OrthonormalFunctions) -> Any:
         algebra = self.engine.algebra
         with algebra.work(core) as [fock]:
             algebra.combine(fock, [(1.0, core), (1.0, repulsion)])
-            return self._inside(fock, orthogonal)
-
-    def _inside(self, matrix: Any, functions: Any, orthogonal: Any = None) -> Any:
-        """X^T M X, in a work array as matrices among orthonormal functions are, which X is if no others are given."""
-        algebra = self.engine.algebra
-        size = functions.shape[1]
-        found = algebra.take(functions if orthogonal is None else orthogonal, (size, size))
-        with algebra.work(functions) as [half]:
-            algebra.product(matrix, functions, half)
-            algebra.product(functions, half, found, transpose_a=True)
-        return found
-
-    def _seen_inside(self, densities: Sequence[Any], overlap: Any, orthogonal: Any) -> list[Any]:
-        """X^T S D S X of each: P of D = X P X^T."""
-        algebra = self.engine.algebra
-        with algebra.work(orthogonal) as [dual]:
-            algebra.product(overlap, orthogonal, dual)
-            return [self._inside(each, dual) for each in densities]
-
-    def _error(self, fock: Any, inner: Any) -> Any:
-        """F P - P F, in a work array: X^T (F D S - S D F) X, 0 where the density is of the Fock matrix's own orbitals."""
-        algebra = self.engine.algebra
-        error = algebra.take(fock)
-        with algebra.work(fock) as [turned]:
-            algebra.product(fock, inner, error)
-            algebra.transpose(error, turned)
-            algebra.combine(error, [(-1.0, turned)], keep=1.0)
-        return error
+            return functions.inside(fock)
 
     def _energy_and_gradient(
         self, densities: Sequence[Any], core: Any, repulsion: Sequence[Any], errors: Sequence[Any]
@@ -413,7 +372,22 @@ class HartreeFock:
     def _save(self, densities: Sequence[Any]) -> None:
         if self.checkpoint is not None:
             with self._clock("checkpoint"):
-                self.engine.write(Checkpoint.of(self, list(densities)), Path(self.checkpoint))
+                self.engine.write(self._state(densities), Path(self.checkpoint))
+
+    def _state(self, densities: Sequence[Any]) -> Checkpoint:
+        orbitals = {name: getattr(self, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}
+        return Checkpoint(
+            self.molecule,
+            self._name,
+            self.basis_name,
+            self.shells,
+            list(densities),
+            np.array([astuple(each) for each in self.iterations], dtype=np.float64).reshape(-1, 6),
+            self.e_tot,
+            self.converged,
+            # those over many ranks are not kept
+            {name: value for name, value in orbitals.items() if isinstance(value, np.ndarray)},
+        )
 
     @contextmanager
     def _clock(self, phase: str) -> Iterator[None]:
@@ -424,40 +398,6 @@ class HartreeFock:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - started
 
     # ------------------------------------------------------------------------------------------------ orbitals and densities
-
-    def _orthogonal(self, overlap: Any) -> Any:
-        """Columns that are orthonormal in the overlap, near dependence left out."""
-        algebra = self.engine.algebra
-        values, vectors = algebra.eigh(overlap)
-        kept = values > self.linear_dependence
-        if kept.sum() < max(self._occupied):
-            raise UserError(
-                f"{self._name}: {kept.sum()} independent functions for {self.molecule.electrons} electrons; "
-                f"allowed: at least {max(self._occupied)}"
-            )
-        found = algebra.scaled_columns(vectors, np.where(kept, 1 / np.sqrt(np.where(kept, values, 1)), 0))
-        algebra.give(vectors)
-        return found
-
-    def _renew(
-        self, focks: Sequence[Any], orthogonal: Any, method: str, inner: Sequence[Any], densities: Sequence[Any]
-    ) -> None:
-        """`inner` and `densities` become those of the lowest orbitals of Fock matrices among orthonormal functions."""
-        algebra = self.engine.algebra
-        for fock, occupied, projector, density in zip(focks, self._occupied, inner, densities, strict=True):
-            write_projector(fock, occupied, method, algebra, projector)
-            algebra.combine(projector, [], keep=self._weight)
-            with algebra.work(orthogonal) as [half]:
-                algebra.product(orthogonal, projector, half)
-                algebra.product(half, orthogonal, density, transpose_b=True)
-            self._make_symmetric(density)
-
-    def _make_symmetric(self, density: Any) -> None:
-        """To the last bit."""
-        algebra = self.engine.algebra
-        with algebra.work(density) as [turned]:
-            algebra.transpose(density, turned)
-            algebra.combine(density, [(0.5, turned)], keep=0.5)
 
     def _set_orbitals(self, focks: Sequence[Any], orthogonal: Any) -> None:
         algebra, energies, coefficients = self.engine.algebra, [], []
@@ -511,40 +451,3 @@ class HartreeFock:
         self._need_orbitals()
         channels = self._split(self.mo_coeff)
         return self.engine.columns(channels[spin if len(channels) > 1 else 0], first, last)
-
-
-class _Steering:
-    """From the Fock matrices of an iteration, among orthonormal functions, to those whose orbitals come next: damping, DIIS, level
-    shift."""
-
-    def __init__(self, calculation: HartreeFock) -> None:
-        self._of, self._algebra = calculation, calculation.engine.algebra
-        self._diis = DIIS(calculation.diis_space, self._algebra)
-        self._before: list[Any] = []
-        self._kept: list[Any] = []
-
-    def steered(self, cycle: int, focks: list[Any], errors: list[Any], inner: Sequence[Any]) -> list[Any]:
-        """In work arrays. Takes Fock matrices and errors over: they stay as they are until the next."""
-        of, algebra = self._of, self._algebra
-        found = [algebra.take(each) for each in focks]
-        if of.diis_space and cycle >= of.diis_start_cycle:
-            self._diis.update(focks, errors, found)
-        else:
-            damp = of.damp if self._before else 0.0
-            for to, fock, before in zip(found, focks, self._before or focks, strict=True):
-                algebra.combine(to, [(1 - damp, fock), (damp, before)])
-            algebra.give(*self._kept)
-            self._kept = [*focks, *errors]
-        if of.damp:
-            self._remember(found)
-        if of.level_shift:
-            # 1 - P is the identity on what is orthogonal to all occupied orbitals, 0 on them
-            for fock, projector in zip(found, inner, strict=True):
-                terms = [(-of.level_shift / of._weight, projector)]
-                algebra.combine(fock, terms, keep=1.0, identity=of.level_shift)
-        return found
-
-    def _remember(self, focks: Sequence[Any]) -> None:
-        self._before = self._before or [self._algebra.take(each) for each in focks]
-        for kept, fock in zip(self._before, focks, strict=True):
-            self._algebra.combine(kept, [(1.0, fock)])

@@ -14,7 +14,7 @@ from craton.scf.functions import orbital_values
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.hartree_fock import HartreeFock
+    from craton.scf.iteration.hartree_fock import HartreeFock
 
 Array = NDArray[np.float64]
 

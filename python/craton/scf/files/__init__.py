@@ -1,0 +1,1 @@
+"""Files of a calculation: checkpoints, and what other programs read."""

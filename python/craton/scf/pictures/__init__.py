@@ -1,0 +1,1 @@
+"""Pictures of orbitals, and of who worked when."""
