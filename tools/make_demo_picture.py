@@ -11,7 +11,7 @@ from craton.pages.figures import new_figure, png
 from craton.pages.style import styled
 from craton.runs.files import replaced
 from craton.tomography.inversion.folder import RunFolder
-from craton.tomography.report import page as report
+from craton.tomography.report import model as report
 from craton.tomography.results import read_results
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs/images/demo.png"

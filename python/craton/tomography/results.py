@@ -42,6 +42,11 @@ class Results:
         return self.record.finished and {"coverage", "waveforms/initial", "waveforms/final"} <= self.model.keys()
 
     @property
+    def path_averages(self) -> bool:
+        """Whether the theory is PAVA."""
+        return self.record.config.get("theory", {}).get("kind", "pava") == "pava"  # type: ignore[no-any-return]
+
+    @property
     def noise_ceiling(self) -> float:
         """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
         data = self.observations

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from craton.pages.figures import new_figure
-from craton.pages.style import ACCENT, MUTED, SECOND, SETTINGS
+from craton.pages.style import ACCENT, MUTED, SECOND, drawing
 
 if TYPE_CHECKING:
     from craton.tomography.posterior.strength import Choice, StrengthSummary
@@ -19,43 +18,43 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 
+@drawing
 def strength_figure(summary: StrengthSummary) -> Figure:
     """Four panels: evidence, cross-validations, the L-curve, and misfit and resolved parameters."""
     trials = summary.trials
     strengths = np.array([trial.strength for trial in trials])
     choices = {choice.criterion: choice for choice in summary.choices}
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(9.6, 6.4)
-        (one, two), (three, four) = figure.subplots(2, 2)
-        evidence = np.array([trial.log_evidence for trial in trials])
-        by_strength(one, strengths, evidence - evidence.max(), "ln evidence, from the best", choices["evidence"])
-        one.set_yscale("symlog", linthresh=10.0)
-        one.set_ylim(top=1.0)
-        generalised = np.array([trial.generalised for trial in trials])
+    figure = new_figure(9.6, 6.4)
+    (one, two), (three, four) = figure.subplots(2, 2)
+    evidence = np.array([trial.log_evidence for trial in trials])
+    by_strength(one, strengths, evidence - evidence.max(), "ln evidence, from the best", choices["evidence"])
+    one.set_yscale("symlog", linthresh=10.0)
+    one.set_ylim(top=1.0)
+    generalised = np.array([trial.generalised for trial in trials])
+    by_strength(
+        two, strengths, generalised, "misfit per sample", choices["generalised cross-validation"], "generalised"
+    )
+    if "cross-validation" in choices:
+        left_out = np.array([trial.left_out for trial in trials], dtype=float)
         by_strength(
-            two, strengths, generalised, "misfit per sample", choices["generalised cross-validation"], "generalised"
+            two, strengths, left_out, "misfit per sample", choices["cross-validation"], "folds left out", SECOND
         )
-        if "cross-validation" in choices:
-            left_out = np.array([trial.left_out for trial in trials], dtype=float)
-            by_strength(
-                two, strengths, left_out, "misfit per sample", choices["cross-validation"], "folds left out", SECOND
-            )
-        l_curve(three, summary, choices["L-curve"])
-        four.semilogx(strengths, [trial.chi_data for trial in trials], "o-", color=ACCENT, markersize=4.0)
-        four.axhline(summary.samples / 2, color=MUTED, linestyle=":", linewidth=1.0)
-        four.set_ylabel("chi_data (dotted: noise alone)")
-        beside = four.twinx()
-        beside.semilogx(strengths, [trial.resolved for trial in trials], "s--", color=SECOND, markersize=4.0)
-        beside.set_ylabel("parameters resolved", color=SECOND)
-        four.set_xlabel("prior strength")
-        for axes, title in (
-            (one, "evidence"),
-            (two, "cross-validation"),
-            (three, "L-curve"),
-            (four, "misfit, resolution"),
-        ):
-            axes.set_title(title, loc="left")
-        return figure
+    l_curve(three, summary, choices["L-curve"])
+    four.semilogx(strengths, [trial.chi_data for trial in trials], "o-", color=ACCENT, markersize=4.0)
+    four.axhline(summary.samples / 2, color=MUTED, linestyle=":", linewidth=1.0)
+    four.set_ylabel("chi_data (dotted: noise alone)")
+    beside = four.twinx()
+    beside.semilogx(strengths, [trial.resolved for trial in trials], "s--", color=SECOND, markersize=4.0)
+    beside.set_ylabel("parameters resolved", color=SECOND)
+    four.set_xlabel("prior strength")
+    for axes, title in (
+        (one, "evidence"),
+        (two, "cross-validation"),
+        (three, "L-curve"),
+        (four, "misfit, resolution"),
+    ):
+        axes.set_title(title, loc="left")
+    return figure
 
 
 def by_strength(

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from craton.errors import UserError
 from craton.pages import maps
 from craton.pages.figures import new_figure, save_picture
 from craton.pages.maps import place_text
-from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, SETTINGS
+from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.export import write_csv
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
@@ -97,8 +96,7 @@ def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", cen
     values = {
         name: [fields.percent(name, latitude, longitude, np.float64(depth)) for depth in depths_km] for name in names
     }
-    with matplotlib.rc_context(SETTINGS):
-        figure = map_gallery(values, depths_km, fields.label, centre_deg)
+    figure = map_gallery(values, depths_km, fields.label, centre_deg)
     rows = [
         (np.full(field.size, name), np.full(field.size, depth), *np.broadcast_arrays(latitude, longitude), field)
         for name in names
@@ -108,6 +106,7 @@ def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", cen
     return Drawing(figure, ("parameter", "depth_km", "latitude_deg", "longitude_deg", "percent"), columns)
 
 
+@drawing
 def map_gallery(
     values: dict[str, list[f64]], depths_km: Sequence[float], label: str, centre_deg: float, across: int = 0
 ) -> Figure:
@@ -129,7 +128,7 @@ def map_gallery(
             place.set_title(f"{name} at {depth:g} km", loc="left", pad=2.0)
         percent_bar(block, mesh, axes, name)
     if label:
-        figure.suptitle(label, fontsize=10)
+        figure.suptitle(label)
     return figure
 
 
@@ -204,8 +203,7 @@ def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:
     values = {
         name: fields.percent(name, latitude[:, None], arc.longitude_deg[:, None], depth[None, :]) for name in names
     }
-    with matplotlib.rc_context(SETTINGS):
-        figure = section_picture(fields, arc, values)
+    figure = section_picture(fields, arc, values)
     grid = np.broadcast_arrays(arc.angle_deg[:, None], latitude[:, None], arc.longitude_deg[:, None], depth[None, :])
     rows = [(np.full(field.size, name), *grid, field) for name, field in values.items()]
     columns = tuple(np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*rows, strict=True))
@@ -213,6 +211,7 @@ def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:
     return Drawing(figure, header, columns)
 
 
+@drawing
 def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
     """A row for each parameter."""
     wide = arc.angle_deg[-1] - arc.angle_deg[0] > 200.0
@@ -237,7 +236,7 @@ def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
             locator, latitude[[0, -1]], arc.longitude_deg[[0, -1]], centre, s=(36, 14), c=ACCENT, linewidths=0
         )
         locator.set_title("from the large dot, left", fontsize=8, fontweight="normal")
-    figure.suptitle(f"{fields.label}: {arc.text}", fontsize=10)
+    figure.suptitle(f"{fields.label}: {arc.text}")
     return figure
 
 
@@ -257,8 +256,7 @@ def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: s
         name: [fields.percent(name, np.float64(lat), np.float64(lon), depth) for lat, lon in places] for name in names
     }
     references = {name: fields.reference(quantity_of(name), depth) for name in names}
-    with matplotlib.rc_context(SETTINGS):
-        figure = profile_picture(fields.label, depth, places, lines, references)
+    figure = profile_picture(fields.label, depth, places, lines, references)
     header, columns = (
         ["latitude_deg", "longitude_deg", "depth_km"],
         [
@@ -279,6 +277,7 @@ def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: s
     return Drawing(figure, tuple(header), tuple(columns))
 
 
+@drawing
 def profile_picture(
     label: str,
     depth_km: f64,
@@ -307,7 +306,7 @@ def profile_picture(
             place.axhline(level, color=MUTED, linewidth=0.5, linestyle=":")
     axes[0].set(ylabel="depth, km", ylim=(float(depth_km[-1]), 0.0))
     axes[-1].legend(fontsize=8, loc="lower left")
-    figure.suptitle(label, fontsize=10)
+    figure.suptitle(label)
     return figure
 
 
@@ -355,33 +354,35 @@ def fit(results: Results, path: int) -> Drawing:
     observed = results.observations.observed[part]
     initial, final = (np.asarray(results.model[f"waveforms/{name}"][part], float) for name in ("initial", "final"))
     time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
-    before, after = (float(waveform_reduction(results, name)[path]) for name in ("initial", "final"))
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(9.0, 4.2)
-        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-        scale = 1e6
-        upper.plot(time, scale * observed, color=OBSERVED, linewidth=2.2, alpha=0.8, label="data")
-        upper.plot(
-            time,
-            scale * initial,
-            color=SECOND,
-            linewidth=1.0,
-            linestyle="--",
-            label=f"starting model, fit {before:.0%}",
-        )
-        upper.plot(time, scale * final, color=ACCENT, linewidth=1.2, label=f"final model, fit {after:.0%}")
-        upper.set_ylabel("displacement, µm")
-        upper.legend(fontsize=8, ncols=3)
-        sigma = scale * float(results.observations.sigma[path])
-        lower.axhspan(-sigma, sigma, color=MUTED, alpha=0.2, linewidth=0, label="±σ of the data")
-        lower.plot(time, scale * (observed - final), color=ACCENT, linewidth=1.0, label="data − final model")
-        lower.set(xlabel="seconds after the origin time", ylabel="residual, µm")
-        lower.legend(fontsize=8, ncols=2)
-        lower.margins(x=0.01)
-        event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
-        figure.suptitle(
-            f"{event} to {station}, {table.distance_deg()[path]:.1f}°, component {table.component[path]}",
-            fontsize=10,
-            color=INK,
-        )
+    figure = fit_picture(results, path, time, observed, initial, final)
     return Drawing(figure, ("time_s", "observed_m", "initial_m", "final_m"), (time, observed, initial, final))
+
+
+@drawing
+def fit_picture(results: Results, path: int, time_s: f64, observed: f64, initial: f64, final: f64) -> Figure:
+    """Seismograms above, the residual below."""
+    before, after = (float(waveform_reduction(results, name)[path]) for name in ("initial", "final"))
+    figure = new_figure(9.0, 4.2)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
+    scale = 1e6
+    lines = (
+        (observed, {"color": OBSERVED, "linewidth": 2.2, "alpha": 0.8, "label": "data"}),
+        (initial, {"color": SECOND, "linewidth": 1.0, "linestyle": "--", "label": f"starting model, fit {before:.0%}"}),
+        (final, {"color": ACCENT, "linewidth": 1.2, "label": f"final model, fit {after:.0%}"}),
+    )
+    for values, style in lines:
+        upper.plot(time_s, scale * values, **style)
+    upper.set_ylabel("displacement, µm")
+    upper.legend(ncols=3)
+    sigma = scale * float(results.observations.sigma[path])
+    lower.axhspan(-sigma, sigma, color=MUTED, alpha=0.2, linewidth=0, label="±σ of the data")
+    lower.plot(time_s, scale * (observed - final), color=ACCENT, linewidth=1.0, label="data − final model")
+    lower.set(xlabel="seconds after the origin time", ylabel="residual, µm")
+    lower.legend(ncols=2)
+    lower.margins(x=0.01)
+    table = results.observations.paths
+    event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
+    figure.suptitle(
+        f"{event} to {station}, {table.distance_deg()[path]:.1f}°, component {table.component[path]}", color=INK
+    )
+    return figure

@@ -3,7 +3,6 @@ that makes it."""
 
 from __future__ import annotations
 
-import html
 import json
 import pathlib
 import shlex
@@ -14,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
 from craton.tomography.posterior.pictures import deviation_figure, knot_depths_km, point_figure, shown_knots
 from craton.tomography.posterior.run import Place, posterior_folder
 from craton.tomography.prior.words import explained
-from craton.tomography.report.page import picture
 from craton.tomography.results import Results
 
 if TYPE_CHECKING:
@@ -70,20 +69,19 @@ def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
     return Findings(summary, arrays, prior)
 
 
-def posterior_section(results: Results, run: pathlib.Path) -> list[str]:
-    """Of the page."""
-    title = "<h2>What the data resolve</h2>"
+def posterior_section(results: Results, run: pathlib.Path) -> Section:
+    """Words and pictures, or the command that makes them."""
     try:
         found = read_findings(results, run)
     except UserError as problem:
-        return [
-            title,
-            f'<p class="muted">Not drawn: {html.escape(short(str(problem), run))}.</p>',
-            how_to_get_it(results, run, " --overwrite"),
-        ]
-    if found is None:
-        return [title, how_to_get_it(results, run)]
-    return [title, words(results, found), *deviation_pictures(results, found), *point_pictures(results, found)]
+        not_drawn = Text(f"Not drawn: {short(str(problem), run)}.", muted=True)
+        blocks: list[Block] = [not_drawn, *how_to_get_it(results, run, " --overwrite")]
+    else:
+        if found is None:
+            blocks = how_to_get_it(results, run)
+        else:
+            blocks = [words(results, found), *deviation_pictures(results, found), *point_pictures(results, found)]
+    return Section("What the data resolve", blocks, "resolution", "Resolution")
 
 
 def short(text: str, run: pathlib.Path) -> str:
@@ -91,23 +89,29 @@ def short(text: str, run: pathlib.Path) -> str:
     return text.replace(f"{run}/", "")
 
 
-def how_to_get_it(results: Results, run: pathlib.Path, options: str = "") -> str:
+def how_to_get_it(results: Results, run: pathlib.Path, options: str = "") -> list[Block]:
     """The commands, of this run's own name and place."""
     if results.record.config.get("inversion", {}).get("keep_hessians") == "none":
-        return (
-            "<p>Resolution and standard deviations come from the Hessian, which this run has not kept: "
-            '<code>[inversion] keep_hessians = "last"</code> does.</p>'
-        )
+        return [
+            Text(
+                "Resolution and standard deviations come from the Hessian, which this run has not kept: "
+                '[inversion] keep_hessians = "last" does.'
+            )
+        ]
     name = shlex.quote(results.record.folder or run.name)
     at = ",".join(f"{value:.1f}" for value in (results.plume["latitude"], results.plume["longitude"])) + ",300"
     commands = f"craton tomography posterior {name} --at {at}{options}\ncraton tomography report {name}"
-    return (
-        "<p>Standard deviations, resolution and the point spread at a place are drawn here once they have been "
-        f"computed from the run's Hessian:</p><pre>{html.escape(commands)}</pre>"
-    )
+    return [
+        Text(
+            "Standard deviations, resolution and the point spread at a place are drawn here once they have been "
+            "computed from the run's Hessian:"
+        ),
+        Code(commands),
+    ]
 
 
-def words(results: Results, found: Findings) -> str:
+def words(results: Results, found: Findings) -> Text:
+    """How many parameters the data determine, and what is left of the prior's standard deviation."""
     summary = found.summary
     ours = results.record.config.get("prior", {})
     theirs = (
@@ -115,12 +119,12 @@ def words(results: Results, found: Findings) -> str:
         if same_prior(summary["prior"], ours)
         else f"another prior than the run's ({explained(found.prior)})"
     )
-    return (
-        f"<p>Of {summary['parameters']} parameters the data determine {summary['resolved']:.1f} (the trace of the "
+    return Text(
+        f"Of {summary['parameters']} parameters the data determine {summary['resolved']:.1f} (the trace of the "
         "resolution); the prior decides the rest. The standard deviation of dlnVs at the knots is "
         f"{100 * summary['rms_deviation']:.2f}%, where it was {100 * summary['rms_prior_deviation']:.2f}% before the "
-        f"data (root mean squares), under {html.escape(theirs)}, with the seismograms linearised at the model of "
-        f"iteration {summary['linearised_at_iteration']}.</p>"
+        f"data (root mean squares), under {theirs}, with the seismograms linearised at the model of "
+        f"iteration {summary['linearised_at_iteration']}."
     )
 
 
@@ -130,15 +134,16 @@ def same_prior(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(plain.get(key) == value for key, value in other.items())
 
 
-def deviation_pictures(results: Results, found: Findings) -> list[str]:
+def deviation_pictures(results: Results, found: Findings) -> list[Block]:
     """A figure for each parameter."""
-    basis, out = results.fields.basis, []
+    basis = results.fields.basis
+    out: list[Block] = []
     diagonal = np.asarray(found.arrays["resolution_diagonal"]).reshape(-1, basis.n_lateral, basis.n_radial)
     depths = knot_depths_km(basis)[shown_knots(basis)]
     for name, resolution in zip(results.fields.parameters, diagonal, strict=True):
         after, before = (found.arrays[f"{name}/{which}"] for which in ("deviation", "prior_deviation"))
         figure = deviation_figure(basis, after, before, resolution, name, results.centre_deg)
-        out.append(picture(
+        out.append(Picture(
             figure,
             f"At the knots nearest to {', '.join(f'{depth:.0f}' for depth in depths)} km. Left: standard deviation σ "
             f"of {name} after the data, each depth on a scale of its own. Middle: the part of the prior's σ that is "
@@ -148,14 +153,15 @@ def deviation_pictures(results: Results, found: Findings) -> list[str]:
     return out
 
 
-def point_pictures(results: Results, found: Findings) -> list[str]:
+def point_pictures(results: Results, found: Findings) -> list[Block]:
     """The first places."""
-    basis, out = results.basis, []
+    basis = results.basis
+    out: list[Block] = []
     for number, point in enumerate(found.summary["points"][:MOST_PLACES]):
         arrays = {name: np.ascontiguousarray(found.arrays[f"points/{number}/{name}"]) for name in POINT_ARRAYS}
         place = Place(point["latitude_deg"], point["longitude_deg"], point["depth_km"])
         knot = Place(point["spread_latitude_deg"], point["spread_longitude_deg"], point["spread_depth_km"])
-        out.append(picture(point_of(basis, place, knot, point, arrays, results.centre_deg), (
+        out.append(Picture(point_of(basis, place, knot, point, arrays, results.centre_deg), (
             f"{place.text}: dlnVs = {100 * point['mean']:.2f} ± {100 * point['deviation']:.2f}% (before the data ± "
             f"{100 * point['prior_deviation']:.2f}%). Left: what else must change where dlnVs there is one standard "
             "deviation too high; below, against depth, with the prior's. Middle: the image of a spike of 1 at the "

@@ -1,0 +1,103 @@
+"""Where the paths go, and how much each place has seen of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from craton._craton import ModelBasis
+from craton.pages import maps
+from craton.pages.figures import new_figure
+from craton.pages.page import Picture, Section
+from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
+from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.data.observations import PathTable, geocentric_vectors
+from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.results import Results
+
+f64 = NDArray[np.float64]
+
+
+def coverage_section(results: Results) -> Section:
+    """Of a finished run."""
+    text = (
+        "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
+        "and up to 300 of the paths; tinted where the coverage is above its median."
+    )
+    return Section("Path coverage", [Picture(coverage_figure(results), text)], "coverage", "Coverage")
+
+
+@drawing
+def coverage_figure(results: Results) -> Figure:
+    """How much path length each place has seen, with earthquakes and stations; the paths themselves; the upper half."""
+    table = results.observations.paths
+    figure = new_figure(10.0, 3.3)
+    (left, right), (scale, legend) = figure.subplots(2, 2, height_ratios=(1.0, 0.06))
+    step = 2.0
+    latitude, longitude = np.broadcast_arrays(*maps.cells(results.centre_deg, step))
+    places, coverage = (geocentric_deg(latitude).ravel(), longitude.ravel()), np.asarray(results.model["coverage"])
+    nearest = nearest_knot(results.basis, *places)
+    smooth = smoothed_coverage(results.basis, coverage, *places).reshape(latitude.shape)
+    mesh = maps.mesh_on_map(left, smooth, step, "YlGnBu", 0.0, float(np.quantile(smooth, 0.99)))
+    maps.draw_globe(left, results.centre_deg)
+    left.set_title("path coverage (sum of path-average weights)", loc="left")
+    figure.colorbar(mesh, cax=scale, orientation="horizontal", extend="max").outline.set_visible(False)
+    scale.set_box_aspect(0.035)
+    covered = (coverage > np.median(coverage))[nearest].reshape(latitude.shape)
+    maps.mesh_on_map(right, np.where(covered, 0.25, 0.0), step, "Blues", 0.0, 1.0)
+    maps.draw_globe(right, results.centre_deg, coast_colour=MUTED)
+    draw_some_paths(right, results)
+    events, stations = table.events, table.stations
+    maps.draw_points(
+        right, stations.latitude_deg[table.station_rows], stations.longitude_deg[table.station_rows],
+        results.centre_deg,
+        marker="^", s=14, c=ACCENT, linewidths=0.0, label=f"{len(table.station_rows)} stations",
+    )  # fmt: skip
+    maps.draw_points(
+        right, events.latitude_deg[table.event_rows], events.longitude_deg[table.event_rows], results.centre_deg,
+        marker="*", s=42, c=SECOND, edgecolors=INK, linewidths=0.4, label=f"{len(table.event_rows)} earthquakes",
+    )  # fmt: skip
+    legend.set_axis_off()
+    legend.legend(*right.get_legend_handles_labels(), loc="upper center", ncols=2, fontsize=9)
+    right.set_title("earthquakes, stations, paths (tint: upper half)", loc="left")
+    return figure
+
+
+def nearest_knot(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> NDArray[np.int64]:
+    """Of places at geocentric latitudes."""
+    knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
+    return np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1)
+
+
+def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longitude_deg: f64) -> f64:
+    """The knots' coverage, averaged with the splines as weights, at geocentric latitudes."""
+    offsets, knots, values = basis.lateral_weights(latitude_deg, longitude_deg)
+    total = np.add.reduceat(values * coverage[knots], offsets[:-1])
+    return total / np.add.reduceat(values, offsets[:-1])
+
+
+def draw_some_paths(axes: Axes, results: Results, at_most: int = 300) -> None:
+    table = results.observations.paths
+    chosen = np.unique(np.linspace(0, len(table) - 1, min(at_most, len(table))).astype(int))
+    for path in chosen:
+        maps.draw_arc(
+            axes, *path_on_map(table, path), results.centre_deg, colors=INK, linewidths=0.35, alpha=0.18, zorder=3
+        )
+
+
+def path_on_map(table: PathTable, path: int) -> tuple[f64, f64]:
+    """Geographic latitudes and longitudes from the event to the station, the way that the window's waves have come:
+    along the great circle of the forward problem, which is one of geocentric latitudes."""
+    event, station = table.event[path], table.station[path]
+    start, end = geocentric_vectors(
+        np.array([table.events.latitude_deg[event], table.stations.latitude_deg[station]]),
+        np.array([table.events.longitude_deg[event], table.stations.longitude_deg[station]]),
+    )
+    distance = float(np.arctan2(np.linalg.norm(np.cross(start, end)), start @ end))
+    onwards = (end - np.cos(distance) * start) / np.sin(distance)
+    angle = np.linspace(0.0, distance if table.arc[path] == "minor" else distance - 2.0 * np.pi, 61)[:, None]
+    points = np.cos(angle) * start + np.sin(angle) * onwards
+    latitude = np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0)))
+    return geographic_deg(latitude), np.degrees(np.arctan2(points[:, 1], points[:, 0]))

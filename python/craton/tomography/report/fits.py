@@ -1,0 +1,94 @@
+"""Seismograms beside the data, and how well each path is fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from craton.pages.figures import new_figure
+from craton.pages.page import Picture, Section
+from craton.pages.style import ACCENT, OBSERVED, SECOND, drawing
+from craton.tomography.results import Results, waveform_reduction
+
+
+def fits_section(results: Results) -> Section:
+    """Of a finished run."""
+    pictures = [
+        Picture(
+            waveform_figure(results),
+            "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. "
+            "Percentages: 1 − ‖d − g‖² / ‖d‖² of the starting and of the final model.",
+        ),
+        Picture(
+            fits_figure(results),
+            "The same percentage of every path, by number of paths and by epicentral distance. One path by name: "
+            "craton tomography fit.",
+        ),
+    ]
+    return Section("Waveforms", pictures, "waveforms", "Waveforms")
+
+
+@drawing
+def waveform_figure(results: Results) -> Figure:
+    """Two of the best, of the middling and of the worst fits."""
+    table = results.observations.paths
+    reduction, before = waveform_reduction(results, "final"), waveform_reduction(results, "initial")
+    order = np.argsort(reduction)
+    last = len(order) - 1
+    rows = {
+        "best": (last, max(last - 1, 0)),
+        "median": (last // 2, min(last // 2 + 1, last)),
+        "worst": (min(1, last), 0),
+    }
+    figure = new_figure(10.0, 6.6)
+    axes = figure.subplots(3, 2)
+    offsets, distance = table.offsets, table.distance_deg()
+    for line, (kind, ranks) in enumerate(rows.items()):
+        for place, rank in zip(axes[line], ranks, strict=True):
+            path = int(order[rank])
+            part = slice(offsets[path], offsets[path + 1])
+            event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
+            time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
+            scale = np.max(np.abs(results.observations.observed[part])) or 1.0
+            for values, style in (
+                (
+                    results.observations.observed[part],
+                    {"color": OBSERVED, "linewidth": 2.2, "alpha": 0.8, "label": "data"},
+                ),
+                (
+                    results.model["waveforms/initial"][part],
+                    {"color": SECOND, "linewidth": 1.0, "linestyle": "--", "label": "starting model"},
+                ),
+                (results.model["waveforms/final"][part], {"color": ACCENT, "linewidth": 1.2, "label": "final model"}),
+            ):
+                place.plot(time, values / scale, **style)
+            place.set_title(
+                f"{kind}: {event} to {station}, {table.component[path]}, {distance[path]:.0f}°, fit "
+                f"{100 * before[path]:.0f}% → {100 * reduction[path]:.0f}%",
+                fontsize=8.5, fontweight="normal", loc="left",
+            )  # fmt: skip
+            place.set_yticks([])
+            place.spines["left"].set_visible(False)
+            place.margins(x=0.01)
+    for place in axes[-1]:
+        place.set_xlabel("seconds after the origin time")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    return figure
+
+
+@drawing
+def fits_figure(results: Results) -> Figure:
+    """How well each path is fitted, before and after, and against its distance."""
+    before, after = (100.0 * waveform_reduction(results, name) for name in ("initial", "final"))
+    figure = new_figure(10.0, 3.0)
+    left, right = figure.subplots(1, 2)
+    bins = np.linspace(-100.0, 100.0, 41)
+    left.hist(np.clip(before, -100.0, 100.0), bins, color=SECOND, alpha=0.6, label="starting model")
+    left.hist(np.clip(after, -100.0, 100.0), bins, color=ACCENT, alpha=0.7, label="final model")
+    left.set(title="paths by fit", xlabel="variance reduction, % (below -100 at the left end)", ylabel="paths")
+    left.legend(fontsize=8, loc="upper left")
+    right.plot(results.observations.paths.distance_deg(), after, ".", color=ACCENT, markersize=3, alpha=0.6)
+    right.set(title="fit of the final model by distance", xlabel="distance, degrees", ylabel="variance reduction, %")
+    right.set_ylim(max(-100.0, float(after.min()) - 5.0), 102.0)
+    return figure

@@ -1,0 +1,43 @@
+"""Of a run with NACT: what a seismogram of each component sees."""
+
+from __future__ import annotations
+
+from craton.errors import UserError
+from craton.pages.page import Block, Picture, Section, Text
+from craton.pages.style import drawing
+from craton.tomography.results import Results
+from craton.tomography.theory.plane_kernels import draw
+from craton.tomography.theory.typical_kernels import kernels_of_windows
+
+COMPONENT_TEXT = {"Z": "Vertical motion", "R": "Radial motion", "T": "Transverse motion"}
+KERNEL_TEXT = (
+    "What a change of dlnVs at each point below the path does to the seismogram at one moment, as a part of its "
+    "largest motion. Of each component one window: of those near the median distance, one toward which its earthquake "
+    "radiates well. Path averages (PAVA, upper row) let a wave see each depth the same all along the path: at late "
+    "times the fundamental mode, a surface wave, which sees the upper mantle; earlier, sums of overtones, which reach "
+    "deeper. Coupled overtones (NACT, lower row, the theory of this run) interfere along the path as body waves do: "
+    "sensitivity follows the S waves where they dive, turn and come up again, in zones as wide as the waves are long. "
+    "Near source and station and from zone to zone the sign alternates: there, what is scattered arrives out of phase."
+)
+
+
+def kernel_section(results: Results) -> Section | None:
+    """A figure for each component; a line where they cannot be drawn; None without NACT."""
+    if results.path_averages:
+        return None
+    blocks: list[Block]
+    try:
+        found = kernels_of_windows(results.record.config, results.observations, "record.json")
+    except UserError as problem:
+        blocks = [Text(f"No sensitivities: {problem}. Any other: craton tomography kernel.", muted=True)]
+    else:
+        blocks = [Text(KERNEL_TEXT)]
+        for pair in found:
+            first = pair[0]
+            caption = (
+                f"{COMPONENT_TEXT[first.component]} of {first.title}, {first.distance_deg:.0f}° away, in the run's band "
+                "and window, for the reference Earth. Top: the seismogram, with the moments that the columns below are "
+                "of. Blue: faster rock there moves the seismogram up at that moment; red: down. Dashed: 410 and 660 km."
+            )
+            blocks.append(Picture(drawing(draw)(pair), caption))
+    return Section("What a seismogram sees", blocks, "kernels", "Kernels")

@@ -1,0 +1,94 @@
+"""Misfit and variance reduction, iteration by iteration."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from craton.pages.figures import new_figure
+from craton.pages.page import Picture, Section, Table, Text
+from craton.pages.style import ACCENT, MUTED, SECOND, drawing
+from craton.tomography.inversion.folder import RunRecord
+from craton.tomography.results import Results
+
+
+def misfit_section(results: Results) -> Section:
+    """The curve of each, and the table."""
+    return Section(
+        "Misfit per iteration",
+        [
+            Picture(
+                misfit_figure(results),
+                "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration. The noise ceiling is the "
+                "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N samples.",
+            ),
+            iteration_table(results.record),
+            Text(
+                "Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction is relative to the "
+                "starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the data's uncertainty.",
+                muted=True,
+            ),
+        ],
+        "misfit",
+        "Misfit",
+    )
+
+
+@drawing
+def misfit_figure(results: Results) -> Figure:
+    """Equation 1 and the variance reduction, per iteration."""
+    iterations = results.record.iterations
+    index = [entry.iteration for entry in iterations]
+    figure = new_figure(10.0, 3.0)
+    left, right = figure.subplots(1, 2)
+    left.semilogy(index, [entry.chi_data for entry in iterations], "o-", color=ACCENT, label="data")
+    positive = [(entry.iteration, entry.chi_prior) for entry in iterations if entry.chi_prior > 0]
+    if positive:
+        left.semilogy(*zip(*positive, strict=True), "s--", color=SECOND, label="prior")
+    left.axhline(
+        0.5 * results.record.samples, color=MUTED, linewidth=0.9, linestyle=":", label="expected of pure noise, N/2"
+    )
+    left.legend(fontsize=8)
+    left.set(title="misfit (equation 1)", xlabel="iteration")
+    reduction = [100 * entry.variance_reduction for entry in iterations]
+    right.plot(index, reduction, "o-", color=ACCENT)
+    for place, value in zip(index, reduction, strict=True):
+        right.annotate(
+            f"{value:.1f}", (place, value), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8
+        )
+    ceiling = 100 * results.noise_ceiling
+    if ceiling > 0.0:
+        label = f"noise ceiling, {ceiling:.1f}: what is left is noise"
+        right.axhline(ceiling, color=MUTED, linewidth=0.9, linestyle=":", label=label)
+        right.legend(fontsize=8, loc="lower right")
+    right.set(title="variance reduction, %", xlabel="iteration", ylim=(min(0.0, *reduction) - 2.0, 112.0))
+    for axes in (left, right):
+        axes.set_xticks(index)
+    return figure
+
+
+def iteration_table(record: RunRecord) -> Table:
+    """A row for each model."""
+    rows = [
+        [
+            str(entry.iteration), f"{entry.chi_data:.6g}", f"{entry.chi_prior:.6g}",
+            f"{100 * entry.variance_reduction:.2f}%", f"{100 * entry.residual_reduction:.2f}%",
+            f"{entry.step_length:g}" if entry.iteration else "",
+            f"{entry.assemble_s:.2f}" if entry.iteration else "", f"{entry.solve_s:.2f}" if entry.iteration else "",
+            f"{entry.paths_per_s:.0f}" if entry.iteration else "",
+        ]
+        for entry in record.iterations
+    ]  # fmt: skip
+    return Table(
+        [
+            "iteration",
+            "χ data",
+            "χ prior",
+            "variance reduction",
+            "residual reduction",
+            "step",
+            "assemble, s",
+            "solve, s",
+            "paths/s",
+        ],
+        rows,
+    )
