@@ -15,7 +15,7 @@ from craton.cli.output import check_folders, print_json, print_table
 from craton.errors import UserError
 
 if TYPE_CHECKING:
-    from craton.hazard.curves.results import Results
+    from craton.hazard.results import Results
 
 app = group(
     "Seismic hazard from simulated earthquakes: curves, maps and disaggregations of sites.\n\n"
@@ -57,7 +57,7 @@ def run(
     disaggregation.csv and openquake/.
     """
     keep_mpi_off()
-    from craton.hazard.pipeline import run as command
+    from craton.hazard import run as command
     from craton.runs.progress import make_console
 
     if resume and overwrite:
@@ -78,7 +78,7 @@ def check(
     [bold]craton hazard check examples/hazard/basin.toml[/bold]
     """
     keep_mpi_off()
-    from craton.hazard.pipeline import run as command
+    from craton.hazard import run as command
 
     found = command.examined(command.loaded(config))
     if as_json:
@@ -112,7 +112,7 @@ def curve(directory: RunDirectory, site: Site = None, measure: Measure = None, o
     [bold]craton hazard curve basin-run --site basin --output curve.png[/bold]
     """
     keep_mpi_off()
-    from craton.hazard.curves import queries
+    from craton.hazard import queries
 
     check_folders(output=output)
     print_table(queries.curve(_results(directory), site, measure, output))
@@ -132,7 +132,7 @@ def hazard_map(
     [bold]craton hazard map basin-run --probability 0.02 --output map.png[/bold]
     """
     keep_mpi_off()
-    from craton.hazard.curves import queries
+    from craton.hazard import queries
 
     check_folders(output=output)
     print_table(queries.hazard_map(_results(directory), measure, probability, output))
@@ -154,7 +154,7 @@ def disagg(
     [bold]craton hazard disagg basin-run --site basin --level 0.1[/bold]
     """
     keep_mpi_off()
-    from craton.hazard.curves import queries
+    from craton.hazard import queries
 
     check_folders(output=output)
     print_table(queries.disaggregation(_results(directory), site, measure, probability, level, output))
@@ -164,14 +164,14 @@ def disagg(
 def report(directory: RunDirectory) -> None:
     """Write tables, pictures and report.html of a run again, from what its finished sites have left. Draws anew."""
     keep_mpi_off()
-    from craton.hazard.curves.beside_models import models_beside, write_beside
-    from craton.hazard.pipeline.folder import HazardFolder
+    from craton.hazard.folder import HazardFolder
+    from craton.hazard.pipeline.beside_models import models_beside, write_beside
     from craton.hazard.report.page import write_results
 
     results, folder = _results(directory), HazardFolder(directory)
-    beside = models_beside(results.plan)
-    write_beside(results.plan, folder, beside)
-    typer.echo(write_results(results.plan, folder, folder.read_record(), beside, anew=True))
+    beside = models_beside(results.work)
+    write_beside(results.work, folder, beside)
+    typer.echo(write_results(results.work, folder, folder.read_record(), beside, anew=True))
 
 
 @app.command("in-situ")
@@ -202,7 +202,7 @@ def in_situ(
 
 
 def _results(directory: Path) -> Results:
-    from craton.hazard.curves.results import read_results
-    from craton.hazard.pipeline.folder import HazardFolder
+    from craton.hazard.folder import HazardFolder
+    from craton.hazard.results import read_results
 
     return read_results(HazardFolder(directory))

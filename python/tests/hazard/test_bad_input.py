@@ -33,7 +33,7 @@ from craton.hazard.forecast.nrml import read_nrml
 from craton.hazard.forecast.srf_ruptures import read_srf_rupture
 from craton.hazard.forecast.surfaces import joined, surface_of_nodes
 from craton.hazard.forecast.tables import read_opensha_rupture, read_table
-from craton.hazard.forecast.variations import DepthProfile, VariationPlan, perturbed_rake, variation
+from craton.hazard.forecast.variations import DepthProfile, VariationRules, perturbed_rake, variation
 from craton.seismology.sources.srf import Subfault, write_srf
 from hazard_curves import AT, SITES, curves_of, forecast_of
 from hazard_faults import CHARACTERISTIC_SOURCE, PLACE, PLANAR_SOURCE, SIMPLE_SOURCE, nrml, straight
@@ -291,12 +291,12 @@ def test_rupture_models_that_are_not_whole(tmp_path):
     ],
 )
 def test_plans_that_cannot_be(setting, value):
-    refused(lambda: VariationPlan(**{setting: value}), f"variations: {setting} = ")
+    refused(lambda: VariationRules(**{setting: value}), f"variations: {setting} = ")
 
 
 def test_variations_that_cannot_be():
     (rupture,) = whole_surface_ruptures("f", straight().surface(4e3), characteristic(7.0, 1e17))
-    refused(lambda: variation(0, rupture, 2, VariationPlan()), "rupture 0 of 'f': variation 2", "0 to 1")
+    refused(lambda: variation(0, rupture, 2, VariationRules()), "rupture 0 of 'f': variation 2", "0 to 1")
     refused(lambda: perturbed_rake(0, rupture, -1.0, 0), "-1 degrees")
     refused(lambda: DepthProfile((0.0, 0.0), (1.0, 2.0)), "growing depths")
     refused(lambda: DepthProfile((0.0, 1.0), (1.0,)), "2 depths and 1 values")

@@ -9,13 +9,13 @@ import h5py
 import numpy as np
 import pytest
 from craton.errors import UserError
+from craton.hazard import jobs
 from craton.hazard.curves.ground_motion_models import SiteConditions, model_curves
-from craton.hazard.curves.results import Results, read_results
-from craton.hazard.forecast.variations import VariationPlan, variation
-from craton.hazard.pipeline import jobs
-from craton.hazard.pipeline.folder import HazardFolder
-from craton.hazard.pipeline.run import loaded
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.folder import HazardFolder
+from craton.hazard.forecast.variations import VariationRules, variation
+from craton.hazard.pipeline.work import Work
+from craton.hazard.results import Results, read_results
+from craton.hazard.run import loaded
 from craton.seismology.sources.srf import Plane, Subfault, write_srf
 from hazard_faults import nrml
 from hazard_pipeline import CONFIG, craton, run_here
@@ -74,20 +74,20 @@ def write_files(folder) -> str:
     """The fault of FAULT as all kinds of files have it; the tables that name them."""
     config = folder / "fault.toml"
     config.write_text(ONE_SITE + FAULT)
-    plan = Plan.of(loaded(config))
-    (rupture,) = plan.forecast.ruptures
+    work = Work.of(loaded(config))
+    (rupture,) = work.forecast.ruptures
     surface = rupture.surface
     x, y = np.array(TRACE_M).T
-    ends = list(zip(*(values.tolist() for values in plan.grid.lon_lat(x, y)), strict=True))
+    ends = list(zip(*(values.tolist() for values in work.grid.lon_lat(x, y)), strict=True))
     (folder / "model.xml").write_text(characteristic_source(" ".join(f"{a!r} {b!r}" for a, b in ends)))
     trace = "; ".join(f"{a!r} {b!r}" for a, b in ends)
     (folder / "ruptures.csv").write_text(
         "source,rupture,magnitude,probability,rake,dip,upper_depth_km,lower_depth_km,trace\n"
         f'table,7,{MAGNITUDE},{PROBABILITY!r},{RAKE},90,1,7,"{trace}"\n'
     )
-    lon, lat = plan.grid.lon_lat(surface.positions[:, 0], surface.positions[:, 1])
+    lon, lat = work.grid.lon_lat(surface.positions[:, 0], surface.positions[:, 1])
     # of a fault along the x axis, from true north where each subfault is
-    strike = -plan.grid.north_deg(surface.positions[:, 0], surface.positions[:, 1])
+    strike = -work.grid.north_deg(surface.positions[:, 0], surface.positions[:, 1])
     rows = np.column_stack([lat, lon, 1e-3 * surface.positions[:, 2], surface.rake, surface.dip, strike])
     header = f"Probability = {PROBABILITY!r}\nMagnitude = {MAGNITUDE}\nGridSpacing = 2.0\nNumRows = 3\nNumCols = 6\n"
     (folder / "0_0.txt").write_text(header + "".join(" ".join(map(repr, row)) + "\n" for row in rows.tolist()))
@@ -103,7 +103,7 @@ def write_fault(path, rupture, lon, lat, strike):
     """As the run itself would have it slip, in ground of its rigidity."""
     surface, none = rupture.surface, np.empty(0, np.float32)
     vs, rho = 3464.0, 2700.0
-    own = variation(0, rupture, 0, VariationPlan(variability=0.0, rigidity_Pa=rho * vs**2))
+    own = variation(0, rupture, 0, VariationRules(variability=0.0, rigidity_Pa=rho * vs**2))
     subfaults = [
         Subfault(
             float(lon[k]), float(lat[k]), float(surface.positions[k, 2]), float(strike[k]), 90.0, RAKE, float(surface.area[k]),
@@ -166,7 +166,7 @@ def test_the_moment_is_that_of_the_ground(tmp_path):
         results = run_here(config, tmp_path / name)
         with h5py.File(results.folder.waves("A", "x") / "sgt.h5") as file:
             mu, at = file["mu_Pa"][()], file["coordinates"][()]
-        (rupture,) = results.plan.forecast.ruptures
+        (rupture,) = results.work.forecast.ruptures
         place = [int(np.argmin(np.linalg.norm(at - one, axis=1))) for one in rupture.surface.positions]
         chosen = results.chosen("A")
         assert chosen is not None and np.unique(mu[place].round(-6)).size == 2
@@ -197,9 +197,9 @@ def test_ground_motion_models_beside(tmp_path):
     results = run_here(config, tmp_path / "run")
     (site,) = results.sites
     conditions = [SiteConditions("A", site.longitude_deg, site.latitude_deg, vs30_m_s=3464.0)]
-    plan = results.plan
+    work = results.work
     wanted = model_curves(
-        plan.forecast, plan.grid, conditions, ["SA(3.0)", "SA(5.0)"], models=models, levels=plan.levels_g()
+        work.forecast, work.grid, conditions, ["SA(3.0)", "SA(5.0)"], models=models, levels=work.levels_g()
     )
     for model in models:
         with (results.folder.path / "models" / f"{model}.csv").open() as stream:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from craton.hazard.forecast.config import (
     VariationsConfig,
-    plan_of,
+    variation_rules,
 )
 from craton.hazard.forecast.faults import Floating, fault_ruptures, simple_fault, whole_surface_ruptures
 from craton.hazard.forecast.forecast import Forecast, annual_rate
@@ -290,11 +290,11 @@ def test_a_configuration_names_faults_and_files(tmp_path):
     assert [whole.ruptures[one.rupture].name for one in whole.variations] == [one.name for one in last]
 
 
-def test_a_configuration_names_a_plan(tmp_path):
+def test_a_configuration_names_rules(tmp_path):
     table = {"slips": 3, "strike_spacing_km": 10.0, "seed": 4, "vs_m_s": 3200.0, "rise_times": "somerville_1999"}
-    plan = plan_of(read_settings(VariationsConfig, "variations", table, "c.toml", tmp_path))
-    assert (plan.slips, plan.strike_spacing_m, plan.seed, plan.vs_m_s) == (3, 10e3, 4, 3200.0)
-    assert plan.rise_times == "somerville_1999" and plan.dip_spacing_m == 20e3
+    rules = variation_rules(read_settings(VariationsConfig, "variations", table, "c.toml", tmp_path))
+    assert (rules.slips, rules.strike_spacing_m, rules.seed, rules.vs_m_s) == (3, 10e3, 4, 3200.0)
+    assert rules.rise_times == "somerville_1999" and rules.dip_spacing_m == 20e3
 
 
 def test_the_snippet_of_the_page_runs():

@@ -7,7 +7,7 @@ import re
 import h5py
 import numpy as np
 import pytest
-from craton.hazard.pipeline.folder import HazardFolder
+from craton.hazard.folder import HazardFolder
 from craton.seismology.wave_run.folder import WavesFolder
 from hazard_pipeline import command, contents, craton, kill_when, run_here, write_config
 

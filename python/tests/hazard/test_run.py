@@ -13,15 +13,15 @@ import h5py
 import numpy as np
 import pytest
 from craton.errors import UserError
+from craton.hazard import queries
 from craton.hazard.config import load_config, template
-from craton.hazard.curves import queries
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.export import read_openquake_curves
-from craton.hazard.curves.results import read_results
-from craton.hazard.pipeline.folder import HazardFolder
-from craton.hazard.pipeline.run import loaded, run
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.folder import HazardFolder
+from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_report
+from craton.hazard.results import read_results
+from craton.hazard.run import loaded, run
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
 from helpers import environment_without_mpi
 
@@ -54,16 +54,16 @@ def test_a_run_leaves_everything_a_person_asks_for(finished):
 
 def test_curves_are_those_of_the_measures(finished):
     """By the formula itself, in plain loops."""
-    plan = Plan.of(load_config(finished / "config.toml"))
+    work = Work.of(load_config(finished / "config.toml"))
     for site in "AB":
         with h5py.File(finished / "sites" / site / "site.h5") as file:
             rupture, rotd50 = file["measures/rupture"][()], file["measures/rotd50"][()] / 9.80665
-            assert list(np.bincount(rupture)) == list(plan.counts) == [4, 4]
+            assert list(np.bincount(rupture)) == list(work.counts) == [4, 4]
             for column, period in enumerate((3.0, 5.0)):
                 curve = file[f"curves/SA({period})"]
                 for level, found in zip(curve["levels"], curve["probability"], strict=True):
                     none = 1.0
-                    for index, one in enumerate(plan.forecast.ruptures):
+                    for index, one in enumerate(work.forecast.ruptures):
                         above = [value > level for value in rotd50[rupture == index, column]]
                         none *= (1 - (1 - np.exp(-50 * one.annual_rate))) ** (sum(above) / len(above))
                     assert found == pytest.approx(1 - none, rel=1e-12, abs=1e-15)
@@ -146,7 +146,7 @@ def kept(run: Path) -> dict[str, tuple[int, str]]:
 def refused(folder: Path, *changes: tuple[str, str]) -> str:
     """By a check of the configuration and all it names."""
     with pytest.raises(UserError) as caught:
-        Plan.of(loaded(write_config(folder, *changes)))
+        Work.of(loaded(write_config(folder, *changes)))
     line = str(caught.value)
     assert "\n" not in line and "allowed" in line, line
     return line
@@ -281,17 +281,17 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     model = ("probabilities = [0.1]", 'probabilities = [0.1]\nmodels = ["BooreAtkinson2008"]')
     config = loaded(write_config(tmp_path, model), directory=folder.path)
     folder.config.write_text(config.to_toml(run=False))
-    plan = Plan.of(config)
-    falling = np.linspace(0.9, 0.1, len(plan.levels_g()))
-    curves = [HazardCurve(site, measure, 50.0, plan.levels_g(), falling) for site in "AB" for measure in MEASURES]
-    monkeypatch.setattr("craton.hazard.pipeline.run.models_beside", lambda _: {"BooreAtkinson2008": curves})
+    work = Work.of(config)
+    falling = np.linspace(0.9, 0.1, len(work.levels_g()))
+    curves = [HazardCurve(site, measure, 50.0, work.levels_g(), falling) for site in "AB" for measure in MEASURES]
+    monkeypatch.setattr("craton.hazard.run.models_beside", lambda _: {"BooreAtkinson2008": curves})
     recorded = folder.record.read_text()
     logs, broken = [folder.site(site) / "pictures.log" for site in "AB"], folder.models / "BooreAtkinson2008.csv"
     for written in (True, False):
         for site in "AB":
             folder.section(site).unlink()
         if not written:
-            monkeypatch.setattr("craton.hazard.pipeline.run.write_beside", lambda *_: broken.write_text(""))
+            monkeypatch.setattr("craton.hazard.run.write_beside", lambda *_: broken.write_text(""))
         run(config, resume=True)
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
@@ -358,7 +358,7 @@ def test_what_cannot_run_costs_no_results(finished, tmp_path, change, words):
 def test_the_template_is_a_configuration(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(template())
-    assert Plan.of(load_config(path)).points_m.shape[1] == 3
+    assert Work.of(load_config(path)).points_m.shape[1] == 3
 
 
 def test_check_says_what_a_run_needs(tmp_path):
@@ -376,9 +376,9 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.t
 
 
 def test_the_example_is_what_its_page_says():
-    plan = Plan.of(load_config(EXAMPLE))
-    assert len(plan.position_m) == 3 and len(set(plan.forecast.sources)) == 2
-    assert (len(plan.forecast.ruptures), sum(plan.counts)) == (46, 3200)
+    work = Work.of(load_config(EXAMPLE))
+    assert len(work.position_m) == 3 and len(set(work.forecast.sources)) == 2
+    assert (len(work.forecast.ruptures), sum(work.counts)) == (46, 3200)
 
 
 @pytest.mark.long

@@ -14,8 +14,8 @@ from craton.hazard.forecast.rupture import Rupture
 from craton.hazard.forecast.surfaces import surface_of_nodes
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.seismograms import seismograms
-from craton.hazard.pipeline.run import loaded
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.work import Work
+from craton.hazard.run import loaded
 from craton.pages.maps import axis_names
 from hazard_pipeline import run_here, write_config
 from hazard_runs import made_up
@@ -27,7 +27,7 @@ TURNED = ("origin_lon_lat = [10.0, 45.0]", f"origin_lon_lat = [10.0, 45.0]\nazim
 
 def in_degrees(folder):
     """Sites and faults of the turned grid by longitude and latitude, at the same x and y."""
-    grid = Plan.of(loaded(write_config(folder, TURNED))).grid
+    grid = Work.of(loaded(write_config(folder, TURNED))).grid
     changes = [TURNED]
 
     def lon_lat(x, y):
@@ -47,7 +47,7 @@ def test_a_turned_run_has_the_same_curves(tmp_path):
     (tmp_path / "turned").mkdir()
     one = run_here(write_config(tmp_path), tmp_path / "north")
     other = run_here(write_config(tmp_path / "turned", *in_degrees(tmp_path)), tmp_path / "turned" / "run")
-    strikes = [results.plan.forecast.ruptures[0].surface.strike for results in (one, other)]
+    strikes = [results.work.forecast.ruptures[0].surface.strike for results in (one, other)]
     assert np.allclose(strikes[1] - strikes[0], AZIMUTH, atol=1e-4)
     for site in "AB":
         values = []
@@ -92,12 +92,12 @@ def test_axes_are_called_what_they_are():
 
 def test_faults_in_metres_turn_with_the_grid(tmp_path):
     """A strike from north is the trace's own azimuth."""
-    plan = Plan.of(load_config(write_config(tmp_path, TURNED)))
-    north = plan.forecast.ruptures[0].surface
+    work = Work.of(load_config(write_config(tmp_path, TURNED)))
+    north = work.forecast.ruptures[0].surface
     assert np.allclose(north.strike, AZIMUTH + np.degrees(np.arctan2(2, 12)))
     with pytest.raises(UserError, match="azimuth_deg = 400"):
         replace(north, azimuth_deg=400.0)
     alone = simple_fault(
-        "f", trace_m=[[0, 0], [1e4, 0]], upper_depth_m=0, lower_depth_m=5e3, dip_deg=90, rake_deg=0, place=plan.grid
+        "f", trace_m=[[0, 0], [1e4, 0]], upper_depth_m=0, lower_depth_m=5e3, dip_deg=90, rake_deg=0, place=work.grid
     )
     assert np.allclose(alone.surface(1e3).strike, AZIMUTH)

@@ -13,7 +13,7 @@ from craton.hazard.forecast.magnitude_frequency import characteristic
 from craton.hazard.forecast.slip import correlation_lengths_m, random_field
 from craton.hazard.forecast.variations import (
     DepthProfile,
-    VariationPlan,
+    VariationRules,
     count,
     hypocentres,
     onset_times,
@@ -62,13 +62,13 @@ def test_correlation_lengths_grow_with_magnitude():
 @pytest.mark.parametrize("rigidity", [3.3e10, DepthProfile((0.0, 12e3), (1e10, 5e10))])
 def test_slip_makes_the_magnitudes_moment(rigidity):
     rupture = rupture_of()
-    plan = VariationPlan(slips=3, rigidity_Pa=rigidity, seed=5)
+    rules = VariationRules(slips=3, rigidity_Pa=rigidity, seed=5)
     mu = (
         rigidity
         if isinstance(rigidity, float)
         else np.interp(rupture.surface.positions[:, 2], *((0, 12e3), (1e10, 5e10)))
     )
-    for one in variations(0, rupture, plan):
+    for one in variations(0, rupture, rules):
         assert one.slip.min() >= 0
         assert (mu * rupture.surface.area * one.slip).sum() == pytest.approx(10 ** (1.5 * 7 + 9.1), rel=1e-12)
 
@@ -76,44 +76,44 @@ def test_slip_makes_the_magnitudes_moment(rigidity):
 def test_slip_varies_as_much_as_wished():
     rupture = rupture_of()
     for wished in (0.1, 0.25):  # never cut off at 0
-        slip = variation(0, rupture, 0, VariationPlan(variability=wished)).slip
+        slip = variation(0, rupture, 0, VariationRules(variability=wished)).slip
         assert slip.std() / slip.mean() == pytest.approx(wished)
-    assert np.ptp(variation(0, rupture, 0, VariationPlan(variability=0.0)).slip) == 0
-    wild = variation(0, rupture, 0, VariationPlan(variability=3.0)).slip
+    assert np.ptp(variation(0, rupture, 0, VariationRules(variability=0.0)).slip) == 0
+    wild = variation(0, rupture, 0, VariationRules(variability=3.0)).slip
     assert wild.min() == 0 and np.isfinite(wild).all()
 
 
 def test_any_variation_can_be_made_by_itself():
     rupture = rupture_of()
-    plan = VariationPlan(slips=3, seed=11)
-    whole = list(variations(2, rupture, plan))
-    assert len(whole) == count(rupture, plan) == len(hypocentres(rupture.surface, plan)) * 3
+    rules = VariationRules(slips=3, seed=11)
+    whole = list(variations(2, rupture, rules))
+    assert len(whole) == count(rupture, rules) == len(hypocentres(rupture.surface, rules)) * 3
     assert [one.number for one in whole] == list(range(len(whole)))
     for number in reversed(range(len(whole))):
-        again = variation(2, rupture, number, plan)
+        again = variation(2, rupture, number, rules)
         for name in ("slip", "onset", "rise"):
             assert getattr(again, name).tobytes() == getattr(whole[number], name).tobytes()
-        assert again.hypocentre == whole[number].hypocentre == hypocentres(rupture.surface, plan)[number // 3]
+        assert again.hypocentre == whole[number].hypocentre == hypocentres(rupture.surface, rules)[number // 3]
 
 
 def test_no_two_variations_are_alike():
     """Nor of other ruptures or seeds."""
     rupture = rupture_of(spacing_m=4000.0)
-    plans = [VariationPlan(slips=2, seed=seed) for seed in (0, 1, 2**32)]
+    every = [VariationRules(slips=2, seed=seed) for seed in (0, 1, 2**32)]
     made = [
-        variation(index, rupture, n, plan).slip.tobytes()
-        for plan, index, n in itertools.product(plans, (0, 1, 2), (0, 1))
+        variation(index, rupture, n, rules).slip.tobytes()
+        for rules, index, n in itertools.product(every, (0, 1, 2), (0, 1))
     ]
     assert len(set(made)) == len(made)
 
 
 def test_hypocentres_are_spread_evenly():
     surface = rupture_of(length_m=60e3, bottom_m=15e3).surface
-    found = hypocentres(surface, VariationPlan(strike_spacing_m=20e3, dip_spacing_m=7.5e3))
+    found = hypocentres(surface, VariationRules(strike_spacing_m=20e3, dip_spacing_m=7.5e3))
     at = surface.positions[list(found)]
     assert np.allclose(at[:3, 0] - 50e3, [10.5e3, 30.5e3, 50.5e3]) and np.allclose(at[[0, 3], 2], [3.5e3, 11.5e3])
     assert len(found) == 6
-    fine = hypocentres(surface, VariationPlan(strike_spacing_m=1.0, dip_spacing_m=1.0))
+    fine = hypocentres(surface, VariationRules(strike_spacing_m=1.0, dip_spacing_m=1.0))
     assert sorted(fine) == list(range(len(surface)))
 
 
@@ -142,10 +142,10 @@ def test_fronts_pass_each_depth_at_its_velocity():
 
 
 def test_rise_times_go_with_the_root_of_slip():
-    one = variation(0, rupture_of(), 1, VariationPlan(variability=0.3, rise_times="somerville_1999"))
+    one = variation(0, rupture_of(), 1, VariationRules(variability=0.3, rise_times="somerville_1999"))
     assert one.rise.mean() == pytest.approx(2.03e-9 * (10 ** (1.5 * 7 + 16.1)) ** (1 / 3))
     assert np.allclose(one.rise / np.sqrt(one.slip), one.rise[0] / np.sqrt(one.slip[0]))
-    wild = variation(0, rupture_of(), 1, VariationPlan(variability=3.0))
+    wild = variation(0, rupture_of(), 1, VariationRules(variability=3.0))
     assert wild.rise.min() > 0
 
 
@@ -162,14 +162,14 @@ def test_rakes_are_drawn_about_the_ruptures():
 def test_slip_has_the_moment_of_the_ground_that_it_is_in():
     """With a rigidity of each subfault; the shape of slip does not depend on it."""
     rupture = rupture_of(6.8, 2000.0)
-    plan = VariationPlan(slips=2, seed=3)
+    rules = VariationRules(slips=2, seed=3)
     rigidity = np.linspace(1e10, 5e10, len(rupture.surface))
-    for own, plain in zip(variations(4, rupture, plan, rigidity), variations(4, rupture, plan), strict=True):
+    for own, plain in zip(variations(4, rupture, rules, rigidity), variations(4, rupture, rules), strict=True):
         assert (rigidity * rupture.surface.area * own.slip).sum() == pytest.approx(10 ** (1.5 * 6.8 + 9.1))
         ratio = own.slip[plain.slip > 0] / plain.slip[plain.slip > 0]
         assert np.allclose(ratio, ratio[0]) and abs(ratio[0] - 1) > 1e-3
         assert np.array_equal(own.onset, plain.onset) and own.hypocentre == plain.hypocentre
     with pytest.raises(UserError, match=r"rigidities of shape \(3,\); allowed"):
-        variation(4, rupture, 0, plan, rigidity[:3])
+        variation(4, rupture, 0, rules, rigidity[:3])
     with pytest.raises(UserError, match="no rigidity where it slips; allowed"):
-        variation(4, rupture, 0, plan, 0 * rigidity)
+        variation(4, rupture, 0, rules, 0 * rigidity)

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import h5py
-from craton.hazard.curves.beside_models import models_beside, write_beside
-from craton.hazard.curves.results import Results, read_results
-from craton.hazard.pipeline import run as hazard
-from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
+from craton.hazard import run as hazard
+from craton.hazard.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.beside_models import models_beside, write_beside
 from craton.hazard.pipeline.post_processing import finish_site, measure_portion
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
+from craton.hazard.results import Results, read_results
 from craton.waves import run as waves
 from helpers import environment_without_mpi
 from mpi4py import MPI
@@ -115,17 +115,17 @@ def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 def run_here(config: Path, directory: Path) -> Results:
     """What `craton hazard run` does, without processes of its own: seconds instead of tens of them."""
     settings = hazard.loaded(config, directory=directory)
-    plan, folder = Plan.of(settings), HazardFolder(directory)
-    steps, beside = hazard.waves_of(plan).steps, models_beside(plan)
+    work, folder = Work.of(settings), HazardFolder(directory)
+    steps, beside = hazard.waves_of(work).steps, models_beside(work)
     folder.make()
-    hazard.write_inputs(plan, folder)
+    hazard.write_inputs(work, folder)
     for number, site in enumerate(settings.sites):
         for direction in settings.green.directions:
             made = waves.loaded(folder.site(site.name) / f"{direction}.toml")
             waves.run(made, MPI.COMM_SELF, pictures=False)
-        for portion in range(len(plan.portions)):
-            measure_portion(plan, folder, number, portion)
-        finish_site(plan, folder, number)
+        for portion in range(len(work.portions)):
+            measure_portion(work, folder, number, portion)
+        finish_site(work, folder, number)
     record = HazardRecord(
         title="here",
         command="none",
@@ -138,15 +138,15 @@ def run_here(config: Path, directory: Path) -> Results:
         given=1.0,
         computed=1.0,
         resumed=0,
-        variations=sum(plan.counts),
-        ruptures=len(plan.counts),
+        variations=sum(work.counts),
+        ruptures=len(work.counts),
         cells=list(settings.ground.cells),
         steps=steps,
-        points=len(plan.points_m),
+        points=len(work.points_m),
     )
-    write_beside(plan, folder, beside)
-    write_results(plan, folder, record, beside)
-    return read_results(folder, plan)
+    write_beside(work, folder, beside)
+    write_results(work, folder, record, beside)
+    return read_results(folder, work)
 
 
 def contents(folder: Path) -> dict[str, object]:

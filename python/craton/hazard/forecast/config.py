@@ -1,7 +1,7 @@
 """What a configuration may say of a forecast: tables [forecast] and [variations], any number of [[fault]] and [[model]].
 
 forecast_of(forecast, faults, models, place)     # a Forecast of all of them, faults first
-plan_of(variations)                              # a VariationPlan
+variation_rules(variations)                              # a VariationRules
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from craton.hazard.forecast.places import Place
 from craton.hazard.forecast.rupture import Rupture
 from craton.hazard.forecast.srf_ruptures import read_srf_ruptures
 from craton.hazard.forecast.tables import read_opensha_rupture, read_table
-from craton.hazard.forecast.variations import RISE_TIMES, VariationPlan
+from craton.hazard.forecast.variations import RISE_TIMES, VariationRules
 from craton.settings import choice, finite, integer, number, setting, text
 
-__all__ = ["FaultConfig", "ForecastConfig", "ModelConfig", "VariationsConfig", "forecast_of", "plan_of"]
+__all__ = ["FaultConfig", "ForecastConfig", "ModelConfig", "VariationsConfig", "forecast_of", "variation_rules"]
 
 FREQUENCIES = ("characteristic", "gutenberg_richter", "youngs_coppersmith")
 MODELS = ("nrml", "table", "opensha", "srf")
@@ -132,9 +132,9 @@ class VariationsConfig:
     rise_times: str = setting("graves_pitarka_2010", choice(*RISE_TIMES), "mean rise time of a magnitude")
 
 
-def plan_of(config: VariationsConfig) -> VariationPlan:
+def variation_rules(config: VariationsConfig) -> VariationRules:
     """In the units of variations.py. Where the ground's rigidity is wanted (0), variations() has to be given it."""
-    return VariationPlan(
+    return VariationRules(
         slips=config.slips,
         strike_spacing_m=config.strike_spacing_km * KM,
         dip_spacing_m=config.dip_spacing_km * KM,

@@ -1,14 +1,14 @@
 """Ways in which a rupture may happen: hypocentres along strike and down dip, times random slip.
 
-    plan = VariationPlan(slips=4, vs_m_s=3464.0)
-    for variation in variations(index, rupture, plan): ...       # one in memory at a time
-    variation(index, rupture, number, plan)                      # any of them by itself, the same to the bit
+    rules = VariationRules(slips=4, vs_m_s=3464.0)
+    for variation in variations(index, rupture, rules): ...       # one in memory at a time
+    variation(index, rupture, number, rules)                      # any of them by itself, the same to the bit
 
 Number n has hypocentre n // slips and the random numbers of (seed, rupture's index, n) through Philox: which rank makes it, and in
 what order, does not matter.
 
 slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment, with
-         the ground's rigidity at each subfault (GreenTensors.rigidity_Pa) or the plan's; f is a von Karman field (slip.py) less
+         the ground's rigidity at each subfault (GreenTensors.rigidity_Pa) or the rules's; f is a von Karman field (slip.py) less
          its mean over the fault and over its standard deviation there (Graves and Pitarka 2010)
 onset    along the straight line over the unfolded surface from the hypocentre, at `speed` times the shear velocity of the depths
          that it passes (or of a constant one): the line's time exactly, not the first arrival's, which in rock that grows faster
@@ -37,7 +37,7 @@ from craton.hazard.forecast.surfaces import spacings
 __all__ = [
     "RISE_TIMES",
     "DepthProfile",
-    "VariationPlan",
+    "VariationRules",
     "count",
     "hypocentres",
     "onset_times",
@@ -94,7 +94,7 @@ def _integral(thickness: Array, first: Array, last: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class VariationPlan:
+class VariationRules:
     """What to vary. All of it goes into a variation, together with the rupture and the numbers."""
 
     slips: int = 1
@@ -134,11 +134,11 @@ class VariationPlan:
         check("rise_times", self.rise_times in RISE_TIMES, ", ".join(RISE_TIMES))
 
 
-def hypocentres(surface: Surface, plan: VariationPlan) -> tuple[int, ...]:
+def hypocentres(surface: Surface, rules: VariationRules) -> tuple[int, ...]:
     """Subfaults, along strike first: in the middles of equal parts about as large as wished."""
     down, along = spacings(surface)
-    rows = _middles(surface.rows, surface.rows * down, plan.dip_spacing_m)
-    columns = _middles(surface.columns, surface.columns * along, plan.strike_spacing_m)
+    rows = _middles(surface.rows, surface.rows * down, rules.dip_spacing_m)
+    columns = _middles(surface.columns, surface.columns * along, rules.strike_spacing_m)
     return tuple(row * surface.columns + column for row in rows for column in columns)
 
 
@@ -147,26 +147,26 @@ def _middles(cells: int, size_m: float, spacing_m: float) -> list[int]:
     return [int((2 * part + 1) * cells / (2 * parts)) for part in range(parts)]
 
 
-def count(rupture: Rupture, plan: VariationPlan) -> int:
+def count(rupture: Rupture, rules: VariationRules) -> int:
     """How many variations it has."""
-    return len(hypocentres(rupture.surface, plan)) * plan.slips
+    return len(hypocentres(rupture.surface, rules)) * rules.slips
 
 
 def variations(
-    index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None = None
+    index: int, rupture: Rupture, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Iterator[Variation]:
     """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
-    the plan's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips."""
-    made = _Maker(index, rupture, plan, rigidity_Pa)
+    the rules's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips."""
+    made = _Maker(index, rupture, rules, rigidity_Pa)
     return (made.variation(number) for number in range(made.count))
 
 
 def variation(
-    index: int, rupture: Rupture, number: int, plan: VariationPlan, rigidity_Pa: Array | None = None
+    index: int, rupture: Rupture, number: int, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Variation:
     """One of them. UserError for a number that it has not, for another number of rigidities than subfaults, and for ground without
     rigidity wherever it slips."""
-    made = _Maker(index, rupture, plan, rigidity_Pa)
+    made = _Maker(index, rupture, rules, rigidity_Pa)
     if not 0 <= number < made.count:
         raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {made.count - 1}")
     return made.variation(number)
@@ -175,29 +175,29 @@ def variation(
 class _Maker:
     """Of one rupture's variations; what they share is computed once."""
 
-    def __init__(self, index: int, rupture: Rupture, plan: VariationPlan, rigidity_Pa: Array | None) -> None:
+    def __init__(self, index: int, rupture: Rupture, rules: VariationRules, rigidity_Pa: Array | None) -> None:
         surface = rupture.surface
-        rigidity = _rigidity(rupture, plan) if rigidity_Pa is None else rigidity_Pa
+        rigidity = _rigidity(rupture, rules) if rigidity_Pa is None else rigidity_Pa
         if np.shape(rigidity) != (len(surface),):
             raise UserError(
                 f"{rupture.name}: rigidities of shape {np.shape(rigidity)}; allowed: ({len(surface)},), one for each subfault"
             )
-        self.index, self.rupture, self.plan = index, rupture, plan
-        self.starts = hypocentres(surface, plan)
+        self.index, self.rupture, self.rules = index, rupture, rules
+        self.starts = hypocentres(surface, rules)
         self.spacing_m = spacings(surface)
-        self.lengths_m = plan.lengths_m or correlation_lengths_m(rupture.magnitude)
+        self.lengths_m = rules.lengths_m or correlation_lengths_m(rupture.magnitude)
         self.stiffness = rigidity * surface.area
         self.moment_Nm = float(moment_Nm(rupture.magnitude))
-        self.mean_rise = RISE_TIMES[plan.rise_times] * (self.moment_Nm * DYNE_CM) ** (1 / 3)
+        self.mean_rise = RISE_TIMES[rules.rise_times] * (self.moment_Nm * DYNE_CM) ** (1 / 3)
         self._onset: tuple[int, Array] | None = None
 
     @property
     def count(self) -> int:
-        return len(self.starts) * self.plan.slips
+        return len(self.starts) * self.rules.slips
 
     def variation(self, number: int) -> Variation:
-        start = self.starts[number // self.plan.slips]
-        slip = self._slip(_generator(self.plan.seed, SLIP_STREAM, self.index, number))
+        start = self.starts[number // self.rules.slips]
+        slip = self._slip(_generator(self.rules.seed, SLIP_STREAM, self.index, number))
         return Variation(
             rupture=self.index,
             number=number,
@@ -205,23 +205,23 @@ class _Maker:
             onset=self._onset_from(start),
             rise=self._rise(slip),
             hypocentre=start,
-            seed=self.plan.seed,
+            seed=self.rules.seed,
         )
 
     def _onset_from(self, start: int) -> Array:
         """All slips of a hypocentre come one after the other."""
         if self._onset is None or self._onset[0] != start:
-            self._onset = start, onset_times(self.rupture.surface, start, self.plan.speed, self.plan.vs_m_s)
+            self._onset = start, onset_times(self.rupture.surface, start, self.rules.speed, self.rules.vs_m_s)
         return self._onset[1]
 
     def _slip(self, generator: np.random.Generator) -> Array:
-        surface, plan = self.rupture.surface, self.plan
+        surface, rules = self.rupture.surface, self.rules
         shape = np.ones(len(surface))
-        if plan.variability > 0:
+        if rules.variability > 0:
             field = random_field(
-                generator, surface.rows, surface.columns, self.spacing_m, self.lengths_m, plan.hurst
+                generator, surface.rows, surface.columns, self.spacing_m, self.lengths_m, rules.hurst
             ).ravel()
-            shape = np.maximum(1 + plan.variability * _standard(field), 0)
+            shape = np.maximum(1 + rules.variability * _standard(field), 0)
         of_unit = math.fsum((self.stiffness * shape).tolist())
         if not of_unit > 0:
             raise UserError(f"{self.rupture.name}: no rigidity where it slips; allowed: ground that is no fluid")
@@ -264,9 +264,9 @@ def _distance_over(surface: Surface, start: int) -> Array:
     return np.hypot((down - down[row])[:, None], (along - along[column])[None, :]).ravel()
 
 
-def _rigidity(rupture: Rupture, plan: VariationPlan) -> Array:
-    """(n,) Pa, of the plan."""
-    mu = plan.rigidity_Pa
+def _rigidity(rupture: Rupture, rules: VariationRules) -> Array:
+    """(n,) Pa, of the rules."""
+    mu = rules.rigidity_Pa
     depth = rupture.surface.positions[:, 2]
     return mu.at(depth) if isinstance(mu, DepthProfile) else np.full(len(depth), mu)
 

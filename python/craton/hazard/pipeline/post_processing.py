@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve, combined, rupture_exceedances
 from craton.hazard.curves.disaggregation import disaggregate, distances_to
+from craton.hazard.folder import HazardFolder
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.intensity import TABLES, Measures
 from craton.hazard.motion.reciprocity import SiteMeasures, measure_rupture
 from craton.hazard.motion.seismograms import RuptureAtSite
-from craton.hazard.pipeline.folder import HazardFolder
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.work import Work
 from craton.runs.files import replaced
 
 __all__ = ["GRAVITY", "finish_site", "measure_portion", "read_measures", "tensors_of"]
@@ -31,64 +31,64 @@ GRAVITY = 9.80665
 """m/s^2: a g."""
 
 
-def tensors_of(plan: Plan, folder: HazardFolder, site: int) -> GreenTensors:
+def tensors_of(work: Work, folder: HazardFolder, site: int) -> GreenTensors:
     """UserError for files of another site, time step or list of points."""
-    name = plan.config.sites[site].name
-    paths = [folder.waves(name, direction) / "sgt.h5" for direction in plan.config.green.directions]
-    green = GreenTensors.open(paths, plan.position_m[site])
-    if green.position_m.shape != plan.points_m.shape or not np.allclose(
-        green.position_m, plan.points_m, rtol=0, atol=0.01
+    name = work.config.sites[site].name
+    paths = [folder.waves(name, direction) / "sgt.h5" for direction in work.config.green.directions]
+    green = GreenTensors.open(paths, work.position_m[site])
+    if green.position_m.shape != work.points_m.shape or not np.allclose(
+        green.position_m, work.points_m, rtol=0, atol=0.01
     ):
         raise UserError(f"{paths[0]}: tensors at other points than the faults have; allowed: of this run")
     return green
 
 
-def measure_portion(plan: Plan, folder: HazardFolder, site: int, portion: int) -> Path:
+def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -> Path:
     """A row for each variation of the portion's ruptures."""
-    green, wanted = tensors_of(plan, folder, site), plan.config.measures
+    green, wanted = tensors_of(work, folder, site), work.config.measures
     parts = [
         measure_rupture(
             green,
-            plan.forecast.ruptures[index],
-            plan.variations(index, green),
+            work.forecast.ruptures[index],
+            work.variations(index, green),
             wanted.periods_s,
             index=index,
             damping=wanted.damping,
             slip_rate=wanted.slip_rate,
-            memory_mb=plan.config.run.memory_mb,
+            memory_mb=work.config.run.memory_mb,
         )
-        for index in plan.portions[portion]
+        for index in work.portions[portion]
     ]
-    path = folder.measures(plan.config.sites[site].name, plan.portions[portion])
+    path = folder.measures(work.config.sites[site].name, work.portions[portion])
     with replaced(path) as aside, h5py.File(aside, "w") as file:
         _write_measures(file, _joined(parts))
     return path
 
 
-def finish_site(plan: Plan, folder: HazardFolder, site: int) -> Path:
+def finish_site(work: Work, folder: HazardFolder, site: int) -> Path:
     """site.h5 from all portions."""
-    name = plan.config.sites[site].name
-    found = _joined([read_measures(folder.measures(name, portion)) for portion in plan.portions])
-    _check_rows(plan, found, folder.site(name))
+    name = work.config.sites[site].name
+    found = _joined([read_measures(folder.measures(name, portion)) for portion in work.portions])
+    _check_rows(work, found, folder.site(name))
     path = folder.finished(name)
     with replaced(path) as aside, h5py.File(aside, "w") as file:
         _write_measures(file.create_group("measures"), found)
-        at = plan.position_m[site]
-        file.attrs.update({"site": name, "position_m": at, "years": plan.config.forecast.years})
-        distance = distances_to(plan.forecast, at)
-        _write_ruptures(file.create_group("ruptures"), plan, distance)
-        shaking = getattr(found.measures, plan.config.measures.shaking) / GRAVITY
-        periods = list(plan.config.measures.periods_s)
-        levels = plan.levels_g()
+        at = work.position_m[site]
+        file.attrs.update({"site": name, "position_m": at, "years": work.config.forecast.years})
+        distance = distances_to(work.forecast, at)
+        _write_ruptures(file.create_group("ruptures"), work, distance)
+        shaking = getattr(found.measures, work.config.measures.shaking) / GRAVITY
+        periods = list(work.config.measures.periods_s)
+        levels = work.levels_g()
         for column, period in enumerate(periods):
-            above = rupture_exceedances(found.rupture, shaking[:, column], len(plan.forecast.ruptures), levels)
+            above = rupture_exceedances(found.rupture, shaking[:, column], len(work.forecast.ruptures), levels)
             group = file.create_group(f"curves/{imt(period)}")
             group["levels"], group["exceedance"] = levels, above
-            group["probability"] = combined(above, plan.forecast.annual_rates, plan.config.forecast.years)
+            group["probability"] = combined(above, work.forecast.annual_rates, work.config.forecast.years)
             group.attrs["period_s"] = period
-        first = periods.index(plan.config.periods_s[0])
-        _disaggregated(file, plan, found, shaking[:, first], distance)
-        _largest(file, plan, folder, site, found, shaking[:, first])
+        first = periods.index(work.config.periods_s[0])
+        _disaggregated(file, work, found, shaking[:, first], distance)
+        _largest(file, work, folder, site, found, shaking[:, first])
     return path
 
 
@@ -106,18 +106,18 @@ def looked_at(curve: HazardCurve, probability: float, largest: float) -> float:
     return float(curve.levels[curve.probability >= probability].max(initial=0.0))
 
 
-def _disaggregated(file: Any, plan: Plan, found: SiteMeasures, shaking: Array, distance: Array) -> None:
+def _disaggregated(file: Any, work: Work, found: SiteMeasures, shaking: Array, distance: Array) -> None:
     """Where the first curve has the first probability; nothing where no level has it."""
-    wanted, period = plan.config.hazard, plan.config.periods_s[0]
+    wanted, period = work.config.hazard, work.config.periods_s[0]
     curve = file[f"curves/{imt(period)}"]
     levels = curve["levels"][()]
-    whole = HazardCurve("", imt(period), plan.config.forecast.years, levels, curve["probability"][()])
+    whole = HazardCurve("", imt(period), work.config.forecast.years, levels, curve["probability"][()])
     level = looked_at(whole, wanted.probabilities[0], float(shaking.max()))
-    above = np.array([np.mean(shaking[found.rupture == i] > level) for i in range(len(plan.forecast.ruptures))])
-    if not (np.isfinite(level) and level > 0 and np.any(above * plan.forecast.annual_rates > 0)):
+    above = np.array([np.mean(shaking[found.rupture == i] > level) for i in range(len(work.forecast.ruptures))])
+    if not (np.isfinite(level) and level > 0 and np.any(above * work.forecast.annual_rates > 0)):
         return
     result = disaggregate(
-        plan.forecast,
+        work.forecast,
         above,
         distance,
         level,
@@ -136,7 +136,7 @@ def _disaggregated(file: Any, plan: Plan, found: SiteMeasures, shaking: Array, d
     )
 
 
-def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: SiteMeasures, shaking: Array) -> None:
+def _largest(file: Any, work: Work, folder: HazardFolder, site: int, found: SiteMeasures, shaking: Array) -> None:
     """The rupture that matters most, and of its variations that of median and that of largest shaking: slip and seismogram."""
     if "disaggregation" not in file:
         return
@@ -144,9 +144,9 @@ def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: Site
     rows = np.flatnonzero(found.rupture == index)
     order = rows[np.argsort(shaking[rows], kind="stable")]
     chosen = {"median": order[len(order) // 2], "largest": order[-1]}
-    rupture = plan.forecast.ruptures[index]
-    green = tensors_of(plan, folder, site)
-    here = RuptureAtSite(green, rupture, slip_rate=plan.config.measures.slip_rate, memory_mb=plan.config.run.memory_mb)
+    rupture = work.forecast.ruptures[index]
+    green = tensors_of(work, folder, site)
+    here = RuptureAtSite(green, rupture, slip_rate=work.config.measures.slip_rate, memory_mb=work.config.run.memory_mb)
     group = file.create_group("rupture")
     surface = rupture.surface
     group.attrs.update(
@@ -157,25 +157,25 @@ def _largest(file: Any, plan: Plan, folder: HazardFolder, site: int, found: Site
     )
     group["positions_m"] = surface.positions
     for name, row in chosen.items():
-        one = plan.variation(index, int(found.number[row]), green)
+        one = work.variation(index, int(found.number[row]), green)
         part = group.create_group(name)
         part["slip_m"], part["onset_s"], part["velocity_m_s"] = one.slip, one.onset, here.velocities([one])[0]
         part.attrs.update({"number": one.number, "hypocentre": one.hypocentre, "shaking_g": shaking[row]})
 
 
-def _check_rows(plan: Plan, found: SiteMeasures, where: Path) -> None:
-    counted = np.bincount(found.rupture, minlength=len(plan.counts))
-    if tuple(counted) != plan.counts:
+def _check_rows(work: Work, found: SiteMeasures, where: Path) -> None:
+    counted = np.bincount(found.rupture, minlength=len(work.counts))
+    if tuple(counted) != work.counts:
         raise UserError(
-            f"{where}: measures of {len(found)} variations; allowed: {sum(plan.counts)}, those of this forecast: files of another "
+            f"{where}: measures of {len(found)} variations; allowed: {sum(work.counts)}, those of this forecast: files of another "
             "run have to go"
         )
 
 
-def _write_ruptures(group: Any, plan: Plan, distance: Array) -> None:
-    group["source"] = list(plan.forecast.sources)
-    group["number"] = np.array([one.number for one in plan.forecast.ruptures])
-    group["magnitude"], group["annual_rate"] = plan.forecast.magnitudes, plan.forecast.annual_rates
+def _write_ruptures(group: Any, work: Work, distance: Array) -> None:
+    group["source"] = list(work.forecast.sources)
+    group["number"] = np.array([one.number for one in work.forecast.ruptures])
+    group["magnitude"], group["annual_rate"] = work.forecast.magnitudes, work.forecast.annual_rates
     group["distance_m"] = distance
 
 

@@ -14,14 +14,14 @@ from craton.errors import UserError
 from craton.hazard.config import Config, SiteConfig
 from craton.hazard.curves.export import Site
 from craton.hazard.forecast import variations as random
-from craton.hazard.forecast.config import forecast_of, plan_of
+from craton.hazard.forecast.config import forecast_of, variation_rules
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.rupture import Rupture, Variation
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.wave_run.setup import grid_of
 
-__all__ = ["Plan"]
+__all__ = ["Work"]
 
 Array = NDArray[np.float64]
 APART_M = 1e-3
@@ -31,7 +31,7 @@ PORTIONS = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class Work:
     """Everything that follows from a configuration, without files of a run. Every process makes its own, the same."""
 
     config: Config
@@ -41,14 +41,14 @@ class Plan:
     """of the sites"""
 
     @staticmethod
-    def of(config: Config) -> Plan:
+    def of(config: Config) -> Work:
         """UserError for what cannot be computed: a site or a rupture outside the volume without absorbing sides, say."""
         grid = grid_of(config.ground)
         forecast = forecast_of(config.forecast, config.faults, config.models, grid)
         forecast = forecast.without(i for i, one in enumerate(forecast.ruptures) if not one.annual_rate > 0)
-        plan = Plan(config, grid, forecast, tuple(_position(site, grid) for site in config.sites))
-        plan._check_inside()
-        return plan
+        work = Work(config, grid, forecast, tuple(_position(site, grid) for site in config.sites))
+        work._check_inside()
+        return work
 
     @property
     def volume_m(self) -> tuple[Array, Array]:
@@ -85,8 +85,8 @@ class Plan:
         return np.ascontiguousarray(every[first])
 
     @cached_property
-    def varied(self) -> random.VariationPlan:
-        return plan_of(self.config.variations)
+    def varied(self) -> random.VariationRules:
+        return variation_rules(self.config.variations)
 
     @cached_property
     def own_variations(self) -> dict[int, tuple[Variation, ...]]:

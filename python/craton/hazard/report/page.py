@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from craton.errors import UserError
-from craton.hazard.curves.beside_models import Beside
-from craton.hazard.curves.files import write_files
-from craton.hazard.curves.results import Results, read_results
-from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.folder import HazardFolder, HazardRecord
+from craton.hazard.pipeline.beside_models import Beside
+from craton.hazard.pipeline.work import Work
 from craton.hazard.report import pictures
 from craton.hazard.report.sections import draw, element_id, overview, site_section, written_picture
+from craton.hazard.result_files import write_files
+from craton.hazard.results import Results, read_results
 from craton.pages.page import style, table
 from craton.pages.style import styled
 from craton.runs.files import replaced
@@ -25,11 +25,11 @@ from craton.runs.files import replaced
 __all__ = ["write_report", "write_results"]
 
 
-def write_results(plan: Plan, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
+def write_results(work: Work, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
     """Files, pictures and report of all finished sites, beside ground-motion models; says what there is, "" where no site is
     finished. anew: what jobs have drawn is drawn again, too."""
     try:
-        results = read_results(folder, plan)
+        results = read_results(folder, work)
     except UserError:
         return ""
     written = [path.name for path in write_files(results)]
@@ -124,12 +124,12 @@ def _navigation(results: Results) -> str:
 
 def _cards(results: Results, record: HazardRecord) -> str:
     entries = [
-        (f"{len(results.names)}", f"of {len(results.plan.config.sites)} sites finished"),
+        (f"{len(results.names)}", f"of {len(results.work.config.sites)} sites finished"),
         (f"{record.variations:,}", f"variations of {record.ruptures:,} ruptures at each"),
         (f"{record.points:,}", "points of strain Green's tensors"),
         (
             f"{np.prod(record.cells):,}",
-            f"cells, {record.steps:,} steps, {len(results.plan.config.green.directions)} runs for each site",
+            f"cells, {record.steps:,} steps, {len(results.work.config.green.directions)} runs for each site",
         ),
         (f"{record.seconds:.0f} s", f"on {record.cores} cores, {record.schedule}; {record.computed:.0%} computing"),
     ]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation
-from craton.hazard.curves.results import Chosen, Results
-from craton.hazard.pipeline.folder import HazardRecord
+from craton.hazard.folder import HazardRecord
+from craton.hazard.results import Chosen, Results
 from craton.pages.figures import new_figure
 from craton.pages.maps import axis_names, label_axes
 from craton.pages.style import ACCENT, COLOURS, INK, MUTED, SECOND
@@ -41,7 +41,7 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     found = results.map(measure, probability)
     figure = new_figure(7.2, 5.4)
     axes = figure.subplots()
-    low, high = results.plan.volume_m
+    low, high = results.work.volume_m
     x, y = (np.linspace(low[d], high[d], PIXELS) for d in (0, 1))
     _media_outline(axes, results)
     values = found.values
@@ -60,7 +60,7 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
         axes.annotate(said, (right, up), (8, 6), textcoords="offset points", fontsize=8.5, fontweight="bold")
     figure.colorbar(points, ax=axes, shrink=0.8, label=f"{measure}, g")
     axes.set(xlim=(1e-3 * low[1], 1e-3 * high[1]), ylim=(1e-3 * low[0], 1e-3 * high[0]), aspect="equal")
-    label_axes(axes, results.plan.grid.azimuth_deg)
+    label_axes(axes, results.work.grid.azimuth_deg)
     axes.set_title(f"{measure} exceeded with a probability of {probability:.3g} in {found.years:g} years")
     return figure
 
@@ -69,8 +69,8 @@ def _media_outline(axes: Axes, results: Results) -> None:
     """Where the ground at the surface is slow: contours of vs."""
     from craton.seismology.wave_run.setup import medium_of
 
-    grid = results.plan.grid
-    medium = medium_of(results.plan.config.ground, grid)
+    grid = results.work.grid
+    medium = medium_of(results.work.config.ground, grid)
     n = [min(cells, PIXELS) for cells in grid.cells[:2]]
     x, y = ((np.arange(k) + 0.5) * size / k for k, size in zip(n, grid.size_m[:2], strict=True))
     gx, gy = np.meshgrid(x, y, indexing="ij")
@@ -83,7 +83,7 @@ def _media_outline(axes: Axes, results: Results) -> None:
 
 def _fault_traces(axes: Axes, results: Results) -> None:
     seen: dict[str, Array] = {}
-    for one in results.plan.forecast.ruptures:
+    for one in results.work.forecast.ruptures:
         surface = one.surface
         top = surface.positions.reshape(surface.rows, surface.columns, 3)[0]
         if len(top) > len(seen.get(one.source, ())):

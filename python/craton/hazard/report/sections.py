@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from craton.hazard.curves.beside_models import Beside
 from craton.hazard.curves.disaggregation import Disaggregation
-from craton.hazard.curves.results import Results
+from craton.hazard.pipeline.beside_models import Beside
 from craton.hazard.report import pictures
+from craton.hazard.results import Results
 from craton.pages.page import picture, table
 from craton.pages.style import styled
 from craton.runs.files import replaced
@@ -27,12 +27,12 @@ DPI = 110
 def overview(results: Results) -> str:
     """The map, a table of levels, curves of all sites. Writes its pictures. UserError for results that are not there, or not
     whole."""
-    first, probability = results.imts[0], results.plan.config.hazard.probabilities[0]
+    first, probability = results.imts[0], results.work.config.hazard.probabilities[0]
     drawn = written_picture(
         results,
         "map",
         pictures.map_figure(results, first, probability),
-        f"{first} that is exceeded with a probability of {probability:g} in {results.plan.config.forecast.years:g} years; "
+        f"{first} that is exceeded with a probability of {probability:g} in {results.work.config.forecast.years:g} years; "
         "between sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at "
         "the surface.",
     )
@@ -42,7 +42,7 @@ def overview(results: Results) -> str:
 def site_section(results: Results, name: str, beside: Beside) -> str:
     """From the curves of a site of the results to what makes them, to the rupture that matters most and its seismograms. Writes its
     pictures. UserError for results that are not there, or not whole."""
-    key, first, probability = element_id(name), results.imts[0], results.plan.config.hazard.probabilities[0]
+    key, first, probability = element_id(name), results.imts[0], results.work.config.hazard.probabilities[0]
     at = results.names.index(name)
     curves = [results.curves(measure)[at] for measure in results.imts]
     found, chosen = results.at_first_probability(name), results.chosen(name)
@@ -98,7 +98,7 @@ def site_section(results: Results, name: str, beside: Beside) -> str:
                 pictures.seismogram_figure(
                     chosen,
                     f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}",
-                    azimuth_deg=results.plan.grid.azimuth_deg,
+                    azimuth_deg=results.work.grid.azimuth_deg,
                 ),
                 "Velocity by reciprocity; "
                 + ", ".join(
@@ -130,13 +130,13 @@ def _models(results: Results, name: str, probability: float, beside: Beside) -> 
 
 def _rupture_table(results: Results, found: Disaggregation) -> str:
     order = np.argsort(-found.ruptures, kind="stable")[:8]
-    ruptures = results.plan.forecast.ruptures
+    ruptures = results.work.forecast.ruptures
     rows = [
         [
             f"{ruptures[i].source} {ruptures[i].number}",
             f"{ruptures[i].magnitude:.2f}",
             f"{ruptures[i].annual_rate:.3g}",
-            str(results.plan.counts[i]),
+            str(results.work.counts[i]),
             f"{100 * found.ruptures[i]:.1f}%",
         ]
         for i in order
@@ -146,7 +146,7 @@ def _rupture_table(results: Results, found: Disaggregation) -> str:
 
 
 def _site_table(results: Results) -> str:
-    probabilities = results.plan.config.hazard.probabilities
+    probabilities = results.work.config.hazard.probabilities
     columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
     curves = {measure: results.curves(measure) for measure in results.imts}
     rows = []

@@ -23,9 +23,9 @@ from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation, disaggregate
 from craton.hazard.curves.export import Site
 from craton.hazard.curves.maps import HazardMap, hazard_map
-from craton.hazard.pipeline.folder import HazardFolder
+from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.post_processing import GRAVITY, imt, read_measures
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.work import Work
 
 __all__ = ["Chosen", "Results", "read_results"]
 
@@ -53,28 +53,28 @@ class Chosen:
 class Results:
     """Of the finished sites of a run."""
 
-    plan: Plan
+    work: Work
     folder: HazardFolder
     names: tuple[str, ...]
     """finished"""
 
     @property
     def missing(self) -> list[str]:
-        return [site.name for site in self.plan.config.sites if site.name not in self.names]
+        return [site.name for site in self.work.config.sites if site.name not in self.names]
 
     @property
     def sites(self) -> list[Site]:
-        return [site for site in self.plan.sites if site.name in self.names]
+        return [site for site in self.work.sites if site.name in self.names]
 
     @property
     def sites_m(self) -> Array:
-        known = zip(self.plan.config.sites, self.plan.position_m, strict=True)
+        known = zip(self.work.config.sites, self.work.position_m, strict=True)
         return np.array([at for site, at in known if site.name in self.names])
 
     @property
     def imts(self) -> tuple[str, ...]:
         """The one that is looked at first, first."""
-        return tuple(imt(period) for period in self.plan.config.periods_s)
+        return tuple(imt(period) for period in self.work.config.periods_s)
 
     def checked(self, site: str | None = None, measure: str | None = None) -> tuple[str, str]:
         """Of those that there are; by default the first."""
@@ -104,20 +104,20 @@ class Results:
         return hazard_map(self.curves(measure), self.sites_m, probability)
 
     def maps(self) -> list[HazardMap]:
-        return [self.map(measure, p) for measure in self.imts for p in self.plan.config.hazard.probabilities]
+        return [self.map(measure, p) for measure in self.imts for p in self.work.config.hazard.probabilities]
 
     def disaggregation(self, site: str, measure: str, level: float) -> Disaggregation:
         """At any level, from the measures of all variations."""
         found = read_measures(self.folder.finished(site), "measures")
         column = list(found.measures.periods_s).index(period_of(measure))
-        shaking = getattr(found.measures, self.plan.config.measures.shaking)[:, column] / GRAVITY
-        count = len(self.plan.forecast.ruptures)
+        shaking = getattr(found.measures, self.work.config.measures.shaking)[:, column] / GRAVITY
+        count = len(self.work.forecast.ruptures)
         above = np.bincount(found.rupture, shaking > level, count) / np.bincount(found.rupture, minlength=count)
         with _opened(self.folder.finished(site)) as file:
             distance = file["ruptures/distance_m"][()]
-        wanted = self.plan.config.hazard
+        wanted = self.work.config.hazard
         return disaggregate(
-            self.plan.forecast,
+            self.work.forecast,
             above,
             distance,
             level,
@@ -163,17 +163,17 @@ def period_of(measure: str) -> float:
     return float(measure.removeprefix("SA(").removesuffix(")"))
 
 
-def read_results(folder: HazardFolder, plan: Plan | None = None) -> Results:
+def read_results(folder: HazardFolder, work: Work | None = None) -> Results:
     """UserError where no site is finished."""
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
-    plan = plan or Plan.of(load_config(folder.config))
-    names = tuple(site.name for site in plan.config.sites if folder.finished(site.name).is_file())
+    work = work or Work.of(load_config(folder.config))
+    names = tuple(site.name for site in work.config.sites if folder.finished(site.name).is_file())
     if not names:
         raise UserError(
             f"{folder.path}: no site is finished; allowed: a run that has come so far, --resume goes on with it"
         )
-    return Results(plan, folder, names)
+    return Results(work, folder, names)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from craton.errors import UserError
 from craton.hazard.curves.export import write_curves_csv, write_maps_csv
-from craton.hazard.curves.results import Results
 from craton.hazard.report import pictures
+from craton.hazard.results import Results
 from craton.pages.figures import save_picture
 from craton.pages.style import styled
 from craton.runs.files import replaced
@@ -31,7 +31,7 @@ def curve(results: Results, site: str | None, measure: str | None, output: Path 
         if output.suffix.lower() == ".csv":
             write_curves_csv(output, results.sites, curves)
         else:
-            probability = results.plan.config.hazard.probabilities[0]
+            probability = results.work.config.hazard.probabilities[0]
             _save(lambda: pictures.curves_figure(curves, probability, by_site=True, title=chosen), output)
     shown = next(one for one in curves if one.site == name)
     table = Table(title=f"{chosen} at {name}, {shown.years:g} years", title_justify="left")
@@ -45,7 +45,7 @@ def curve(results: Results, site: str | None, measure: str | None, output: Path 
 def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Table:
     """The level at each site that has this probability."""
     _, chosen = results.checked(None, measure)
-    wanted = results.plan.config.hazard.probabilities[0] if probability is None else _probability(probability)
+    wanted = results.work.config.hazard.probabilities[0] if probability is None else _probability(probability)
     found = results.map(chosen, wanted)
     if output is not None:
         if output.suffix.lower() == ".csv":
@@ -73,7 +73,7 @@ def disaggregation(
     if probability is not None and level is not None:
         raise UserError("--probability with --level; allowed: one of them")
     if level is None:
-        wanted = results.plan.config.hazard.probabilities[0] if probability is None else _probability(probability)
+        wanted = results.work.config.hazard.probabilities[0] if probability is None else _probability(probability)
         level = results.curves(chosen)[results.names.index(name)].level_at(wanted)
         if not (np.isfinite(level) and level > 0):
             raise UserError(

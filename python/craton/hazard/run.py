@@ -25,10 +25,10 @@ from craton import _craton
 from craton._launch import CRATON, usable_cores
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config, waves_config
-from craton.hazard.curves.beside_models import Beside, models_beside, write_beside
+from craton.hazard.folder import HazardFolder, HazardRecord
 from craton.hazard.motion.pulses import flat_spectrum, flat_text
-from craton.hazard.pipeline.folder import HazardFolder, HazardRecord
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.beside_models import Beside, models_beside, write_beside
+from craton.hazard.pipeline.work import Work
 from craton.runs.files import replaced
 from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
@@ -42,7 +42,7 @@ from craton.tasks import Outcome, Task, TaskRecord, check_cores, run_tasks, util
 
 __all__ = ["cores_of", "loaded", "run", "tasks_of", "threads_of"]
 
-JOBS = "craton.hazard.pipeline.jobs"
+JOBS = "craton.hazard.jobs"
 SECONDS_PER_POINT = 1e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 4e-6
@@ -81,9 +81,9 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
     """In this process, which starts others. UserError for what cannot be computed, before anything in the folder is touched; for
     what failed, once everything else is done and the results of finished sites are written."""
     folder = HazardFolder(config.run.directory)
-    plan = Plan.of(config)
-    steps = waves_of(plan).steps
-    tasks, beside = tasks_of(plan, folder), models_beside(plan)
+    work = Work.of(config)
+    steps = waves_of(work).steps
+    tasks, beside = tasks_of(work, folder), models_beside(work)
     check_cores(tasks, cores_of(config))
     folder.make()
     folder.lock()
@@ -93,32 +93,32 @@ def run(config: Config, *, console: Any = None, overwrite: bool = False, resume:
         else:
             folder.check_new(overwrite, {"the configuration": str(config.path)})
             folder.discard()
-        return _run_locked(plan, folder, steps, tasks, beside, console)
+        return _run_locked(work, folder, steps, tasks, beside, console)
     finally:
         folder.release()
 
 
 def _run_locked(
-    plan: Plan, folder: HazardFolder, steps: int, tasks: Sequence[Task], beside: Beside, console: Any
+    work: Work, folder: HazardFolder, steps: int, tasks: Sequence[Task], beside: Beside, console: Any
 ) -> HazardRecord:
     """steps: of each wave run."""
-    config, started = plan.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    write_inputs(plan, folder)
-    write_beside(plan, folder, beside)
+    config, started = work.config, datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    write_inputs(work, folder)
+    write_beside(work, folder, beside)
     _discard_old_parts(folder, [site.name for site in config.sites])
     cores = cores_of(config)
     present = sum(task.result.is_file() for task in tasks)
-    _say(console, _introduction(plan, steps, cores, present, len(tasks)))
-    outcome = _do(plan, tasks, cores, steps, console)
+    _say(console, _introduction(work, steps, cores, present, len(tasks)))
+    outcome = _do(work, tasks, cores, steps, console)
     _forgive_drawing(outcome, tasks)
-    record = _record(plan, outcome, cores, steps, present, started)
+    record = _record(work, outcome, cores, steps, present, started)
     computed = any(one.kind != "pictures" for one in outcome.records)
     if computed or not folder.record.is_file():  # else what was recorded of the computing stays
         folder.write_text(folder.record, record.to_json() + "\n")
     from craton.hazard.report.page import write_results
 
     try:
-        _say(console, write_results(plan, folder, folder.read_record(), beside))
+        _say(console, write_results(work, folder, folder.read_record(), beside))
     except UserError as problem:
         outcome.failures.append(str(problem))  # after what a job has failed of
     _say(
@@ -165,51 +165,51 @@ def _say(console: Any, text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-def _introduction(plan: Plan, steps: int, cores: int, present: int, tasks: int) -> str:
-    cells = " x ".join(map(str, plan.config.ground.cells))
+def _introduction(work: Work, steps: int, cores: int, present: int, tasks: int) -> str:
+    cells = " x ".join(map(str, work.config.ground.cells))
     done = f", {present} of {tasks} tasks done already" if present else f", {tasks} tasks"
     return (
-        f"{plan.config.path.name}: {_many(len(plan.position_m), 'site')}, {_many(len(plan.forecast.ruptures), 'rupture')}, "
-        f"{sum(plan.counts):,} variations, {len(plan.points_m):,} points; {cells} cells, {steps} steps, "
-        f"{len(plan.config.green.directions)} directions; {plan.config.run.schedule}, {_many(cores, 'core')}{done}"
+        f"{work.config.path.name}: {_many(len(work.position_m), 'site')}, {_many(len(work.forecast.ruptures), 'rupture')}, "
+        f"{sum(work.counts):,} variations, {len(work.points_m):,} points; {cells} cells, {steps} steps, "
+        f"{len(work.config.green.directions)} directions; {work.config.run.schedule}, {_many(cores, 'core')}{done}"
     )
 
 
-def write_inputs(plan: Plan, folder: HazardFolder) -> None:
+def write_inputs(work: Work, folder: HazardFolder) -> None:
     """What jobs read. Anew when a run is resumed: the same, but for [run]. A checkpoint belongs to the bricks that it was written
     from: where others are wanted now, waves that have not come to their end begin anew."""
-    wanted = _bricks_of(asdict(plan.config.run))
+    wanted = _bricks_of(asdict(work.config.run))
     other_bricks = folder.run_settings.is_file() and _bricks_of(folder.read_run()) != wanted
     with replaced(folder.config) as aside:
-        aside.write_text(plan.config.to_toml(run=False), encoding="utf-8")
+        aside.write_text(work.config.to_toml(run=False), encoding="utf-8")
     with replaced(folder.points) as aside, aside.open("wb") as stream:
-        np.save(stream, plan.points_m)
-    if plan.config.green.highest_hz:
-        folder.write_text(folder.pulse, flat_text(plan.config.green.highest_hz))
-    for site in plan.config.sites:
+        np.save(stream, work.points_m)
+    if work.config.green.highest_hz:
+        folder.write_text(folder.pulse, flat_text(work.config.green.highest_hz))
+    for site in work.config.sites:
         own = folder.site(site.name)
         own.mkdir(parents=True, exist_ok=True)
     for left_behind in [*folder.pictures.glob("*.new"), *folder.path.glob("sites/*/*.new")]:
         left_behind.unlink()
-    for site, at in zip(plan.config.sites, plan.position_m, strict=True):
-        for direction in plan.config.green.directions:
+    for site, at in zip(work.config.sites, work.position_m, strict=True):
+        for direction in work.config.green.directions:
             waves = WavesFolder(folder.waves(site.name, direction))
             _wait_until_free(waves)
             if other_bricks and not waves.record.is_file():
                 waves.discard()
             made = waves_config(
-                plan.config,
+                work.config,
                 at,
                 direction,
                 folder.points,
                 folder.pulse,
-                threads=threads_of(plan.config),
-                decomposition=list(plan.config.run.decomposition),
+                threads=threads_of(work.config),
+                decomposition=list(work.config.run.decomposition),
                 directory=str(folder.waves(site.name, direction)),
             )
             folder.write_text(_waves_file(folder, site.name, direction), made.to_toml())
     # last, because it stands for what checkpoints there are
-    folder.write_text(folder.run_settings, table_to_toml("run", plan.config.run))
+    folder.write_text(folder.run_settings, table_to_toml("run", work.config.run))
 
 
 def _bricks_of(run: dict[str, Any]) -> tuple[int, list[int]]:
@@ -223,7 +223,7 @@ def _waves_file(folder: HazardFolder, site: str, direction: str) -> Path:
 
 @dataclass(frozen=True)
 class Waves:
-    """What all wave runs of a plan have in common."""
+    """What all wave runs of a work have in common."""
 
     setup: Setup
     found: Range
@@ -246,15 +246,15 @@ class Waves:
         return self.setup.config.time.duration_s - (pulse[1] if pulse is not None else 0.0)
 
 
-def waves_of(plan: Plan) -> Waves:
+def waves_of(work: Work) -> Waves:
     """UserError for what every wave run would refuse: a pulse that the grid does not carry, a step that is unstable, bricks that
     cannot be cut. Writes nothing that stays."""
-    config = plan.config
+    config = work.config
     with tempfile.TemporaryDirectory(prefix="craton-hazard-") as own:
         pulse = Path(own) / "pulse.txt"
         pulse.write_text(flat_text(config.green.highest_hz or 1.0), encoding="utf-8")
         bricks = list(config.run.decomposition)
-        made = waves_config(config, plan.position_m[0], config.green.directions[0], None, pulse, decomposition=bricks)
+        made = waves_config(config, work.position_m[0], config.green.directions[0], None, pulse, decomposition=bricks)
         setup = Setup(made)
         found = setup.medium.range(setup.grid)
         highest_hz = check_sources(setup, found)
@@ -263,20 +263,20 @@ def waves_of(plan: Plan) -> Waves:
         raise config.wrong(
             f"[green] every = {config.green.every}, but a wave run has {waves.steps} steps; allowed: at most that"
         )
-    _check_duration(plan, waves)
+    _check_duration(work, waves)
     return waves
 
 
-def _check_duration(plan: Plan, waves: Waves) -> None:
+def _check_duration(work: Work, waves: Waves) -> None:
     """UserError where seismograms end before S waves from all of a rupture can have come, even if all of it broke at once: in
     ground of the largest vp, and of the largest vs that it can have with that (lambda = 0)."""
     ends_s, fastest = waves.seismogram_s, waves.found.fastest_vp / math.sqrt(2)
-    for site, at in zip(plan.config.sites, plan.position_m, strict=True):
-        for rupture in plan.forecast.ruptures:
+    for site, at in zip(work.config.sites, work.position_m, strict=True):
+        for rupture in work.forecast.ruptures:
             distance = float(np.linalg.norm(rupture.surface.positions - at, axis=1).max())
             if distance / fastest > ends_s:
-                raise plan.config.wrong(
-                    f"[time] duration_s = {plan.config.ground.time.duration_s:g}: seismograms end {ends_s:.3g} s after a rupture "
+                raise work.config.wrong(
+                    f"[time] duration_s = {work.config.ground.time.duration_s:g}: seismograms end {ends_s:.3g} s after a rupture "
                     f"begins, and S waves from {1e-3 * distance:.3g} km away, as of {rupture.name}, take "
                     f"{distance / fastest:.3g} s to site {site.name} at least; allowed: longer than that, and than ruptures take"
                 )
@@ -285,13 +285,13 @@ def _check_duration(plan: Plan, waves: Waves) -> None:
 # ------------------------------------------------------------------------------------------------------------------- tasks
 
 
-def tasks_of(plan: Plan, folder: HazardFolder) -> list[Task]:
+def tasks_of(work: Work, folder: HazardFolder) -> list[Task]:
     """Of all sites, in the order of a sequence. A record of each is in the folder's record.json."""
     tasks: list[Task] = []
-    for site in range(len(plan.position_m)):
-        first = _waves_tasks(plan, folder, site)
-        second = _measures_tasks(plan, folder, site, tuple(task.name for task in first))
-        name = plan.config.sites[site].name
+    for site in range(len(work.position_m)):
+        first = _waves_tasks(work, folder, site)
+        second = _measures_tasks(work, folder, site, tuple(task.name for task in first))
+        name = work.config.sites[site].name
         third = Task(
             name=f"{name}: curves",
             kind="curves",
@@ -339,11 +339,11 @@ def _overview_task(tasks: Sequence[Task], folder: HazardFolder) -> Task:
     )
 
 
-def _waves_tasks(plan: Plan, folder: HazardFolder, site: int) -> list[Task]:
-    name, threads, ranks = plan.config.sites[site].name, threads_of(plan.config), plan.config.run.ranks
-    duration, h = plan.config.ground.time.duration_s, plan.grid.spacing_m
+def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
+    name, threads, ranks = work.config.sites[site].name, threads_of(work.config), work.config.run.ranks
+    duration, h = work.config.ground.time.duration_s, work.grid.spacing_m
     steps = duration / (0.5 * h / 6000.0)
-    cost = START_S + np.prod(plan.config.ground.cells) * steps * SECONDS_PER_POINT
+    cost = START_S + np.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT
 
     def command(direction: str) -> list[str]:
         own = WavesFolder(folder.waves(name, direction))
@@ -364,15 +364,15 @@ def _waves_tasks(plan: Plan, folder: HazardFolder, site: int) -> list[Task]:
             cost=float(cost),
             leading=True,
         )
-        for at, direction in enumerate(plan.config.green.directions)
+        for at, direction in enumerate(work.config.green.directions)
     ]
 
 
-def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[str, ...]) -> list[Task]:
-    name = plan.config.sites[site].name
+def _measures_tasks(work: Work, folder: HazardFolder, site: int, after: tuple[str, ...]) -> list[Task]:
+    name = work.config.sites[site].name
     found = []
-    for number, portion in enumerate(plan.portions):
-        work = sum(plan.counts[i] * len(plan.forecast.ruptures[i].surface) for i in portion)
+    for number, portion in enumerate(work.portions):
+        subfaults = sum(work.counts[i] * len(work.forecast.ruptures[i].surface) for i in portion)
         found.append(
             Task(
                 name=f"{name}: measures {number}",
@@ -384,7 +384,7 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
                 command=lambda number=number: ["measures", str(folder.path), name, str(number)],
                 log=folder.measures(name, portion).with_suffix(".log"),
                 after=after,
-                cost=FORK_S + work * SECONDS_PER_SUBFAULT,
+                cost=FORK_S + subfaults * SECONDS_PER_SUBFAULT,
             )
         )
     return found
@@ -393,12 +393,12 @@ def _measures_tasks(plan: Plan, folder: HazardFolder, site: int, after: tuple[st
 # ------------------------------------------------------------------------------------------------------------------- doing
 
 
-def _do(plan: Plan, tasks: Sequence[Task], cores: int, steps: int, console: Any) -> Outcome:
+def _do(work: Work, tasks: Sequence[Task], cores: int, steps: int, console: Any) -> Outcome:
     """With a bar of predicted work."""
     cost = {task.name: task.cost for task in tasks}
     log = {task.name: task.log for task in tasks}
     total = sum(task.cost for task in tasks if not task.result.is_file())
-    rates = _Rates(plan, steps)
+    rates = _Rates(work, steps)
 
     with ProgressBar("Hazard", max(1, round(100 * total)), "of the work", console, rates.text) as bar:
 
@@ -411,8 +411,8 @@ def _do(plan: Plan, tasks: Sequence[Task], cores: int, steps: int, console: Any)
         return run_tasks(
             tasks,
             cores=cores,
-            jobs=plan.config.run.jobs,
-            sequential=plan.config.run.schedule == "sequential",
+            jobs=work.config.run.jobs,
+            sequential=work.config.run.schedule == "sequential",
             progress=show,
         )
 
@@ -420,12 +420,12 @@ def _do(plan: Plan, tasks: Sequence[Task], cores: int, steps: int, console: Any)
 class _Rates:
     """What the bar says: points per second of a wave run, variations per second of a core, and what runs."""
 
-    def __init__(self, plan: Plan, steps: int) -> None:
-        self.points = float(np.prod(plan.config.ground.cells)) * steps
+    def __init__(self, work: Work, steps: int) -> None:
+        self.points = float(np.prod(work.config.ground.cells)) * steps
         self.variations = {
-            f"{site.name}: measures {n}": sum(plan.counts[i] for i in portion)
-            for site in plan.config.sites
-            for n, portion in enumerate(plan.portions)
+            f"{site.name}: measures {n}": sum(work.counts[i] for i in portion)
+            for site in work.config.sites
+            for n, portion in enumerate(work.portions)
         }
         self.ended: Sequence[TaskRecord] = ()
         self.running: Sequence[TaskRecord] = ()
@@ -452,8 +452,8 @@ def part_done(log: Path) -> float:
     return float(words[0][:-1]) / 100 if words and words[0][:-1].isdigit() and words[0].endswith("%") else 0.0
 
 
-def _record(plan: Plan, outcome: Outcome, cores: int, steps: int, present: int, started: str) -> HazardRecord:
-    config = plan.config
+def _record(work: Work, outcome: Outcome, cores: int, steps: int, present: int, started: str) -> HazardRecord:
+    config = work.config
     given, computed = utilisation(outcome.records, cores, outcome.seconds)
     return HazardRecord(
         title=config.path.stem.replace("_", " ").replace("-", " "),
@@ -467,11 +467,11 @@ def _record(plan: Plan, outcome: Outcome, cores: int, steps: int, present: int, 
         given=given,
         computed=computed,
         resumed=present,
-        variations=sum(plan.counts),
-        ruptures=len(plan.forecast.ruptures),
+        variations=sum(work.counts),
+        ruptures=len(work.forecast.ruptures),
         cells=list(config.ground.cells),
         steps=steps,
-        points=len(plan.points_m),
+        points=len(work.points_m),
         tasks=[_of_site(one) for one in outcome.records],
         failures=list(outcome.failures),
     )
@@ -488,39 +488,39 @@ def _many(count: int, what: str) -> str:
 
 def examined(config: Config) -> list[tuple[str, str]]:
     """`craton hazard check`: what a run does and needs. Computes nothing. UserError for what would keep it from working."""
-    plan = Plan.of(config)
+    work = Work.of(config)
     probe = HazardFolder(config.run.directory)
-    waves = waves_of(plan)
-    check_cores(tasks_of(plan, probe), cores_of(config))
-    dt_s, steps, points = waves.dt_s, waves.steps, len(plan.points_m)
+    waves = waves_of(work)
+    check_cores(tasks_of(work, probe), cores_of(config))
+    dt_s, steps, points = waves.dt_s, waves.steps, len(work.points_m)
     samples = steps // config.green.every
     anelastic = config.ground.attenuation is not None
     memory = sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)
-    largest = max(len(one.surface) for one in plan.forecast.ruptures)
+    largest = max(len(one.surface) for one in work.forecast.ruptures)
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
     cores = cores_of(config)
-    work = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks_of(plan, probe))
+    core_s = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks_of(work, probe))
     return [
         (
             "sites",
             ", ".join(
-                f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, plan.position_m, strict=True)
+                f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, work.position_m, strict=True)
             ),
         ),
         (
             "ruptures",
-            f"{len(plan.forecast.ruptures):,} of {len(set(plan.forecast.sources))} sources, {sum(plan.counts):,} variations",
+            f"{len(work.forecast.ruptures):,} of {len(set(work.forecast.sources))} sources, {sum(work.counts):,} variations",
         ),
         (
             "grid",
-            f"{' x '.join(map(str, config.ground.cells))} cells of {plan.grid.spacing_m:g} m; "
+            f"{' x '.join(map(str, config.ground.cells))} cells of {work.grid.spacing_m:g} m; "
             f"vs from {waves.found.slowest_vs:g} m/s",
         ),
         (
             "step",
             f"{dt_s:.6g} s, stable below {largest_step_s(waves.setup.config, waves.found):.6g} s; {steps:,} steps, "
-            f"{directions * len(plan.position_m)} wave runs",
+            f"{directions * len(work.position_m)} wave runs",
         ),
         ("pulse", f"reaches {waves.highest_hz:.3g} Hz; leaves {_left(config)}"),
         ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
@@ -530,9 +530,9 @@ def examined(config: Config) -> list[tuple[str, str]]:
             "memory",
             f"{memory / 2**20:.0f} MiB of a wave run; about {largest * tensors / 2 / 2**20:.0f} MiB of a rupture",
         ),
-        ("disk", f"{points * tensors * len(plan.position_m) / 2**20:.0f} MiB of tensors"),
-        ("tasks", f"{len(tasks_of(plan, probe))}, in {len(plan.portions)} portions of post-processing of each site"),
-        ("time", f"about {work / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
+        ("disk", f"{points * tensors * len(work.position_m) / 2**20:.0f} MiB of tensors"),
+        ("tasks", f"{len(tasks_of(work, probe))}, in {len(work.portions)} portions of post-processing of each site"),
+        ("time", f"about {core_s / cores:.0f} s on {_many(cores, 'core')}, if all are busy"),
     ]
 
 

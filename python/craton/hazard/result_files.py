@@ -15,7 +15,7 @@ from craton.hazard.curves.export import (
     write_openquake_curves,
     write_openquake_map,
 )
-from craton.hazard.curves.results import Results
+from craton.hazard.results import Results
 
 __all__ = ["write_files"]
 

@@ -18,12 +18,12 @@ import scipy.sparse
 import scipy.spatial  # noqa: F401 - jobs come to need these: loaded once, before any of them begins
 
 from craton.hazard.config import load_config
-from craton.hazard.curves.beside_models import read_beside
-from craton.hazard.curves.results import Results
-from craton.hazard.pipeline.folder import HazardFolder
+from craton.hazard.folder import HazardFolder
+from craton.hazard.pipeline.beside_models import read_beside
 from craton.hazard.pipeline.post_processing import finish_site, measure_portion
-from craton.hazard.pipeline.work import Plan
+from craton.hazard.pipeline.work import Work
 from craton.hazard.report.sections import draw, overview, site_section
+from craton.hazard.results import Results
 
 __all__ = ["main"]
 
@@ -32,17 +32,17 @@ def main(words: Sequence[str]) -> None:
     """UserError for what cannot be done."""
     what, path, *more = words
     folder = HazardFolder(path)
-    plan = Plan.of(load_config(folder.config).replaced("run", **folder.read_run()))
-    names = tuple(site.name for site in plan.config.sites)
+    work = Work.of(load_config(folder.config).replaced("run", **folder.read_run()))
+    names = tuple(site.name for site in work.config.sites)
     if what == "measures":
-        measure_portion(plan, folder, names.index(more[0]), int(more[1]))
+        measure_portion(work, folder, names.index(more[0]), int(more[1]))
     elif what == "site":
-        finish_site(plan, folder, names.index(more[0]))
+        finish_site(work, folder, names.index(more[0]))
     elif what == "section":
         (name,) = more
-        beside = read_beside(plan, folder, name)
-        draw(folder.section(name), lambda: site_section(Results(plan, folder, (name,)), name, beside))
+        beside = read_beside(work, folder, name)
+        draw(folder.section(name), lambda: site_section(Results(work, folder, (name,)), name, beside))
     elif what == "overview":
-        draw(folder.overview, lambda: overview(Results(plan, folder, names)))
+        draw(folder.overview, lambda: overview(Results(work, folder, names)))
     else:
         raise ValueError(what)
