@@ -16,28 +16,8 @@ from craton.hazard.motion.seismograms import seismograms
 from craton.hazard.motion.slip_rates import SHAPES, slip_rates, time_function
 from craton.seismology.sources.point_sources import double_couple
 from hazard_runs import made_up
-from hazard_variations import variation_of
+from hazard_variations import rupture_at, variation_of
 from helpers import AS_ROOT, environment_without_mpi
-
-
-def rupture_at(position, rows, columns, number=0, source="somewhere"):
-    count = rows * columns
-    random = np.random.default_rng(count)
-    return Rupture(
-        source,
-        number,
-        6.5,
-        0.01,
-        Surface(
-            position,
-            random.uniform(0, 360, count),
-            random.uniform(10, 90, count),
-            random.uniform(-180, 180, count),
-            random.uniform(1e6, 4e6, count),
-            rows,
-            columns,
-        ),
-    )
 
 
 def by_definition(tensors, mu, rupture, variation, slip_rate, dt, first_time, centre, impulse, samples):
