@@ -19,11 +19,12 @@ from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.export import read_openquake_curves
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
-from craton.hazard.report.page import write_report
+from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
 from craton.hazard.run import loaded, run
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
 from helpers import environment_without_mpi
+from html_pages import checked
 
 MEASURES = ("SA(3.0)", "SA(5.0)")
 LEFT = ("hazard.h5", "curves.csv", "maps.csv", "disaggregation.csv", "report.html", "record.json", "pictures/map.png")
@@ -44,6 +45,7 @@ def test_a_run_leaves_everything_a_person_asks_for(finished):
         assert (finished / name).stat().st_size > 100, name
     assert not list(finished.rglob("*.new")) and not list(finished.rglob("*.partial"))
     page = (finished / "report.html").read_text()
+    assert len(checked(page).pictures) == 14
     for site in "AB":
         for step in ("site", "curve", "disaggregation", "rupture", "seismogram"):
             assert page.count(f'id="{step}-{site}"') == 1, (step, site)
@@ -237,7 +239,7 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     with h5py.File(run / "hazard.h5") as file:
         assert [name.decode() for name in file["sites/name"]] == ["B"]
     page = (run / "report.html").read_text()
-    assert "Not finished: A." in page and 'id="seismogram-B"' in page and "<p>old</p>" not in page
+    assert "Not finished: A." in checked(page).text and 'id="seismogram-B"' in page and "<p>old</p>" not in page
     # with the right file again, what is missing is done
     shutil.copy(finished / "sites/A/y/sgt.h5", own)
     done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
@@ -267,7 +269,7 @@ def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
         assert part.read_text() in page
         part.write_text("<p>old</p>")
     results, record = read_results(HazardFolder(run)), HazardFolder(run).read_record()
-    write_report(results, record, {})
+    write_page(results, record, {})
     assert (run / "report.html").read_text().count("<p>old</p>") == 2
     done = craton("report", run, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")

@@ -17,7 +17,7 @@ from craton.hazard.folder import HazardRecord
 from craton.hazard.results import Chosen, Results
 from craton.pages.figures import new_figure
 from craton.pages.maps import axis_names, label_axes
-from craton.pages.style import ACCENT, COLOURS, INK, MUTED, SECOND
+from craton.pages.style import ACCENT, COLOURS, INK, MUTED, SECOND, drawing
 
 __all__ = [
     "curves_figure",
@@ -35,6 +35,7 @@ PIXELS = 160
 """Of a map's longer side."""
 
 
+@drawing
 def map_figure(results: Results, measure: str, probability: float) -> Figure:
     """Sites and faults, and between three sites or more the level by interpolation. y (east) to the right, x (north) up, km; where
     the grid is turned, its axes say so."""
@@ -95,6 +96,7 @@ def _fault_traces(axes: Axes, results: Results) -> None:
     axes.legend(fontsize=8, loc="lower left")
 
 
+@drawing
 def curves_figure(
     curves: Sequence[HazardCurve],
     probability: float | None = None,
@@ -138,6 +140,7 @@ def curves_figure(
     return figure
 
 
+@drawing
 def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
     """Shares by distance and magnitude, sources stacked."""
     figure = new_figure(6.4, 4.4)
@@ -166,6 +169,7 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
     return figure
 
 
+@drawing
 def rupture_figure(chosen: Chosen, name: str) -> Figure:
     """Slip over the unfolded surface, and where the rupture is at each time."""
     figure = new_figure(6.4, 2.9)
@@ -206,6 +210,7 @@ def _step(values: Array) -> float:
     return float(values[1] - values[0]) if len(values) > 1 else 1.0
 
 
+@drawing
 def seismogram_figure(chosen: Chosen, title: str = "", *, azimuth_deg: float = 0.0) -> Figure:
     """Of the chosen variations, a panel for each direction. azimuth_deg: of the x axis."""
     names = axis_names(azimuth_deg)
@@ -226,6 +231,7 @@ def seismogram_figure(chosen: Chosen, title: str = "", *, azimuth_deg: float = 0
     return figure
 
 
+@drawing
 def timeline_figure(record: HazardRecord) -> Figure:
     """What each core was given to, and for how much of it jobs computed."""
     figure = new_figure(10.0, 1.5 + 0.5 * min(record.cores, 16))

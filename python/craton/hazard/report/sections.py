@@ -3,9 +3,7 @@ and a section for each site. HTML that needs nothing else, with its pictures; th
 
 from __future__ import annotations
 
-import html
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +12,15 @@ from matplotlib.figure import Figure
 from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.pipeline.beside_models import Beside
 from craton.hazard.report import pictures
-from craton.hazard.results import Results
-from craton.pages.page import picture, table
-from craton.pages.style import styled
+from craton.hazard.results import Chosen, Results
+from craton.pages.figures import png
+from craton.pages.page import Block, Columns, Link, Links, Picture, Section, Table, Text, anchor, render_part
 from craton.runs.files import replaced
 
-__all__ = ["draw", "element_id", "overview", "site_section", "written_picture"]
-
-DPI = 110
+__all__ = ["draw", "overview", "site_section", "written_picture"]
 
 
-def overview(results: Results) -> str:
+def overview(results: Results) -> list[Block]:
     """The map, a table of levels, curves of all sites. Writes its pictures. UserError for results that are not there, or not
     whole."""
     first, probability = results.imts[0], results.work.config.hazard.probabilities[0]
@@ -36,81 +32,84 @@ def overview(results: Results) -> str:
         "between sites by linear interpolation, nothing outside them. Lines: the upper edges of the faults; contours: vs at "
         "the surface.",
     )
-    return "\n".join([drawn, _site_table(results), *_all_sites(results, first, probability)])
+    units = Text("Levels in g by measure and probability.", muted=True)
+    return [drawn, _site_table(results), units, *_all_sites(results, first, probability)]
 
 
-def site_section(results: Results, name: str, beside: Beside) -> str:
+def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
     """From the curves of a site of the results to what makes them, to the rupture that matters most and its seismograms. Writes its
     pictures. UserError for results that are not there, or not whole."""
-    key, first, probability = element_id(name), results.imts[0], results.work.config.hazard.probabilities[0]
+    key, first, probability = anchor(name), results.imts[0], results.work.config.hazard.probabilities[0]
     at = results.names.index(name)
     curves = [results.curves(measure)[at] for measure in results.imts]
     found, chosen = results.at_first_probability(name), results.chosen(name)
-    steps = [("curve", "curves"), *([("disaggregation", "what makes them")] if found else [])]
-    steps += [("rupture", "rupture"), ("seismogram", "seismogram")] if chosen else []
-    parts = [
-        f'<section id="site-{key}"><h2>Site {html.escape(name)}</h2>',
-        '<p class="walk"><a href="#map">map</a>'
-        + "".join(f'<a href="#{step}-{key}">→ {said}</a>' for step, said in steps)
-        + "</p>",
-        f'<div class="pair"><div><h3 id="curve-{key}">Curves</h3>',
-        written_picture(
-            results,
-            f"curves-{name}",
-            pictures.curves_figure(curves, probability, title=f"site {name}"),
-            "Probability of exceedance at least once.",
-        ),
-        "</div>",
-    ]
+    drawn = written_picture(
+        results,
+        f"curves-{name}",
+        pictures.curves_figure(curves, probability, title=f"site {name}"),
+        "Probability of exceedance at least once.",
+    )
+    first_pair: list[list[Block]] = [[Section("Curves", [drawn], f"curve-{key}", level=3)]]
+    steps = [Link("map", "#map"), Link("→ curves", f"#curve-{key}")]
     if found is not None:
-        parts += [
-            f'<div><h3 id="disaggregation-{key}">What makes them</h3>',
-            written_picture(
-                results,
-                f"disaggregation-{name}",
-                pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
-                f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. "
-                f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
-            ),
-            "</div>",
-        ]
-    parts.append("</div>")
-    if beside:
-        parts.append(_models(results, name, probability, beside))
-    if found is not None:
-        parts.append(_rupture_table(results, found))
+        steps.append(Link("→ what makes them", f"#disaggregation-{key}"))
+        shares = _disaggregation(results, name, first, probability, found)
+        first_pair.append([Section("What makes them", [shares], f"disaggregation-{key}", level=3)])
     if chosen is not None:
-        parts += [
-            f'<h3 id="rupture-{key}">The rupture that matters most</h3><div class="pair">',
-            *(
-                written_picture(
-                    results,
-                    f"rupture-{name}-{which}",
-                    pictures.rupture_figure(chosen, which),
-                    f"Slip, onset times (white), hypocentre (star); {chosen.source}.",
-                )
-                for which in chosen.variations
-            ),
-            f'</div><h3 id="seismogram-{key}">Its seismograms here</h3>',
+        steps += [Link("→ rupture", f"#rupture-{key}"), Link("→ seismogram", f"#seismogram-{key}")]
+    blocks: list[Block] = [Links(steps), Columns(first_pair)]
+    if beside:
+        blocks.append(_models(results, name, probability, beside))
+    if found is not None:
+        blocks.append(_rupture_table(results, found))
+    if chosen is not None:
+        blocks += _rupture(results, name, chosen)
+    back = Links([Link("↑ back to the map", "#map")])
+    return [Section(f"Site {name}", [*blocks, back], f"site-{key}")]
+
+
+def _disaggregation(results: Results, name: str, first: str, probability: float, found: Disaggregation) -> Picture:
+    return written_picture(
+        results,
+        f"disaggregation-{name}",
+        pictures.disaggregation_figure(found, f"{first} above {found.level:.3g} g"),
+        f"Shares of the rate of exceeding {found.level:.3g} g ({probability:g}), {found.annual_rate:.3g} per year. "
+        f"Mean magnitude {found.mean_magnitude:.2f}, mean distance {1e-3 * found.mean_distance_m:.1f} km.",
+    )
+
+
+def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
+    """The rupture that matters most, variation by variation, and its seismograms."""
+    key, first = anchor(name), results.imts[0]
+    slip: list[list[Block]] = [
+        [
             written_picture(
                 results,
-                f"seismogram-{name}",
-                pictures.seismogram_figure(
-                    chosen,
-                    f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}",
-                    azimuth_deg=results.work.grid.azimuth_deg,
-                ),
-                "Velocity by reciprocity; "
-                + ", ".join(
-                    f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items()
-                )
-                + ".",
-            ),
+                f"rupture-{name}-{which}",
+                pictures.rupture_figure(chosen, which),
+                f"Slip, onset times (white), hypocentre (star); {chosen.source}.",
+            )
         ]
-    return "\n".join([*parts, '<p class="walk"><a href="#map">↑ back to the map</a></p></section>'])
+        for which in chosen.variations
+    ]
+    shaking = (f"{which}: {first} = {float(part['shaking_g']):.3g} g" for which, part in chosen.variations.items())
+    motion = written_picture(
+        results,
+        f"seismogram-{name}",
+        pictures.seismogram_figure(
+            chosen,
+            f"site {name}: {chosen.source} {chosen.number}, M {chosen.magnitude:.2f}",
+            azimuth_deg=results.work.grid.azimuth_deg,
+        ),
+        f"Velocity by reciprocity; {', '.join(shaking)}.",
+    )
+    return [
+        Section("The rupture that matters most", [Columns(slip)], f"rupture-{key}", level=3),
+        Section("Its seismograms here", [motion], f"seismogram-{key}", level=3),
+    ]
 
 
-def _models(results: Results, name: str, probability: float, beside: Beside) -> str:
+def _models(results: Results, name: str, probability: float, beside: Beside) -> Picture:
     first = results.imts[0]
     own = results.curves(first)[results.names.index(name)]
     others = {
@@ -128,7 +127,7 @@ def _models(results: Results, name: str, probability: float, beside: Beside) -> 
     )
 
 
-def _rupture_table(results: Results, found: Disaggregation) -> str:
+def _rupture_table(results: Results, found: Disaggregation) -> Table:
     order = np.argsort(-found.ruptures, kind="stable")[:8]
     ruptures = results.work.forecast.ruptures
     rows = [
@@ -142,21 +141,19 @@ def _rupture_table(results: Results, found: Disaggregation) -> str:
         for i in order
         if found.ruptures[i] > 0
     ]
-    return table(["rupture", "magnitude", "per year", "variations", "share"], rows)
+    return Table(["rupture", "magnitude", "per year", "variations", "share"], rows)
 
 
-def _site_table(results: Results) -> str:
+def _site_table(results: Results) -> Table:
+    """A row for each site, which leads to its section."""
     probabilities = results.work.config.hazard.probabilities
     columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
     curves = {measure: results.curves(measure) for measure in results.imts}
     rows = []
     for at, name in enumerate(results.names):
         levels = [curves[measure][at].level_at(p) for measure in results.imts for p in probabilities]
-        cells = "".join(f"<td>{_level(level)}</td>" for level in levels)
-        rows.append(f'<tr><td><a href="#site-{element_id(name)}">{html.escape(name)}</a></td>{cells}</tr>')
-    head = "".join(f"<th>{html.escape(column)}</th>" for column in ["site", *columns])
-    whole = f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>'
-    return whole + '<p class="muted">Levels in g by measure and probability.</p>'
+        rows.append([Link(name, f"#site-{anchor(name)}"), *map(_level, levels)])
+    return Table(["site", *columns], rows)
 
 
 def _level(value: float) -> str:
@@ -165,7 +162,7 @@ def _level(value: float) -> str:
     return f"{value:.4g}" if value > 0 else "below the first level"
 
 
-def _all_sites(results: Results, first: str, probability: float) -> list[str]:
+def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
     if len(results.names) < 2:
         return []
     figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
@@ -180,25 +177,18 @@ def _all_sites(results: Results, first: str, probability: float) -> list[str]:
     ]
 
 
-def draw(path: Path, part: Callable[[], str]) -> Path:
-    """Writes a part of the report, whole under its name or not at all. Throws what making it does."""
-    with styled():
-        text = part()
+def draw(path: Path, part: Callable[[], Sequence[Block]]) -> Path:
+    """Writes a part of the report as HTML, whole under its name or not at all. Throws what making it does."""
+    text = render_part(part())
     with replaced(path) as aside:
         aside.write_text(text, encoding="utf-8")
     return path
 
 
-def written_picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> str:
+def written_picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> Picture:
     """For the page, and pictures/<name>.png, whole or not at all."""
     results.folder.pictures.mkdir(exist_ok=True)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI)
+    content = png(figure)
     with replaced(results.folder.pictures / f"{name}.png") as aside:
-        aside.write_bytes(buffer.getvalue())
-    return picture(buffer.getvalue(), description, narrow=narrow)
-
-
-def element_id(name: str) -> str:
-    """Of an element: names of sites have nothing that would have to be escaped."""
-    return html.escape(name)
+        aside.write_bytes(content)
+    return Picture(content, description, narrow)
