@@ -268,21 +268,3 @@ def counted(number: int, word: str) -> str:
 def anchor(name: str) -> str:
     """An element's id of any text: what is not a letter, digit, dot or hyphen becomes its number between underscores."""
     return re.sub(r"[^A-Za-z0-9.-]", lambda found: f"_{ord(found[0]):x}_", name)
-
-
-# ------------------------------------------------------------------------------------- until all reports are made of blocks
-
-
-def style() -> str:
-    """CSS."""
-    return (importlib.resources.files("craton.pages") / "report.css").read_text(encoding="utf-8")
-
-
-def picture(content: bytes, description: str, *, narrow: bool = False) -> str:
-    """HTML of a picture."""
-    return render_part([Picture(content, description, narrow)])
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """HTML of a table."""
-    return render_part([Table(header, rows)])

@@ -45,7 +45,7 @@ def test_a_run_leaves_everything_a_person_asks_for(finished):
         assert (finished / name).stat().st_size > 100, name
     assert not list(finished.rglob("*.new")) and not list(finished.rglob("*.partial"))
     page = (finished / "report.html").read_text()
-    assert len(checked(page).pictures) == 14
+    assert len(checked(page).pictures) == 13
     for site in "AB":
         for step in ("site", "curve", "disaggregation", "rupture", "seismogram"):
             assert page.count(f'id="{step}-{site}"') == 1, (step, site)
