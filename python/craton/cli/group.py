@@ -43,7 +43,7 @@ class Application(Group):
         super().__init__(**settings)
         verbs = {name: self.commands[name] for name in VERBS if name in self.commands}
         for name, command in self.commands.items():
-            command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or OTHERS
+            command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or (OTHERS if verbs else None)
         self.commands = verbs | {name: command for name, command in self.commands.items() if name not in verbs}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

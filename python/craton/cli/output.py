@@ -26,6 +26,16 @@ def print_json(content: Any) -> None:
     typer.echo(json.dumps(content, indent=2))
 
 
+def save_json(path: Path, content: Any) -> None:
+    """Writes the JSON file that --output names. UserError where it cannot be written."""
+    try:
+        path.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"--output {path}: cannot be written: {error.strerror}; allowed: a file in a folder that may be written to"
+        ) from None
+
+
 def print_table(table: Any) -> None:
     """Prints a table of rich."""
     from craton.runs.progress import make_console

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -15,9 +15,7 @@ from craton._launch import main_guard
 from craton.cli.group import Group
 from craton.cli.options import Json
 from craton.cli.output import print_json
-from craton.commands import studies
 from craton.errors import UserError
-from craton.multigrid import commands as multigrid
 from craton.scf.commands import scf
 
 COMPLETION = "_CRATON_COMPLETE"
@@ -62,10 +60,8 @@ def _craton(
 for name in APPLICATIONS[:-1]:
     app.add_typer(importlib.import_module(f"craton.{name}.commands").app, name=name)
 app.command("scf")(scf)
-multigrid.app.command("run")(studies.hpgmg)
-multigrid.app.command("ladder")(studies.ladder)
-multigrid.app.command("scale")(studies.scale)
-app.command("bench")(studies.bench)
+if importlib.util.find_spec("craton_studies"):  # not where only the applications are installed
+    app.add_typer(importlib.import_module("craton_studies.commands").app)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from craton.cli.options import Overwrite, Ranks, RanksPerNode, choice, count
 
 app = group(
     "Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
-    "Start with: [bold]craton multigrid run 5 4 --ranks 2[/bold]",
+    "Start with: [bold]craton multigrid solve problem.h5 --ranks 2[/bold]",
 )
 
 

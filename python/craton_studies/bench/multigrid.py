@@ -36,7 +36,7 @@ def multigrid(run: Run) -> Iterator[Measurement]:
     and what that makes per second: near the triad's rate there is nothing to gain but by moving less.
 
     "1 rank x 2 threads": rank 0 alone solves the same problem with as many threads as the job has ranks, while the others
-    sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton multigrid ladder`.
+    sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton study ladder`.
     """
     o = run.options
     cells, box, size = o["cells"], o["box"], run.comm.size

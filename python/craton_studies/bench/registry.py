@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import itertools
-import json
 import pkgutil
 import platform
 import statistics
@@ -35,7 +34,7 @@ __all__ = [
     "show_help",
     "show_list",
     "show_records",
-    "write_json",
+    "to_dicts",
 ]
 
 
@@ -353,10 +352,6 @@ def _text(value: float | None, digits: int = 4) -> str:
     return "" if value is None else f"{value:.{digits}g}"
 
 
-def write_json(records: Sequence[Record], path: Path) -> None:
-    try:
-        path.write_text(json.dumps([asdict(record) for record in records], indent=2, allow_nan=False) + "\n")
-    except OSError as error:
-        raise UserError(
-            f"--json {path}: cannot be written: {error.strerror}; allowed: a file in a folder that may be written to"
-        ) from None
+def to_dicts(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """The records as JSON has them."""
+    return [asdict(record) for record in records]

@@ -1,4 +1,4 @@
-"""The report of `craton multigrid run`: the test problems of HPGMG-FV, their figures and the speed on this machine."""
+"""The report of `craton study hpgmg`: the test problems of HPGMG-FV, their figures and the speed on this machine."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def check(log2_box: int, boxes_per_rank: int, ranks: int) -> int:
     """Boxes along each dimension of the grid; UserError for what cannot be run."""
     if not 2 <= log2_box <= LARGEST_LOG2_BOX:
         raise UserError(
-            f"multigrid run: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
+            f"study hpgmg: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
         )
     along = boxes_along(boxes_per_rank, ranks)
     if along**3 < ranks:
         raise UserError(
-            f"multigrid run: BOXES_PER_RANK = {boxes_per_rank} on {ranks} ranks makes a cube of {along}^3 boxes, less than one per "
+            f"study hpgmg: BOXES_PER_RANK = {boxes_per_rank} on {ranks} ranks makes a cube of {along}^3 boxes, less than one per "
             "rank; allowed: more boxes per rank, or another number of ranks"
         )
     if along << log2_box < 16:
         raise UserError(
-            f"multigrid run: a grid of {along << log2_box}^3 cells; allowed: at least 16^3, for an error estimate"
+            f"study hpgmg: a grid of {along << log2_box}^3 cells; allowed: at least 16^3, for an error estimate"
         )
     return along
 

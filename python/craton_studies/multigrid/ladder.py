@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,11 +74,11 @@ def check(log2_box: int, log2_cells: int) -> None:
     """UserError for a grid that cannot be, whatever the number of ranks."""
     if not 2 <= log2_box <= LARGEST_LOG2_BOX:
         raise UserError(
-            f"multigrid ladder: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
+            f"study ladder: LOG2_BOX = {log2_box}; allowed: 2 to {LARGEST_LOG2_BOX} (boxes of 4 to 512 cells a side)"
         )
     if not log2_box <= log2_cells <= LARGEST_LOG2_CELLS:
         raise UserError(
-            f"multigrid ladder: LOG2_CELLS = {log2_cells} with LOG2_BOX = {log2_box}; allowed: {log2_box} to {LARGEST_LOG2_CELLS}"
+            f"study ladder: LOG2_CELLS = {log2_cells} with LOG2_BOX = {log2_box}; allowed: {log2_box} to {LARGEST_LOG2_CELLS}"
         )
 
 
@@ -99,13 +98,11 @@ def climb(
     """Collective: all rungs in turn in each of `repeats` rounds, `cycles` F-cycles each. UserError for a grid that cannot be."""
     if box < 4 or cells % box or (cells // box) ** 3 < comm.size:
         raise UserError(
-            f"multigrid ladder: {cells}^3 cells in boxes of {box}^3 on {comm.size} ranks; allowed: a multiple of boxes of at least "
+            f"study ladder: {cells}^3 cells in boxes of {box}^3 on {comm.size} ranks; allowed: a multiple of boxes of at least "
             "4 cells a side, at least one per rank"
         )
     if comm.size < 2:
-        raise UserError(
-            "multigrid ladder: 1 rank; allowed: at least 2, since one has nobody to exchange with (--ranks 2)"
-        )
+        raise UserError("study ladder: 1 rank; allowed: at least 2, since one has nobody to exchange with (--ranks 2)")
     columns = []
     for ranks, per_node in places(comm.size, ranks_per_node):
         contenders = [
@@ -138,17 +135,13 @@ def table(columns: list[Column], title: str) -> Any:
     return made
 
 
-def write_json(path: Path, columns: list[Column], what: dict[str, Any]) -> None:
+def to_dict(columns: list[Column], what: dict[str, Any]) -> dict[str, Any]:
+    """What JSON has: `what` was measured, the rungs, and millions of unknowns per second by column."""
     records = [
         {"ranks": column.ranks, "ranks_per_node": column.ranks_per_node, "million_unknowns_per_s": column.rates}
         for column in columns
     ]
-    try:
-        path.write_text(
-            json.dumps({**what, "rungs": [vars(rung) for rung in RUNGS], "columns": records}, indent=2) + "\n"
-        )
-    except OSError as error:
-        raise UserError(f"--json {path}: cannot be written: {error}; allowed: a file that can be") from None
+    return {**what, "rungs": [vars(rung) for rung in RUNGS], "columns": records}
 
 
 def draw(path: Path, columns: list[Column], title: str) -> None:

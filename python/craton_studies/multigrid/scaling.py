@@ -1,8 +1,7 @@
-"""`craton multigrid scale`: weak scaling by model."""
+"""`craton study scale`: weak scaling by model."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,31 +22,21 @@ def check_arguments(ranks_up_to: int, machine: str, log2_box: int, network: Path
     model.ranks_up_to(ranks_up_to)
     if not SMALLEST_LOG2_BOX <= log2_box <= LARGEST_LOG2_BOX:
         raise UserError(
-            f"multigrid scale: --log2-box {log2_box}; allowed: {SMALLEST_LOG2_BOX} to {LARGEST_LOG2_BOX} (boxes of 8 to 512 "
+            f"study scale: --log2-box {log2_box}; allowed: {SMALLEST_LOG2_BOX} to {LARGEST_LOG2_BOX} (boxes of 8 to 512 "
             "cells a side)"
         )
     if machine not in ("edison", "this"):
         if Path(machine).suffix != ".json":
-            raise UserError(f"multigrid scale: --machine {machine}; allowed: edison, this, or a .json file")
+            raise UserError(f"study scale: --machine {machine}; allowed: edison, this, or a .json file")
         machines.from_file(Path(machine))
     if network is not None:
         machines.network_figures(network)
 
 
-def command(
-    machine: str,
-    operator: str,
-    smoother: str,
-    order: str,
-    log2_box: int,
-    ranks_up_to: int,
-    *,
-    network: Path | None = None,
-    picture: Path | None = None,
-    json_file: Path | None = None,
-    sensitivity: bool = False,
-) -> str:
-    """What is printed: assumptions, table, the paper's figures beside."""
+def by_model(
+    machine: str, operator: str, smoother: str, order: str, log2_box: int, ranks_up_to: int, network: Path | None = None
+) -> model.Scaling:
+    """An F-cycle on 1, 8, 64 ... ranks of a machine: edison, this, or a file of figures."""
     if machine == "edison":
         found = model.fitted(machines.edison())
     elif machine == "this":
@@ -56,19 +45,17 @@ def command(
     else:
         found = machines.from_file(Path(machine))
     method = Method(operator, smoother, found.method.pairs)
-    scaling = model.scale(found, method, ranks_up_to, 1 << log2_box, order)
-    said = model.report(scaling)
+    return model.scale(found, method, ranks_up_to, 1 << log2_box, order)
+
+
+def report(scaling: model.Scaling, picture: Path | None = None, *, sensitivity: bool = False) -> str:
+    """What is printed: assumptions, table, the paper's figures beside."""
+    parts = [model.report(scaling)]
     if sensitivity:
-        said += "\n\n" + model.sensitivity(scaling)
-    if json_file is not None:
-        try:
-            json_file.write_text(json.dumps(model.to_dict(scaling), indent=2) + "\n")
-        except OSError as error:
-            raise UserError(f"--json {json_file}: {error.strerror}; allowed: a file in a folder that exists") from None
+        parts.append(model.sensitivity(scaling))
     if picture is not None:
-        model.draw(picture, scaling)
-        said += f"\n\npicture: {picture}"
-    return said
+        parts.append(f"picture: {picture}")
+    return "\n\n".join(parts)
 
 
 def beside_a_run(

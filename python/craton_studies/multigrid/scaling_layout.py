@@ -89,7 +89,7 @@ class Grid:
     @classmethod
     def dealt(cls, along: int, side: int, ranks: int, order: str) -> Grid:
         if order not in ORDERS:
-            raise UserError(f"multigrid scale: order '{order}'; allowed: {', '.join(ORDERS)}")
+            raise UserError(f"study scale: order '{order}'; allowed: {', '.join(ORDERS)}")
         boxes = along**3
         k, j, i = np.meshgrid(*(np.arange(along),) * 3, indexing="ij")
         key = i + along * (j + along * k) if order == "lexicographic" else _interleaved(i, j, k)

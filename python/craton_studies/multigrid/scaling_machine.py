@@ -315,7 +315,7 @@ def measured_seconds_per_cell(method: Method, side: int) -> tuple[dict[int, floa
 
 
 def from_file(file: Path) -> Machine:
-    """A machine as `craton multigrid scale --json` writes it under "machine"."""
+    """A machine as `craton study scale --output` writes it under "machine"."""
     given = _read_json(file)
     given = given.get("machine", given) if isinstance(given, dict) else given
     try:
@@ -325,7 +325,7 @@ def from_file(file: Path) -> Machine:
         sum(words(method).values())
     except (KeyError, TypeError, ValueError, AttributeError):
         raise UserError(
-            f"{file}: no machine; allowed: what craton multigrid scale --json writes, with figures, seconds_per_cell, "
+            f"{file}: no machine; allowed: what craton study scale --output writes, with figures, seconds_per_cell, "
             "operator and smoother"
         ) from None
     odd = sorted(names ^ set(EVERYWHERE))

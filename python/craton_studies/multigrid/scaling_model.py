@@ -323,7 +323,7 @@ def fitted(machine: Machine, side: int = 128) -> Machine:
 def ranks_up_to(most: int) -> list[int]:
     """1, 8, 64 ...: cubes of ranks with one box each."""
     if not 1 <= most <= MOST_RANKS:
-        raise UserError(f"multigrid scale: --ranks-up-to {most}; allowed: 1 to {MOST_RANKS}")
+        raise UserError(f"study scale: --ranks-up-to {most}; allowed: 1 to {MOST_RANKS}")
     return [8**k for k in range(7) if 8**k <= most]
 
 

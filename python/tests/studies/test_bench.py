@@ -33,7 +33,7 @@ def bench(*arguments: object, timeout: int = 240, **environment: str) -> subproc
 
 def records_of(tmp_path: Path, *arguments: object, **environment: str) -> dict[str, dict[str, Any]]:
     file = tmp_path / "records.json"
-    done = bench(*arguments, "--json", file, **environment)
+    done = bench(*arguments, "--output", file, **environment)
     assert done.returncode == 0, done.stderr
     return {record["name"]: record for record in json.loads(file.read_text())}
 

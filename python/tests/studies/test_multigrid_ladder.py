@@ -1,4 +1,4 @@
-"""craton multigrid ladder, craton bench multigrid, and what measures both."""
+"""craton study ladder, craton bench multigrid, and what measures both."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def errors(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 def test_ladder_measures_every_rung_on_nodes_and_between_them(tmp_path: Path) -> None:
     picture, file = tmp_path / "ladder.png", tmp_path / "ladder.json"
-    done = craton("multigrid", "ladder", 3, 4, "--ranks", 2, "--repeats", 2, "--picture", picture, "--json", file)
+    done = craton("study", "ladder", 3, 4, "--ranks", 2, "--repeats", 2, "--picture", picture, "--output", file)
     assert done.returncode == 0, done.stderr
     for rung in RUNGS:
         assert rung.name in done.stdout
@@ -80,13 +80,13 @@ def test_the_table_compares_with_packed_buffers() -> None:
     ],
 )
 def test_ladder_refuses_what_cannot_be(arguments: tuple[object, ...], words: str) -> None:
-    done = craton("multigrid", "ladder", *arguments)
+    done = craton("study", "ladder", *arguments)
     assert done.returncode == 2
     assert len(errors(done)) == 1 and words in errors(done)[0]
 
 
 def test_climbing_refuses_what_cannot_be() -> None:
-    with pytest.raises(UserError, match=r"multigrid ladder: 10\^3 cells in boxes of 4\^3 on 1 ranks"):
+    with pytest.raises(UserError, match=r"study ladder: 10\^3 cells in boxes of 4\^3 on 1 ranks"):
         climb(MPI.COMM_SELF, 10, 4)
     with pytest.raises(UserError, match="1 rank; allowed: at least 2"):
         climb(MPI.COMM_SELF, 8, 4)
@@ -110,7 +110,7 @@ def test_pictures_that_cannot_be_written(tmp_path: Path, name: str) -> None:
 def test_ladder_says_where_it_cannot_write(tmp_path: Path) -> None:
     file = tmp_path / "ladder.json"
     file.mkdir()
-    done = craton("multigrid", "ladder", 3, 4, "--ranks", 2, "--repeats", 1, "--json", file)
+    done = craton("study", "ladder", 3, 4, "--ranks", 2, "--repeats", 1, "--output", file)
     assert done.returncode == 2
     assert len(errors(done)) == 1 and str(file) in errors(done)[0]
 
@@ -118,7 +118,7 @@ def test_ladder_says_where_it_cannot_write(tmp_path: Path) -> None:
 def test_bench_has_the_triad_and_threads_beside_ranks(tmp_path: Path) -> None:
     file = tmp_path / "records.json"
     settings = ["--set", "cells=16", "--set", "box=8", "--set", "cases=7pt:chebyshev,fv4:gsrb", "--set", "cycles=2"]
-    done = craton("bench", "multigrid", "--ranks", 2, "--repeats", 2, *settings, "--json", file)
+    done = craton("bench", "multigrid", "--ranks", 2, "--repeats", 2, *settings, "--output", file)
     assert done.returncode == 0, done.stderr
     records = json.loads(file.read_text())
     assert len(records) == 10

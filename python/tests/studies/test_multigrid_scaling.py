@@ -294,7 +294,7 @@ def test_the_papers_bulk_times_to_a_tenth():
 
 def test_command_prints_assumptions_and_the_paper(tmp_path):
     done = craton(
-        "multigrid", "scale", "--ranks-up-to", 64, "--json", tmp_path / "s.json", "--picture", tmp_path / "s.png"
+        "study", "scale", "--ranks-up-to", 64, "--output", tmp_path / "s.json", "--picture", tmp_path / "s.png"
     )
     assert (done.returncode, done.stderr) == (0, "")
     for name in machines.EVERYWHERE:
@@ -338,7 +338,7 @@ def test_this_machine_is_measured():
 
 
 def test_a_run_stands_beside_the_model():
-    done = craton("multigrid", "scale", "--ranks", 2, "--ranks-per-node", 1, "--log2-box", 4)
+    done = craton("study", "scale", "--ranks", 2, "--ranks-per-node", 1, "--log2-box", 4)
     assert (done.returncode, done.stderr) == (0, "")
     rows = [line.partition("  ")[2].partition("  ") for line in done.stdout.splitlines()[3:]]
     assert [rung for rung, _, _ in rows] == list(scaling_check.STEPS)
@@ -444,15 +444,18 @@ def test_bad_machines(tmp_path, text, words):
             ["--picture /nowhere/p.png: no such folder", "allowed"],
         ),
         (["--ranks-up-to", "8", "--picture", "p.text"], ["picture p.text: cannot be written", "allowed: a .png file"]),
-        (["--ranks-up-to", "8", "--json", "/nowhere/f.json"], ["--json /nowhere/f.json: no such folder", "allowed"]),
-        (["--ranks-up-to", "8", "--json", "."], ["--json .: ", "allowed: a file"]),
-        (["--ranks", "2", "--json", "f.json"], ["--json beside a real run", "allowed: of the model alone"]),
+        (
+            ["--ranks-up-to", "8", "--output", "/nowhere/f.json"],
+            ["--output /nowhere/f.json: no such folder", "allowed"],
+        ),
+        (["--ranks-up-to", "8", "--output", "."], ["--output .: ", "allowed: a file"]),
+        (["--ranks", "2", "--output", "f.json"], ["--output beside a real run", "allowed: of the model alone"]),
         (["--ranks", "1", "--picture", "p.png"], ["--picture beside a real run", "allowed: of the model alone"]),
         (["--ranks", "2", "--sensitivity"], ["--sensitivity beside a real run", "allowed: of the model alone"]),
     ],
 )
 def test_wrong_command_lines(arguments, words):
-    done = craton("multigrid", "scale", *arguments)
+    done = craton("study", "scale", *arguments)
     assert done.returncode == 2
     [line] = done.stderr.splitlines()
     assert line.startswith("craton: error: ")
@@ -466,7 +469,7 @@ def test_order_that_there_is_not():
 
 
 def test_help_has_examples():
-    done = craton("multigrid", "scale", "--help")
+    done = craton("study", "scale", "--help")
     assert done.returncode == 0
-    for word in ("--ranks-up-to", "--machine", "--picture", "craton multigrid scale --picture"):
+    for word in ("--ranks-up-to", "--machine", "--picture", "craton study scale --picture"):
         assert word in done.stdout

@@ -1,18 +1,33 @@
-"""Benchmarks and scaling studies, which `craton_studies` measures."""
+"""`craton bench` and `craton study`. The command `craton` finds them where this package is installed."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
 from craton._launch import checked_ranks, launched_size
+from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, launch, must_launch
-from craton.cli.options import Ranks, RanksPerNode, choice, count
-from craton.cli.output import check_folders
+from craton.cli.options import Json, Ranks, RanksPerNode, choice, count
+from craton.cli.output import check_folders, print_json, save_json
 from craton.errors import UserError
 
+app = typer.Typer()
+study = group(
+    """Reproduce figures of papers on multigrid, on this machine or by a model.
+
+    Start with:
+
+        craton study hpgmg 5 4 --ranks 2
+    """
+)
+app.add_typer(study, name="study")
+
+JsonFile = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result there too, as JSON.")
+]
 BoxThreads = Annotated[
     int, typer.Option(metavar="T", parser=count, help="Threads of each rank, which share its boxes.")
 ]
@@ -22,19 +37,20 @@ Operator = Annotated[
         "7pt",
         "fv2",
         "fv4",
-        text="How the equation is made discrete: second order in points, second or fourth in averages.",
+        text="Discretisation and order: 7 points, or finite volumes of order 2 or 4.",
     ),
 ]
 Smoother = Annotated[
     str,
-    choice("gsrb", "chebyshev", "jacobi", text="What relaxes each level."),
+    choice("gsrb", "chebyshev", "jacobi", text="Smoother."),
 ]
 Order = Annotated[
     str,
-    choice("morton", "hilbert", "lexicographic", text="The curve along which boxes are dealt to ranks."),
+    choice("morton", "hilbert", "lexicographic", text="Order in which boxes are dealt to ranks."),
 ]
 
 
+@study.command()
 def hpgmg(
     log2_box: Annotated[
         int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
@@ -57,14 +73,15 @@ def hpgmg(
         bool, typer.Option("--helmholtz", help="a = 1 instead of 0: u - div(beta grad u) = f.")
     ] = False,
     repeats: Annotated[int, typer.Option(metavar="R", parser=count, help="Measure so many F-cycles of each size.")] = 5,
+    as_json: Json = False,
 ) -> None:
     """Run the test problem of HPGMG-FV and print its figures: levels, residual, error, order, unknowns solved per second.
 
-    64^3 cells, on one rank:    [bold]craton multigrid run 5 8[/bold]
+    64^3 cells, on one rank:    [bold]craton study hpgmg 5 8[/bold]
 
-    The same on two ranks:    [bold]craton multigrid run 5 4 --ranks 2[/bold]
+    The same on two ranks:    [bold]craton study hpgmg 5 4 --ranks 2[/bold]
 
-    128^3 cells, second order:    [bold]craton multigrid run 6 4 --ranks 2 --operator 7pt --smoother chebyshev[/bold]
+    128^3 cells, second order:    [bold]craton study hpgmg 6 4 --ranks 2 --operator 7pt --smoother chebyshev[/bold]
 
     The relative residual and the error estimate can be compared digit by digit with HPGMG-FV's; rates are unknowns of the
     finest grid over the time of an F-cycle, at that size (h) and with half (2h) and a quarter (4h) as many cells a side.
@@ -89,18 +106,21 @@ def hpgmg(
         ranks_per_node=ranks_per_node or 0,
         threads=threads,
     )
-    if comm.rank == 0:
+    if comm.rank == 0 and as_json:
+        print_json(asdict(figures))
+    elif comm.rank == 0:
         typer.echo(benchmark.report(figures, operator, smoother, comm.size))
 
 
+@study.command()
 def ladder(
     log2_box: Annotated[
-        int, typer.Argument(metavar="[LOG2_BOX]", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
     ] = 6,
     log2_cells: Annotated[
         int,
         typer.Argument(
-            metavar="[LOG2_CELLS]", parser=count, help="The grid has 2^LOG2_CELLS cells a side (LOG2_BOX to 11)."
+            metavar="LOG2_CELLS", parser=count, help="The grid has 2^LOG2_CELLS cells a side (LOG2_BOX to 11)."
         ),
     ] = 7,
     ranks: Annotated[
@@ -116,13 +136,14 @@ def ladder(
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the rates against the ranks there (.png).")
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the rates there too.")] = None,
+    output: JsonFile = None,
+    as_json: Json = False,
 ) -> None:
     """Measure how halos are exchanged, step by step, beside buffers packed by hand: figure 6 of Shan et al. (2015).
 
-    On 2 and 4 ranks, and on 2 and 4 virtual nodes:    [bold]craton multigrid ladder --picture ladder.png[/bold]
+    On 2 and 4 ranks, and on 2 and 4 virtual nodes:    [bold]craton study ladder --picture ladder.png[/bold]
 
-    Small boxes, where exchange counts more:    [bold]craton multigrid ladder 5 7 --ranks 2[/bold]
+    Small boxes, where exchange counts more:    [bold]craton study ladder 5 7 --ranks 2[/bold]
 
     The rungs: baseline (a copy per contiguous piece, by messages even on a node, barriers), + shared memory, + local loops,
     + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung must
@@ -132,7 +153,7 @@ def ladder(
 
     checked_ranks(ranks)
     rungs.check(log2_box, log2_cells)
-    check_folders(picture=picture, json=json_file)
+    check_folders(picture=picture, output=output)
     if ranks > 1 and launched_size() is None:
         launch(ranks, ranks_per_node, None)
     comm = communicator()
@@ -146,19 +167,22 @@ def ladder(
         smoother=smoother,
         repeats=repeats,
         ranks_per_node=ranks_per_node or 0,
-        say=lambda text: console.print(text, style="dim") if console else None,
+        say=lambda text: console.print(text, style="dim") if console and not as_json else None,
     )
     if console:
         title = f"{operator} {smoother}, {cells}^3 cells in boxes of {box}^3"
-        console.print(rungs.table(columns, title))
-        if json_file is not None:
-            rungs.write_json(
-                json_file, columns, {"operator": operator, "smoother": smoother, "cells": cells, "box": box}
-            )
+        figures = rungs.to_dict(columns, {"operator": operator, "smoother": smoother, "cells": cells, "box": box})
+        if as_json:
+            print_json(figures)
+        else:
+            console.print(rungs.table(columns, title))
+        if output is not None:
+            save_json(output, figures)
         if picture is not None:
             rungs.draw(picture, columns, title)
 
 
+@study.command()
 def scale(
     ranks_up_to: Annotated[
         int, typer.Option(metavar="P", parser=count, help="Model 1, 8, 64 ... ranks, up to so many (262144 at most).")
@@ -168,14 +192,14 @@ def scale(
         typer.Option(
             metavar="edison|this|FILE.json",
             help="Like the paper's Cray XC30; or this machine's cores and its runtime's messages; or figures of your own, as "
-            "--json writes them.",
+            "--output writes them.",
         ),
     ] = "edison",
     operator: Operator = "7pt",
     smoother: Smoother = "chebyshev",
     order: Annotated[
         str,
-        choice("lexicographic", "morton", text="The curve along which boxes are dealt to ranks."),
+        choice("lexicographic", "morton", text="Order in which boxes are dealt to ranks."),
     ] = "lexicographic",
     log2_box: Annotated[
         int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells a side (3 to 9).")
@@ -192,9 +216,8 @@ def scale(
         Path | None,
         typer.Option(metavar="FILE.png", help="Draw seconds over ranks, in the manner of the paper's figure 6."),
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the machine and all figures there too.")
-    ] = None,
+    output: JsonFile = None,
+    as_json: Json = False,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Print too what doubling each figure does to the time.")
     ] = False,
@@ -206,21 +229,21 @@ def scale(
     Each rank has one box. For each step of the paper's ladder the messages of every rank are counted from the layout, and
     become seconds by a machine's latencies, overheads and bandwidths, which are printed with where they are from.
 
-    To 32,768 ranks, as the paper:    [bold]craton multigrid scale --picture scale.png[/bold]
+    To 32,768 ranks, as the paper:    [bold]craton study scale --picture scale.png[/bold]
 
-    The model beside a real run, two ranks as on two nodes:    [bold]craton multigrid scale --ranks 2 --ranks-per-node 1[/bold]
+    The model beside a real run, two ranks as on two nodes:    [bold]craton study scale --ranks 2 --ranks-per-node 1[/bold]
     """
     from craton_studies.multigrid import scaling
 
     scaling.check_arguments(ranks_up_to, machine, log2_box, network)
     checked_ranks(ranks)
-    check_folders(picture=picture, json=json_file)
+    check_folders(picture=picture, output=output)
     beside_a_run = ranks is not None or launched_size() is not None
     if beside_a_run:
-        for name, given in {"picture": picture, "json": json_file, "sensitivity": sensitivity}.items():
+        for name, given in {"picture": picture, "output": output, "json": as_json, "sensitivity": sensitivity}.items():
             if given:
                 raise UserError(
-                    f"multigrid scale: --{name} beside a real run; allowed: of the model alone, without --ranks"
+                    f"study scale: --{name} beside a real run; allowed: of the model alone, without --ranks"
                 )
     if must_launch(ranks):
         launch(ranks, ranks_per_node, None)
@@ -230,25 +253,21 @@ def scale(
         if comm.rank == 0:
             typer.echo(said)
         return
-    typer.echo(
-        scaling.command(
-            machine,
-            operator,
-            smoother,
-            order,
-            log2_box,
-            ranks_up_to,
-            network=network,
-            picture=picture,
-            json_file=json_file,
-            sensitivity=sensitivity,
-        )
-    )
+    found = scaling.by_model(machine, operator, smoother, order, log2_box, ranks_up_to, network)
+    if output is not None:
+        save_json(output, scaling.model.to_dict(found))
+    if picture is not None:
+        scaling.model.draw(picture, found)
+    if as_json:
+        print_json(scaling.model.to_dict(found))
+        return
+    typer.echo(scaling.report(found, picture, sensitivity=sensitivity))
 
 
+@app.command()
 def bench(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which one; without a name they are listed.")
+        str | None, typer.Argument(metavar="NAME", help="Which one; without a name they are listed.")
     ] = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
@@ -256,10 +275,8 @@ def bench(
     repeats: Annotated[
         int, typer.Option(metavar="R", parser=count, help="Measure so many times; the median counts.")
     ] = 5,
-    json_file: Annotated[
-        Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the records there too; pictures go beside it."),
-    ] = None,
+    output: JsonFile = None,
+    as_json: Json = False,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -278,7 +295,7 @@ def bench(
 
     Run one as it was meant, with its own number of ranks:    [bold]craton bench assembly[/bold]
 
-    Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 --json assembly.json[/bold]
+    Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 -o assembly.json[/bold]
 
     Each line of a table is a figure: its median and best over the repeats, what it is compared with, the ratios of the
     medians and of the bests, and what the ratio of the bests must reach where the project has promised something.
@@ -293,16 +310,19 @@ def bench(
         registry.show_help(benchmark)
         return
     benchmark.chosen(settings or [])
-    check_folders(json=json_file)
+    check_folders(output=output)
     checked_ranks(ranks)
     if launched_size() is None:
         # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
         launch(ranks or benchmark.ranks, ranks_per_node, None, threads)
     comm = communicator()
     records = registry.measure(
-        benchmark, comm, threads, repeats, ranks_per_node or 0, settings=settings or [], output=json_file
+        benchmark, comm, threads, repeats, ranks_per_node or 0, settings=settings or [], output=output
     )
     if comm.rank == 0:
-        registry.show_records(records)
-        if json_file is not None:
-            registry.write_json(records, json_file)
+        if as_json:
+            print_json(registry.to_dicts(records))
+        else:
+            registry.show_records(records)
+        if output is not None:
+            save_json(output, registry.to_dicts(records))
