@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import os
 import pathlib
+import re
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,7 +99,7 @@ class Folder:
 
     def _drop_half_written(self) -> None:
         for file in self.files:
-            for left_behind in file.parent.glob(f"{file.name}.*.new*"):
+            for left_behind in file.parent.glob(f"{file.name}.[0-9]*.new*"):
                 left_behind.unlink(missing_ok=True)
 
     def _locked(self) -> int:
@@ -230,7 +231,7 @@ class RunFolder(Folder, Generic[RecordType]):
         """What there is that only an unfinished run needs; progress.json last."""
         names = sorted(self.named("working"), key=lambda name: name == self.progress.name)
         found = [file for name in names for file in sorted(self.path.glob(f"{name}*")) if file.is_file()]
-        return [file for file in found if not file.name.endswith(".new")]
+        return [file for file in found if not re.search(r"\.[0-9]+\.new", file.name)]
 
     @property
     def inputs(self) -> list[pathlib.Path]:

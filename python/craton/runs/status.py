@@ -64,8 +64,10 @@ class Status:
     sessions: list[dict[str, Any]] = field(default_factory=list)
     files: dict[str, int] = field(default_factory=dict)
     """Names and bytes of what is on disk."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What the application has noted in progress.json (ProgressFile.enter)."""
     rows: dict[str, Any] = field(default_factory=dict)
-    """Of the application: label, value."""
+    """Of the application, for the table: label, value."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries, numbers and text."""
@@ -180,6 +182,7 @@ def _unfinished_status(folder: RunFolder[Any], progress: Progress, owner: str | 
         updated=progress.updated,
         command=progress.command,
         sessions=[asdict(session) for session in progress.sessions],
+        facts=progress.facts,
     )
     if owner is not None and progress.updated:
         since = (datetime.now(UTC) - datetime.fromisoformat(progress.updated)).total_seconds()

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 import craton
 from craton.errors import UserError
 from craton.seismology.wave_run.config import Config
-from craton.waves.run import in_place_gb_s
+from craton.waves.bandwidth import in_place_gb_s
 from craton.waves.simulation import Simulation
 
 if TYPE_CHECKING:

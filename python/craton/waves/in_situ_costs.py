@@ -15,19 +15,15 @@ from craton.pages.figures import new_figure, save_picture
 from craton.pages.maps import label_axes
 from craton.pages.style import styled
 from craton.runs.files import replaced
-from craton.seismology.wave_run.config import Config, load_config
+from craton.seismology.wave_run.config import Config
 from craton.waves import in_situ
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["check_output", "loaded", "run"]
+__all__ = ["check_output", "run"]
 
 ENDINGS = (".csv", ".png", ".svg", ".pdf")
-
-
-def loaded(path: Path) -> Config:
-    return load_config(path)
 
 
 def check_output(output: Path | None) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.pages.figures import save_picture
-from craton.seismology.wave_run.folder import RunRecord, WavesFolder
+from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
 from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def draw(folder: WavesFolder) -> str:
     return f"{folder.pictures}: {', '.join(path.name for path in drawn)}" if drawn else ""
 
 
-def draw_record_section(path: Path, found: Seismograms, record: RunRecord) -> Path:
+def draw_record_section(path: Path, found: Seismograms, record: WavesRecord) -> Path:
     """A panel for each component: traces over time, at their distances from the first source, all of a panel in one scale."""
     from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def draw_record_section(path: Path, found: Seismograms, record: RunRecord) -> Pa
     return path
 
 
-def draw_snapshots(path: Path, shots: Snapshots, record: RunRecord, stations: Seismograms | None = None) -> Path:
+def draw_snapshots(path: Path, shots: Snapshots, record: WavesRecord, stations: Seismograms | None = None) -> Path:
     """Some of the snapshots of the surface, spread over the run; the vertical velocity if it is there, else the first field."""
     from matplotlib.figure import Figure
 
@@ -102,7 +102,7 @@ def draw_snapshots(path: Path, shots: Snapshots, record: RunRecord, stations: Se
     return path
 
 
-def draw_movie(path: Path, shots: Snapshots, record: RunRecord, stations: Seismograms | None = None) -> Path:
+def draw_movie(path: Path, shots: Snapshots, record: WavesRecord, stations: Seismograms | None = None) -> Path:
     """A GIF of the speed at the surface. Colours go up to [movie] largest_m_s, or to what the run reaches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -151,7 +151,7 @@ _TITLES = {"vz": "vertical velocity (up)", "vx": "velocity along x", "vy": "velo
 _UNITS = {"vz": "m/s, up", "vx": "m/s", "vy": "m/s"}
 
 
-def _map(axes: Axes, record: RunRecord, stations: Seismograms | None, *, light: bool = False) -> None:
+def _map(axes: Axes, record: WavesRecord, stations: Seismograms | None, *, light: bool = False) -> None:
     """Axes, stations and sources; y to the right, x upwards, as on a map where x points north."""
     north = record.config["grid"]["azimuth_deg"]
     axes.set_xlabel("y (km)" if north else "east, y (km)")
@@ -178,7 +178,7 @@ def _map(axes: Axes, record: RunRecord, stations: Seismograms | None, *, light: 
     axes.set_ylim(limits[1])
 
 
-def _distances_km(found: Seismograms, record: RunRecord) -> NDArray[np.float64]:
+def _distances_km(found: Seismograms, record: WavesRecord) -> NDArray[np.float64]:
     """Along the surface, from the first source; without one, from the grid's corner."""
     source = np.asarray(record.sources_m[0] if record.sources_m else [0.0, 0.0, 0.0])
     return 1e-3 * np.hypot(*(found.position_m[:, d] - source[d] for d in (0, 1)))

@@ -10,7 +10,7 @@
     simulation.advance(simulation.steps)
     simulation.finish()
 
-All ranks make the same calls. `craton waves run` is this with a folder round it (command.py).
+All ranks make the same calls. `craton waves run` is this with a folder round it (run.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.agreement import on_root
+from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.sources.point_sources import COMPONENTS, Source
 from craton.seismology.sources.streamed_source import StreamedSource
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from craton.seismology.wave_run.config import Config
 
-__all__ = ["Simulation", "agreed", "box_of", "solver_options"]
+__all__ = ["Simulation", "box_of", "solver_options"]
 
 STEPS_BETWEEN_CHECKS = 100
 """Of whether the fields are finite."""
@@ -63,7 +63,7 @@ class Simulation:
     ) -> None:
         """Collective. threads: instead of the configuration's. UserError on every rank for what the solver or a file refuses."""
         self.config, self.world, self.comm = config, world, comm
-        self.setup = agreed(world, lambda: Setup(config))
+        self.setup = on_all(world, lambda: Setup(config))
         found = on_root(comm, lambda: self.setup.medium.range(self.setup.grid))
         on_root(comm, lambda: check_sources(self.setup, found))
         self.dt_s = self.setup.step_s(found)
@@ -74,10 +74,10 @@ class Simulation:
         if self.cuda_device is not None:
             options.use_cuda(self.cuda_device)
         own = box_of(config.cells, self.bricks, comm.rank, brick_of_rank)
-        ground = agreed(world, lambda: ground_of(self.setup, comm, own))
+        ground = on_all(world, lambda: ground_of(self.setup, comm, own))
         self.run = _craton.WaveRun(world, config.cells, self.bricks, options, ground, list(brick_of_rank))
         self.own = own
-        self.sources = agreed(world, lambda: self.setup.sources(own, self.dt_s))
+        self.sources = on_all(world, lambda: self.setup.sources(own, self.dt_s))
         self._set_sources()
         self._fed_until = 0
         self._checked_at = 0
@@ -167,7 +167,7 @@ class Simulation:
             return
         steps = max(1, min(self._most_steps, RATE_VALUES // max(self._most_sources, 1)))
         self._fed_until = self.step + steps
-        made = agreed(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
+        made = on_all(self.world, lambda: {kind: self._rates(kind, steps) for kind in ("moment", "force")})
         if made["moment"] is not None:
             self.run.set_moment_rates(self.step, made["moment"])
         if made["force"] is not None:
@@ -251,17 +251,6 @@ def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:
             "a machine with one"
         )
     return rank % devices
-
-
-def agreed(world: _craton.World, work: Callable[[], Any]) -> Any:
-    """Collective: what this rank has made; a UserError of one rank becomes one of all."""
-    made, failure = None, ""
-    try:
-        made = work()
-    except UserError as error:
-        failure = str(error)
-    _craton.agree(world, failure)
-    return made
 
 
 def _rows(some: Sequence[NDArray[np.float64]], columns: int) -> NDArray[np.float64]:

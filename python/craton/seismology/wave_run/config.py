@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -79,9 +79,9 @@ class Config:
         plain: dict[str, Any] = {name: dataclasses.asdict(table) for name, table in tables.items() if table is not None}
         return plain | {"source": [dataclasses.asdict(source) for source in self.sources]}
 
-    def to_toml(self) -> str:
-        """With every default written out; load_config reads it back, from any folder."""
-        tables = ((name, getattr(self, name)) for name in TABLES)
+    def to_toml(self, leave_out: Sequence[str] = ()) -> str:
+        """With every default written out, but for some tables; load_config reads it back, from any folder."""
+        tables = ((name, getattr(self, name)) for name in TABLES if name not in leave_out)
         written = [table_to_toml(name, table) for name, table in tables if table is not None]
         return "\n".join([*written, *(table_to_toml("[source]", source) for source in self.sources)])
 
@@ -107,10 +107,15 @@ TABLES: dict[str, type] = {
 }
 
 
-def load_config(path: str | os.PathLike[str]) -> Config:
-    """Reads and checks a configuration file. UserError names the key, the value and what is allowed."""
+def load_config(path: str | os.PathLike[str], **run: Any) -> Config:
+    """Reads and checks a configuration file. UserError names the key, the value and what is allowed.
+
+    run: settings of [run] that replace the file's, such as threads and directory; None leaves the file's.
+    """
     path = Path(path)
-    return build(read_toml(path, "craton waves template"), path)
+    config = build(read_toml(path, "craton waves template"), path)
+    given = {name: str(value) if name == "directory" else value for name, value in run.items() if value is not None}
+    return config.replaced("run", **given) if given else config
 
 
 def build(raw: Mapping[str, Any], path: Path) -> Config:

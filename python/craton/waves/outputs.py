@@ -1,0 +1,193 @@
+"""The files that a wave run writes while it steps: seismograms, strains, snapshots, the surface for the movie."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.errors import UserError
+from craton.runs.agreement import on_all, on_root
+from craton.runs.files import write_text
+from craton.seismology.geometry.grid import Box
+from craton.seismology.wave_run.config import Config
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.setup import Setup
+from craton.waves.simulation import Simulation
+
+__all__ = ["check_outputs", "open_outputs"]
+
+AGGREGATE_BYTES = 64e6
+"""Of samples that a rank keeps before they are written."""
+MOST_SAMPLES = 500
+POINTS_AT_ONCE = 2**16
+"""Of which the ground's moduli are asked for together."""
+PIXELS = 400
+"""Of a movie's longer side, at most."""
+
+
+def check_outputs(s: Simulation) -> None:
+    """UserError for what cannot be recorded: before anything in the folder is touched."""
+    config = s.config
+    for name, wanted, every in (
+        ("receivers", s.setup.receivers is not None, config.receivers.every),
+        ("sgt", s.setup.sgt_points is not None, config.sgt.every),
+        ("snapshots", config.snapshots.every > 0, config.snapshots.every),
+        ("movie", config.movie.every > 0, config.movie.every),
+    ):
+        if wanted:
+            s.schedule(every, f"[{name}]")
+
+
+def open_outputs(s: Simulation, place: WavesFolder) -> list[Path]:
+    """Collective: the simulation writes the files that its configuration wants, in `place`; returns their final names.
+
+    A simulation that goes on from a checkpoint goes on with the files that are there. UserError on every rank where one cannot be
+    written.
+    """
+    return _Outputs(s, place).opened()
+
+
+class _Outputs:
+    def __init__(self, s: Simulation, place: WavesFolder) -> None:
+        self.s, self.config, self.place = s, s.config, place
+        self.files: list[Path] = []
+
+    def opened(self) -> list[Path]:
+        s, config = self.s, self.config
+        stations, points = on_all(s.world, lambda: (s.setup.receivers, s.setup.sgt_points))
+        if stations is not None:
+            self._open_stations(np.ascontiguousarray(stations.position_m, np.float64))
+        if points is not None:
+            self._open_strains(np.ascontiguousarray(points, np.float64))
+        nx, ny, nz = config.cells
+        if config.snapshots.every:
+            what = config.snapshots
+            coarse = what.coarsen
+            high = (nx, ny, nz if what.volume else 1)
+            stride = (coarse, coarse, coarse if what.volume else 1)
+            self._open_fields(self.place.snapshots, s.schedule(what.every, "[snapshots]"), what.fields, high, stride)
+        if config.movie.every:
+            coarse = math.ceil(max(nx, ny) / PIXELS)
+            when = s.schedule(config.movie.every, "[movie]")
+            self._open_fields(self.place.surface, when, ("vx", "vy", "vz"), (nx, ny, 1), (coarse, coarse, 1))
+        return self.files
+
+    def _open_stations(self, at: NDArray[np.float64]) -> None:
+        s = self.s
+        on_root(s.comm, lambda: write_text(self.place.stations, stations_table(s)))
+        when = s.schedule(self.config.receivers.every, "[receivers]")
+        together = self._at_once(len(at) * 3, when)
+        s.run.write_stations(self._file(self.place.seismograms), when, at, self._facts(), together, s.step)
+
+    def _open_strains(self, at: NDArray[np.float64]) -> None:
+        from mpi4py import MPI  # starts it
+
+        s, sgt = self.s, self.config.sgt
+        when = s.schedule(sgt.every, "[sgt]")
+        together = min(sgt.aggregate or self._at_once(len(at) * 6, when), when.samples)
+        stripe = {"striping_unit": str(int(sgt.stripe_mb * 2**20))} if sgt.stripe_mb else {}
+        facts = self._facts() | force_facts(self.config, s.setup)
+        s.run.write_strains(self._file(self.place.sgt), when, at, facts, together, s.step, stripe)
+        moduli = on_all(s.world, lambda: moduli_at(at, s.setup, s.own))
+        s.comm.Allreduce(MPI.IN_PLACE, moduli)
+        on_root(s.comm, lambda: add_moduli(partial_of(self.place.sgt), moduli))
+
+    def _open_fields(
+        self,
+        path: Path,
+        when: _craton.WaveSchedule,
+        fields: Sequence[str],
+        high: tuple[int, int, int],
+        stride: tuple[int, int, int],
+    ) -> None:
+        s = self.s
+        values = len(fields) * math.prod(math.ceil(n / by) for n, by in zip(high, stride, strict=True))
+        together = self._at_once(values, when)
+        low = (0, 0, 0)
+        s.run.write_snapshots(
+            self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step
+        )
+
+    def _file(self, path: Path) -> str:
+        self.files.append(path)
+        return str(path)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"azimuth_deg": float(self.config.grid.azimuth_deg)}
+
+    def _at_once(self, values: int, when: _craton.WaveSchedule) -> int:
+        """Samples that ranks keep before they write, of so many values in all."""
+        fits = int(AGGREGATE_BYTES * self.s.comm.size / (4 * max(values, 1)))
+        return max(1, min(fits, MOST_SAMPLES, when.samples))
+
+
+def force_facts(config: Config, setup: Setup) -> dict[str, Any]:
+    """What strain Green's tensors were made with, for those who use them: the force, its place and its pulse; nothing for a run
+    with any other source."""
+    one = setup.points[0] if len(setup.points) == len(config.sources) == 1 else None
+    pulse = one.time_function.pulse_s if one is not None and one.kind == "force" else None
+    if one is None or pulse is None:
+        return {}
+    integral, centre = pulse
+    return {
+        "force_N": list(one.tensor),
+        "force_position_m": list(one.position_m),
+        "force_pulse": config.sources[0].time_function,
+        "force_pulse_integral_s": integral,
+        "force_pulse_centre_s": one.start_s + centre,
+    }
+
+
+def partial_of(path: Path) -> Path:
+    """Where a file is written until it is whole."""
+    return path.with_name(f"{path.name}.partial")
+
+
+def moduli_at(at: NDArray[np.float64], setup: Setup, own: Box) -> NDArray[np.float64]:
+    """(2, points): lambda and mu, Pa, at points in a rank's own cells; 0 at others. Not collective."""
+    moduli = np.zeros((2, len(at)))
+    last = np.array(setup.grid.cells) - 1
+    cell = np.clip((at / setup.grid.spacing_m).astype(np.int64), 0, last)
+    inside = np.flatnonzero(np.all((cell >= own.first) & (cell < own.last), axis=1))
+    for first in range(0, len(inside), POINTS_AT_ONCE):
+        some = inside[first : first + POINTS_AT_ONCE]
+        material = setup.medium.at(setup.grid, *at[some].T)
+        moduli[:, some] = material.lam, material.mu
+    return moduli
+
+
+def add_moduli(path: Path, moduli: NDArray[np.float64]) -> None:
+    """Datasets lambda_Pa and mu_Pa beside strain Green's tensors. Not collective."""
+    try:
+        with h5py.File(path, "r+") as file:
+            if "mu_Pa" not in file:  # else of a run that goes on
+                file["lambda_Pa"], file["mu_Pa"] = moduli
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"
+        ) from None
+
+
+def stations_table(simulation: Simulation) -> str:
+    """CSV: name, x_m, y_m, z_m and, where the grid has a place on the Earth, longitude_deg, latitude_deg."""
+    stations, grid = simulation.setup.receivers, simulation.setup.grid
+    assert stations is not None
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    placed = grid.projection is not None
+    writer.writerow(["name", "x_m", "y_m", "z_m", *(["longitude_deg", "latitude_deg"] if placed else [])])
+    for name, at in zip(stations.names, stations.position_m, strict=True):
+        where = [float(p) for p in grid.lon_lat(at[0], at[1])] if placed else []
+        writer.writerow([name, *(f"{p:.10g}" for p in at), *(f"{p:.8f}" for p in where)])
+    return out.getvalue()
+
+
