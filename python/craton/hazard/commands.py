@@ -9,8 +9,8 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, keep_mpi_off, launch, must_launch
-from craton.cli.options import ConfigFile, Directory, Json, Overwrite, Ranks, RunDirectory, choice, count
+from craton.cli.launching import keep_mpi_off
+from craton.cli.options import ConfigFile, Directory, Json, Overwrite, RunDirectory, choice, count
 from craton.cli.output import check_folders, print_json, print_table
 from craton.errors import UserError
 
@@ -172,33 +172,6 @@ def report(directory: RunDirectory) -> None:
     beside = models_beside(results.work)
     write_beside(results.work, folder, beside)
     typer.echo(write_results(results.work, folder, folder.read_record(), beside, anew=True))
-
-
-@app.command("in-situ")
-def in_situ(
-    config: ConfigFile,
-    ranks: Ranks = None,
-    every: Annotated[int, typer.Option(metavar="S", parser=count, help="Steps between looks at the surface.")] = 5,
-    output: Output = None,
-) -> None:
-    """Run the waves of a configuration of craton waves without modules, with each, with both, and with files instead, and say what
-    each costs.
-
-    [bold]craton hazard in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
-
-    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while
-    the solver goes on. The same map is then made from files of the surface's velocity, and compared.
-    """
-    from craton.waves import in_situ_costs as in_situ_command
-
-    in_situ_command.check_output(output)
-    check_folders(output=output)
-    if must_launch(ranks):
-        launch(ranks, None, None)
-    from craton.runs.agreement import on_root
-
-    comm = communicator()
-    in_situ_command.run(on_root(comm, lambda: in_situ_command.loaded(config)), comm, every, output, console_of(comm))
 
 
 def _results(directory: Path) -> Results:

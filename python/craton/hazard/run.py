@@ -347,9 +347,20 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
 
     def command(direction: str) -> list[str]:
         own = WavesFolder(folder.waves(name, direction))
-        how = "--resume" if own.checkpoint.is_file() else "--overwrite"
-        words = [*CRATON, "waves", "run", str(_waves_file(folder, name, direction)), how, "--no-pictures"]
-        return [*words, "--threads", str(threads), *(["--ranks", str(ranks)] if ranks > 1 else [])]
+        place = own.unfinished
+        if place is not None and place.worth_resuming:
+            what = ["resume", str(own.path), "--config", str(_waves_file(folder, name, direction))]
+        else:
+            what = ["run", str(_waves_file(folder, name, direction)), "--overwrite"]
+        return [
+            *CRATON,
+            "waves",
+            *what,
+            "--no-report",
+            "--threads",
+            str(threads),
+            *(["--ranks", str(ranks)] if ranks > 1 else []),
+        ]
 
     return [
         Task(

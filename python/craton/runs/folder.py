@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import pathlib
 import re
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from craton.errors import UserError
 from craton.runs.agreement import on_root
-from craton.runs.files import read_json, remove, replaced, write_text
+from craton.runs.files import read_json, remove, replaced, strict_json, write_text
 from craton.runs.progress_file import Progress, read_progress
 from craton.runs.record import Record
 
@@ -290,6 +291,7 @@ class RunFolder(Folder, Generic[RecordType]):
         """UserError where `given`, a configuration, differs from that of the unfinished run in another setting than those `free`
         names, as (table, key); (table, "*") is the whole table. source: the file of `given`."""
         known = self.to_resume().configuration
+        given = json.loads(strict_json(given))  # lists, not tuples
         for table in sorted(given.keys() | known.keys()):
             ours, theirs = (_table(one.get(table)) for one in (given, known))
             for key in sorted(ours.keys() | theirs.keys()):

@@ -23,5 +23,3 @@ def in_place_gb_s(threads: int) -> float:
             list(team.map(lambda array: np.negative(array, out=array), arrays))
             best = max(best, 2e-9 * sum(array.nbytes for array in arrays) / (time.perf_counter() - begun))
     return best
-
-

@@ -9,7 +9,7 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, launch
+from craton.cli.launching import communicator, console_of, launch, must_launch
 from craton.cli.options import (
     ConfigFile,
     Directory,
@@ -17,13 +17,13 @@ from craton.cli.options import (
     Overwrite,
     Ranks,
     RanksPerNode,
+    Report,
     RunDirectory,
     Threads,
     choice,
     count,
 )
-from craton.cli.output import check_folders, print_json
-from craton.errors import UserError
+from craton.cli.output import check_folders, print_json, print_table
 
 if TYPE_CHECKING:
     from craton.seismology.wave_run.config import Config
@@ -34,6 +34,12 @@ app = group(
 )
 
 
+Placement = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.json", help="Which brick each rank has, as `craton waves place --output` writes it."),
+]
+
+
 @app.command("run")
 def run(
     config: ConfigFile,
@@ -41,19 +47,9 @@ def run(
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
     directory: Directory = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint of a run that was ended, in the same folder.")
-    ] = False,
     overwrite: Overwrite = False,
-    placement: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.json", help="Which brick each rank has, as `craton waves place --output` writes it."
-        ),
-    ] = None,
-    pictures: Annotated[
-        bool, typer.Option("--pictures/--no-pictures", help="Draw record section, snapshots and movie at the end.")
-    ] = True,
+    placement: Placement = None,
+    report: Report = True,
 ) -> None:
     """Compute waves as a configuration describes them: ground, sources, stations.
 
@@ -63,41 +59,108 @@ def run(
 
     In a batch job:    [bold]srun craton waves run my.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
 
-    After it was ended, from its last checkpoint:    [bold]craton waves run my.toml --ranks 2 --resume[/bold]
+    After it was ended, from its last checkpoint:    [bold]craton waves resume my-run[/bold]
 
     The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures. Files that are not yet
     whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
     """
-    from craton.waves import run as command
-
-    if resume and overwrite:
-        raise UserError("--resume with --overwrite; allowed: one of them")
+    from craton.runs.agreement import on_root
+    from craton.seismology.wave_run.config import load_config
+    from craton.waves import run as waves
+    from craton.waves.placement import check_ranks, read_placement
 
     def load() -> Config:
-        return command.loaded(config, threads=threads, directory=directory)
+        return load_config(config, threads=threads, directory=directory)
 
-    placed = None if placement is None else command.read_placement(placement)
+    placed = None if placement is None else read_placement(placement)
     if launched_size() is None:
         planned = load()
         wanted = ranks or planned.run.ranks or 1
-        command.check_ranks(planned, wanted, placed)
+        check_ranks(planned, wanted, placed)
         if wanted > 1:
             launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads)
-    from craton.runs.agreement import on_root
-
     comm = communicator()
     settings = on_root(comm, load)
-    command.check_ranks(settings, comm.size, placed)
-    command.run(
+    check_ranks(settings, comm.size, placed)
+    waves.run(
         settings,
         comm,
         ranks_per_node=ranks_per_node or 0,
         console=console_of(comm),
         overwrite=overwrite,
-        resume=resume,
-        pictures=pictures,
+        report=report,
         brick_of_rank=placed or (),
     )
+
+
+@app.command("resume")
+def resume(
+    directory: RunDirectory,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CONFIG",
+            help="TOML file to go on with instead of the run's own; only \\[run] and \\[checkpoint] may differ.",
+        ),
+    ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Threads = None,
+    placement: Placement = None,
+    report: Report = True,
+) -> None:
+    """Go on with a run that was ended, from its last checkpoint, on as many ranks as before.
+
+    [bold]craton waves resume my-run[/bold]
+
+    The configuration comes from the folder. Its \\[checkpoint] table says how often a run saves what it can go on from. The results
+    equal those of a run that was never ended, bit for bit.
+    """
+    from craton.runs.agreement import on_root
+    from craton.seismology.wave_run.config import load_config
+    from craton.seismology.wave_run.folder import WavesFolder
+    from craton.waves import run as waves
+    from craton.waves.placement import check_ranks, read_placement
+
+    folder = WavesFolder(directory)
+
+    def load() -> tuple[Config, int]:
+        return waves.settings_to_resume(folder, None if config is None else load_config(config), threads)
+
+    placed = None if placement is None else read_placement(placement)
+    if launched_size() is None:
+        planned, before = load()
+        wanted = ranks or before
+        check_ranks(planned, wanted, placed)
+        if wanted > 1:
+            launch(wanted, ranks_per_node, folder.path, planned.run.threads)
+    comm = communicator()
+    settings, _ = on_root(comm, load)
+    check_ranks(settings, comm.size, placed)
+    waves.resume(
+        directory,
+        comm,
+        config=settings,
+        ranks_per_node=ranks_per_node or 0,
+        console=console_of(comm),
+        report=report,
+        brick_of_rank=placed or (),
+    )
+
+
+@app.command("status")
+def status(directory: RunDirectory, as_json: Json = False) -> None:
+    """Say where a run is: its step, its speed, the time left, what is on disk; also of one that goes on.
+
+    [bold]craton waves status my-run[/bold]
+    """
+    from craton.waves import run as waves
+
+    found = waves.status(directory)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
 
 
 @app.command("check")
@@ -117,16 +180,13 @@ def check(
     [bold]craton waves check examples/waves/layer.toml --ranks 2[/bold]
     """
     from craton.seismology.wave_run.check import examine
-    from craton.waves import run as command
+    from craton.seismology.wave_run.config import load_config
 
-    settings = command.loaded(config)
-    found = examine(settings, ranks or 0, points_per_s)
+    found = examine(load_config(config), ranks or 0, points_per_s)
     if as_json:
         print_json(found.to_dict())
-        return
-    from craton.runs.progress import make_console
-
-    make_console().print(found.table())
+    else:
+        print_table(found.table())
 
 
 @app.command("template")
@@ -158,10 +218,11 @@ def place(
     node in the order in which ranks fill them: its name and coordinates, or its name, group and router. Hop-bytes, bytes that
     cross faces times the hops they go, are printed as the ranks' own order has them and as the placement found has them.
     """
-    from craton.waves import run as command
+    from craton.seismology.wave_run.config import load_config
+    from craton.waves.placement import place
 
     check_folders(output=output)
-    typer.echo(command.place(nodes, command.loaded(config), ranks, output))
+    typer.echo(place(nodes, load_config(config), ranks, output))
 
 
 @app.command("partition")
@@ -176,9 +237,10 @@ def partition(
 
     \\[media] kind = "file", file = "media/media.json", read = "partitioned"
     """
-    from craton.waves import run as command
+    from craton.seismology.wave_run.config import load_config
+    from craton.waves.placement import partition
 
-    typer.echo(command.partition(command.loaded(config), ranks, output))
+    typer.echo(partition(load_config(config), ranks, output))
 
 
 @app.command("draw")
@@ -210,3 +272,35 @@ def export(
 
     check_folders(output=output)
     typer.echo(str(export(directory, kind, output, overwrite=overwrite)))
+
+
+@app.command("in-situ")
+def in_situ(
+    config: ConfigFile,
+    ranks: Ranks = None,
+    every: Annotated[int, typer.Option(metavar="S", parser=count, help="Steps between looks at the surface.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the map: .csv, or a picture (.png, .svg, .pdf).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the same waves without modules, with each, with both, and with files instead, and say what each costs.
+
+    [bold]craton waves in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
+
+    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while
+    the solver goes on. The same map is then made from files of the surface's velocity, and compared.
+    """
+    from craton.runs.agreement import on_root
+    from craton.seismology.wave_run.config import load_config
+    from craton.waves import in_situ_costs
+
+    in_situ_costs.check_output(output)
+    check_folders(output=output)
+    if must_launch(ranks):
+        launch(ranks, None, None)
+    comm = communicator()
+    settings = on_root(comm, lambda: load_config(config))
+    found = in_situ_costs.run(settings, comm, every, output, None if as_json else console_of(comm))
+    if as_json and comm.rank == 0:
+        print_json(found)

@@ -1,4 +1,4 @@
-"""Hazard inside a wave run: modules that look at the fields while the solver goes on (Cui et al. 2013, section VII.B).
+"""Measures made inside a wave run: modules look at the fields while the solver goes on (Cui et al. 2013, section VII.B).
 
     peak = PeakVelocity(config.cells)
     simulation.watch(peak, ("vx", "vy"), every=5, high=(nx, ny, 1))     # the surface
@@ -6,7 +6,7 @@
     simulation.finish()
     peak.gathered(comm)                                                 # (ny, nx), m/s, on rank 0
 
-The writer of strain Green's tensors ([sgt]) is such a module too. `craton hazard in-situ` runs the same waves without modules, with
+The writer of strain Green's tensors ([sgt]) is such a module too. `craton waves in-situ` runs the same waves without modules, with
 each, and with both; with files of the surface's velocity instead, from which the same map is made afterwards; and says what each
 costs and how far the two maps are apart.
 """

@@ -1,9 +1,10 @@
-"""`craton hazard in-situ`: what modules cost a wave run, as a table, and the map that one of them makes."""
+"""`craton waves in-situ`: what modules cost a wave run, as a table, and the map that one of them makes."""
 
 from __future__ import annotations
 
 import csv
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,10 @@ from craton.seismology.wave_run.config import Config
 from craton.waves import in_situ
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from mpi4py import MPI
 
-__all__ = ["check_output", "run"]
+__all__ = ["check_output", "peak_picture", "run"]
 
 ENDINGS = (".csv", ".png", ".svg", ".pdf")
 
@@ -32,17 +34,18 @@ def check_output(output: Path | None) -> None:
         raise UserError(f"--output {output}: ending '{output.suffix}'; allowed: {', '.join(ENDINGS)}")
 
 
-def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console: Any) -> None:
-    """Collective."""
+def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console: Any) -> dict[str, Any]:
+    """Collective: the costs as a table on the console, the map into a file; returns the figures, on rank 0."""
     with tempfile.TemporaryDirectory(prefix="craton-in-situ-") as own:
         folder = Path(comm.bcast(own, root=0))
         found = in_situ.costs_of_modules(config, comm, folder, every=every)
     if found.peak is None:
-        return
+        return {}
+    peak_m_s = float(found.peak.max())
     if console is not None:
         console.print(_table(config, comm.size, found.costs))
         console.print(
-            f"peak horizontal velocity, every {every} steps: {100 * float(found.peak.max()):.4g} cm/s at most; "
+            f"peak horizontal velocity, every {every} steps: {100 * peak_m_s:.4g} cm/s at most; "
             f"in place and from files the same within {found.difference:.2g} of it",
             highlight=False,
             soft_wrap=True,
@@ -50,7 +53,9 @@ def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console
     if output is not None and output.suffix.lower() == ".csv":
         _write(config, found.peak, output)
     elif output is not None:
-        _draw(config, found.peak, output)
+        save_picture(peak_picture(config, found.peak), output)
+    costs = [asdict(cost) for cost in found.costs]
+    return {"costs": costs, "every": every, "peak_m_s": peak_m_s, "difference": found.difference}
 
 
 def _table(config: Config, ranks: int, costs: list[in_situ.Cost]) -> Table:
@@ -75,8 +80,8 @@ def _write(config: Config, peak: in_situ.Map, output: Path) -> None:
             writer.writerow([f"{(i + 0.5) * h:.10g}", f"{(j + 0.5) * h:.10g}", f"{value:.9g}"])
 
 
-def _draw(config: Config, peak: in_situ.Map, output: Path) -> None:
-    """Without the absorbing sides, in which there is no ground."""
+def peak_picture(config: Config, peak: in_situ.Map) -> Figure:
+    """A map of the largest velocity. Without the absorbing sides, in which there is no ground."""
     boundary, h = config.boundary, 1e-3 * config.grid.spacing_m
     layer = boundary.layer_cells if boundary.absorbing != "none" else 0
     ground = peak[layer : peak.shape[0] - layer, layer : peak.shape[1] - layer]
@@ -88,4 +93,4 @@ def _draw(config: Config, peak: in_situ.Map, output: Path) -> None:
         figure.colorbar(drawn, ax=axes, label="cm/s", shrink=0.8)
         label_axes(axes, config.grid.azimuth_deg)
         axes.set_title("peak horizontal velocity at the surface")
-        save_picture(figure, output)
+    return figure

@@ -113,9 +113,7 @@ class _Outputs:
         values = len(fields) * math.prod(math.ceil(n / by) for n, by in zip(high, stride, strict=True))
         together = self._at_once(values, when)
         low = (0, 0, 0)
-        s.run.write_snapshots(
-            self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step
-        )
+        s.run.write_snapshots(self._file(path), when, list(fields), low, high, stride, self._facts(), together, s.step)
 
     def _file(self, path: Path) -> str:
         self.files.append(path)
@@ -189,5 +187,3 @@ def stations_table(simulation: Simulation) -> str:
         where = [float(p) for p in grid.lon_lat(at[0], at[1])] if placed else []
         writer.writerow([name, *(f"{p:.10g}" for p in at), *(f"{p:.8f}" for p in where)])
     return out.getvalue()
-
-

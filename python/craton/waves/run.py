@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import craton
 from craton import _craton
+from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import write_text
 from craton.runs.progress import ProgressBar
@@ -21,7 +22,6 @@ from craton.runs.record import facts_of
 from craton.runs.running import begun, finished, resumed
 from craton.runs.status import Status, find_status
 from craton.runs.words import counted, rate_text
-from craton.errors import UserError
 from craton.seismology.wave_run.config import Config, build
 from craton.seismology.wave_run.folder import SOURCES_TOLD, WavesFolder, WavesRecord
 from craton.waves.bandwidth import in_place_gb_s
@@ -52,7 +52,7 @@ def run(
 ) -> WavesRecord:
     """Collective: the whole run as the configuration describes it; leaves a run folder and returns its record.
 
-    report: draws pictures and the report at the end. brick_of_rank: see craton.waves.bricks.place. UserError on every rank for
+    report: draws pictures and the report at the end. brick_of_rank: see craton.waves.placement.place. UserError on every rank for
     results that may not be replaced, and for what the solver or a file refuses.
     """
     craton.check_mpi()
@@ -75,8 +75,9 @@ def resume(
     report: bool = True,
     brick_of_rank: Sequence[int] = (),
 ) -> WavesRecord:
-    """Collective, on as many ranks: goes on from the last checkpoint of the run in a folder; its results equal those of an undisturbed
-    run bit for bit.
+    """Collective, on as many ranks as before: goes on from the last checkpoint of the run in a folder.
+
+    Its results equal those of an undisturbed run bit for bit.
 
     config: instead of the run's own; only [run] and [checkpoint] may differ. UserError on every rank where there is no run to go on
     with.
@@ -186,8 +187,9 @@ class _Job:
 
     def _open(self) -> None:
         s = self.simulation
+        grid = _grid_text(self.config.cells, self.config.grid.spacing_m)
         self.say(
-            f"{self.config.path.name}: {_grid_text(self.config.cells, self.config.grid.spacing_m)}, {s.steps} steps of {s.dt_s:.6g} s = "
+            f"{self.config.path.name}: {grid}, {s.steps} steps of {s.dt_s:.6g} s = "
             f"{s.steps * s.dt_s:g} s, {'elastic' if self.config.attenuation is None else 'anelastic'}, "
             f"{' x '.join(map(str, s.bricks))} bricks, {counted(self.comm.size, 'rank')} of "
             f"{counted(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if s.step else "")

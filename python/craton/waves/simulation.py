@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton.errors import UserError
 from craton.runs.agreement import on_all, on_root
 from craton.seismology.geometry.grid import Box
 from craton.seismology.sources.point_sources import COMPONENTS, Source

@@ -17,6 +17,7 @@ from craton.hazard.pipeline.post_processing import finish_site, measure_portion
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
 from craton.hazard.results import Results, read_results
+from craton.seismology.wave_run.config import load_config
 from craton.waves import run as waves
 from helpers import environment_without_mpi
 from mpi4py import MPI
@@ -121,8 +122,8 @@ def run_here(config: Path, directory: Path) -> Results:
     hazard.write_inputs(work, folder)
     for number, site in enumerate(settings.sites):
         for direction in settings.green.directions:
-            made = waves.loaded(folder.site(site.name) / f"{direction}.toml")
-            waves.run(made, MPI.COMM_SELF, pictures=False)
+            made = load_config(folder.site(site.name) / f"{direction}.toml")
+            waves.run(made, MPI.COMM_SELF, report=False)
         for portion in range(len(work.portions)):
             measure_portion(work, folder, number, portion)
         finish_site(work, folder, number)

@@ -11,9 +11,10 @@ from craton.hazard.forecast.rupture import Rupture, Surface, Variation
 from craton.hazard.motion.green_tensors import GreenTensors, write_tensors
 from craton.hazard.motion.slip_rates import time_function
 from craton.seismology.sources.srf import Subfault, write_srf
+from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.setup import Setup
-from craton.waves.run import loaded, run
+from craton.waves.run import run
 from mpi4py import MPI
 from scipy.interpolate import CubicSpline
 
@@ -94,7 +95,7 @@ class Basin:
         } | more
         config = self.folder / f"{name}.toml"
         config.write_text((CONFIG + source).format(**values))
-        run(loaded(config, directory=self.folder / name, threads=1), MPI.COMM_SELF, pictures=False)
+        run(load_config(config, directory=self.folder / name, threads=1), MPI.COMM_SELF, report=False)
         return WavesFolder(str(self.folder / name))
 
     def green(self, points: np.ndarray) -> GreenTensors:
@@ -116,7 +117,7 @@ class Basin:
                 azimuth=self.azimuth,
             )
         )
-        grid = Setup(loaded(config)).grid
+        grid = Setup(load_config(config)).grid
         write_srf(self.folder / "fault.srf", subfaults(rupture, variation, slip_rate, grid))
         folder = self.run("fault", FAULT, shortest=0)
         with h5py.File(folder.seismograms) as file:

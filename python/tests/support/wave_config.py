@@ -1,8 +1,14 @@
-"""The configuration of a small wave run, written with changes."""
+"""The configuration of a small wave run, written with changes; `craton waves` here and in processes of its own."""
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
+
+from helpers import environment_without_mpi
 
 CONFIG = """
 [grid]
@@ -69,3 +75,26 @@ def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
     path = folder / "small.toml"
     path.write_text(text)
     return path
+
+
+def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own. A time-out is a failure: bad input must not hang."""
+    return subprocess.run(
+        [sys.executable, "-m", "craton.commands.main", "waves", *map(str, arguments)],
+        env=environment_without_mpi(OMP_NUM_THREADS="1"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=cwd,
+    )
+
+
+def here(*arguments: object, cwd: Path) -> str:
+    """On one rank in this process: what the command prints. It must end with code 0; what it refuses is raised."""
+    from craton.commands.main import invoke
+
+    out = io.StringIO()
+    with chdir(cwd), redirect_stdout(out):
+        assert invoke(["waves", *map(str, arguments)]) == 0
+    return out.getvalue()

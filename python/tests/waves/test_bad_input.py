@@ -11,8 +11,9 @@ pytest.importorskip("mpi4py.MPI")
 
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import iterate_srf
+from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.receivers import read_points
-from craton.waves.run import loaded, run
+from craton.waves.run import run
 from mpi4py import MPI
 from wave_config import write_config
 
@@ -33,9 +34,9 @@ def test_a_refused_run_leaves_the_folder_as_it_was(tmp_path, what):
     names = ("config.toml", "seismograms.h5", "checkpoint.h5", "sgt.h5.partial")
     for name in names:
         (folder / name).write_text("of the run before")
-    config = loaded(write_config(tmp_path, WRONG_OUTPUTS[what]), directory=folder)
+    config = load_config(write_config(tmp_path, WRONG_OUTPUTS[what]), directory=folder)
     with pytest.raises(UserError, match="allowed"):
-        run(config, MPI.COMM_WORLD, overwrite=True, pictures=False)
+        run(config, MPI.COMM_WORLD, overwrite=True, report=False)
     assert {file.name: file.read_text() for file in folder.iterdir()} == dict.fromkeys(names, "of the run before")
 
 

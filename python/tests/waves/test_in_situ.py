@@ -1,19 +1,22 @@
-"""Hazard's module inside a wave run: peak velocity at the surface, beside a field of seismograms."""
+"""A module inside a wave run: peak velocity at the surface, beside a field of seismograms."""
 
 from __future__ import annotations
+
+import json
 
 import h5py
 import numpy as np
 import pytest
 from craton.errors import UserError
+from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_snapshots
 from craton.waves import in_situ
-from craton.waves import in_situ_costs as in_situ_command
 from craton.waves.in_situ import PeakVelocity, costs_of_modules, peak_of_files
-from craton.waves.run import loaded, run
-from hazard_pipeline import assert_refused, craton
+from craton.waves.in_situ_costs import peak_picture
+from craton.waves.run import run
 from mpi4py import MPI
+from wave_config import craton
 
 CONFIG = """
 [grid]
@@ -49,14 +52,14 @@ def config(tmp_path_factory):
     folder = tmp_path_factory.mktemp("in-situ")
     (folder / "points.txt").write_text("6000 5000 1000\n7000 6000 3000\n")
     (folder / "small.toml").write_text(CONFIG)
-    return loaded(folder / "small.toml", directory=folder / "run")
+    return load_config(folder / "small.toml", directory=folder / "run")
 
 
 def test_peaks_are_those_of_the_snapshots(config):
     """Which another module has written, at the same steps."""
     found = costs_of_modules(config, MPI.COMM_SELF, config.path.parent, every=5, repeats=1)
     costs, peak = found.costs, found.peak
-    run(config, MPI.COMM_SELF, pictures=False)
+    run(config, MPI.COMM_SELF, report=False)
     fields = read_snapshots(WavesFolder(config.run.directory).snapshots).fields
     expected = np.hypot(fields["vx"][:, 0], fields["vy"][:, 0]).max(axis=0)
     assert peak.shape == expected.shape == (24, 28) and peak.max() > 1e-6
@@ -94,15 +97,16 @@ def test_the_command_on_two_ranks(config, tmp_path):
     rows = np.loadtxt(path, delimiter=",", skiprows=1)
     assert rows[0, :2] == pytest.approx([250, 250]) and rows[-1, :2] == pytest.approx([13750, 11750])
     np.testing.assert_allclose(rows[:, 2].reshape(alone.shape), alone, rtol=1e-5, atol=1e-7 * alone.max())
-    assert_refused(craton("in-situ", config.path, "--output", "peak.xyz", cwd=tmp_path), "'.xyz'", ".csv, .png")
+    refused = craton("in-situ", config.path, "--output", "peak.xyz", cwd=tmp_path)
+    assert refused.returncode == 2 and "'.xyz'" in refused.stderr and ".csv, .png" in refused.stderr
+    as_json = craton("in-situ", config.path, "--json", cwd=tmp_path)
+    found = json.loads(as_json.stdout)
+    assert [cost["modules"] for cost in found["costs"]][:2] == ["none", "SGT writer"] and found["difference"] == 0
 
 
-def test_the_picture_leaves_out_what_is_no_ground(config, tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(in_situ_command, "save_picture", lambda figure, path: seen.append(figure))
+def test_the_picture_leaves_out_what_is_no_ground(config):
     peak = np.arange(24 * 28, dtype=np.float32).reshape(24, 28)
-    in_situ_command._draw(config, peak, tmp_path / "peak.png")
-    (image,) = seen[0].axes[0].get_images()
+    (image,) = peak_picture(config, peak).axes[0].get_images()
     assert np.array_equal(image.get_array(), 100 * peak[4:20, 4:24].T)
     assert image.get_extent() == pytest.approx([2.0, 10.0, 2.0, 12.0])
 

@@ -64,5 +64,3 @@ def partition(config: Config, ranks: int, folder: Path) -> str:
     parts = setup.decomposition(ranks)
     manifest = write_partitions(setup.medium, setup.grid, parts, folder, subsamples=setup.subsamples)
     return f'{" x ".join(map(str, parts))} bricks\n[media] kind = "file", file = "{manifest}", read = "partitioned"'
-
-
