@@ -48,7 +48,7 @@ def test_waves_go_on_from_their_checkpoint(tmp_path):
     step = resumed_at(run)
     print(f"killed in 767 steps, gone on from step {step}")
     assert 100 <= step < 767 and step % 100 == 0
-    assert not WavesFolder(str(HazardFolder(run).waves("A", "x"))).checkpoints
+    assert not WavesFolder(str(HazardFolder(run).waves("A", "x"))).working
     run_here(config, tmp_path / "whole")
     a, b = contents(run), contents(tmp_path / "whole")
     assert a.keys() == b.keys() and [name for name in a if a[name] != b[name]] == []
