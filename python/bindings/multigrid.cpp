@@ -75,7 +75,7 @@ nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, 
                                                    const std::string& order) {
     const auto layout = layout_of(ranks, boxes, side, {}, order);
     std::vector<std::int64_t> cells;
-    for (const auto box : layout.boxes_of(ranks.rank())) {
+    for (const auto box : layout.blocks_of(ranks.rank())) {
         const auto low = layout.cells(box).low;
         cells.insert(cells.end(), low.begin(), low.end());
     }
@@ -88,7 +88,7 @@ std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s
     for (int at = 0; at < s.levels(); ++at) {
         const auto& layout = s.layout(at);
         int busy = 0;
-        for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.boxes_of(rank).empty() ? 0 : 1;
+        for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.blocks_of(rank).empty() ? 0 : 1;
         found.emplace_back(layout.side(), layout.what().boxes, busy);
     }
     return found;

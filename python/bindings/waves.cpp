@@ -94,10 +94,10 @@ waves::ground_sampler sampler_from(const nb::object& function) {
 // ------------------------------------------------------------------------------------------------------------------- the run
 
 void make_run(held* self, runtime::world& ranks, const index3& cells, const index3& processes, const waves::solver_options& options,
-              const nb::object& ground, std::vector<int> brick_of_rank) {
+              const nb::object& ground, const std::vector<int>& brick_of_rank) {
     const waves::ground_sampler sampler = sampler_from(ground);
     const nb::gil_scoped_release release;
-    new (self) held(ranks, array::brick_layout(cells, processes, std::move(brick_of_rank)), options, sampler);
+    new (self) held(ranks, array::brick_layout(cells, processes, brick_of_rank), options, sampler);
 }
 
 using rows_of = input_2d<double>;
@@ -394,8 +394,8 @@ void bind_waves(nb::module_& m) {
     m.def("best_process_grid", &array::best_process_grid, "cells"_a, "ranks"_a, "fixed"_a = index3{0, 0, 0});
     m.def(
         "brick_of",
-        [](const index3& cells, const index3& processes, int rank, std::vector<int> brick_of_rank) {
-            const auto own = array::brick_layout(cells, processes, std::move(brick_of_rank)).cells(rank);
+        [](const index3& cells, const index3& processes, int rank, const std::vector<int>& brick_of_rank) {
+            const auto own = array::brick_layout(cells, processes, brick_of_rank).cells(rank);
             return std::make_pair(own.low, own.high);
         },
         "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{});

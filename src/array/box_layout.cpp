@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 namespace craton::array {
 
@@ -60,16 +61,7 @@ std::uint64_t hilbert_key(const index3& place, int bits) {
     return key;
 }
 
-} // namespace
-
-box_order box_order_named(std::string_view name) {
-    if (name == "lexicographic") return box_order::lexicographic;
-    if (name == "morton") return box_order::morton;
-    if (name == "hilbert") return box_order::hilbert;
-    throw user_error(fmt::format("box order '{}'; allowed: lexicographic, morton, hilbert", name));
-}
-
-box_layout::box_layout(const shape& what, int ranks) : what_(what) {
+void check(const box_layout::shape& what, int ranks) {
     const auto [b0, b1, b2] = what.boxes;
     const std::int64_t most = std::int64_t{1} << bits_per_dimension;
     if (b0 < 1 || b1 < 1 || b2 < 1 || b0 > most || b1 > most || b2 > most ||
@@ -82,64 +74,54 @@ box_layout::box_layout(const shape& what, int ranks) : what_(what) {
         throw user_error(
             fmt::format("box layout: boxes of {} cells a side on {} ranks; allowed: at least 1 of each", what.side, ranks));
     }
-    std::vector<std::int64_t> curve(at(boxes()));
-    std::iota(curve.begin(), curve.end(), std::int64_t{0});
-    if (what.order != box_order::lexicographic) {
-        int bits = 0;
-        while ((std::int64_t{1} << bits) < std::max({b0, b1, b2})) ++bits;
-        std::vector<std::pair<std::uint64_t, std::int64_t>> keyed(curve.size());
-        for (const auto box : curve) {
-            const index3 where = place(box);
-            keyed[at(box)] = {what.order == box_order::morton ? interleaved(where) : hilbert_key(where, bits), box};
-        }
-        std::ranges::sort(keyed);
-        std::ranges::transform(keyed, curve.begin(), [](const auto& each) { return each.second; });
-    }
-    owner_.resize(curve.size());
-    slot_.resize(curve.size());
-    boxes_of_.resize(static_cast<std::size_t>(ranks));
-    for (std::int64_t position = 0; position < boxes(); ++position) {
-        const std::int64_t box = curve[at(position)];
-        const auto rank = static_cast<int>(ranks * position / boxes());
-        auto& own = boxes_of_[static_cast<std::size_t>(rank)];
-        owner_[at(box)] = rank;
-        slot_[at(box)] = std::ssize(own);
-        own.push_back(box);
-    }
 }
 
-domain box_layout::grid() const noexcept {
-    return {{0, 0, 0}, {what_.boxes[0] * what_.side, what_.boxes[1] * what_.side, what_.boxes[2] * what_.side}};
-}
-
-index3 box_layout::place(std::int64_t box) const noexcept {
-    const auto& b = what_.boxes;
-    return {box % b[0], box / b[0] % b[1], box / (b[0] * b[1])};
-}
-
-std::int64_t box_layout::box_at(const index3& place) const noexcept {
-    return place[0] + what_.boxes[0] * (place[1] + what_.boxes[1] * place[2]);
-}
-
-domain box_layout::cells(std::int64_t box) const noexcept {
-    const index3 p = place(box);
-    const std::int64_t s = what_.side;
-    return {{p[0] * s, p[1] * s, p[2] * s}, {(p[0] + 1) * s, (p[1] + 1) * s, (p[2] + 1) * s}};
-}
-
-box_layout::neighbour box_layout::beside(std::int64_t box, const index3& side) const noexcept {
-    index3 there = place(box);
-    neighbour found;
+grid_layout::boundaries cuts_of(const box_layout::shape& what) {
+    grid_layout::boundaries cuts;
     for (std::size_t d = 0; d < 3; ++d) {
-        const std::int64_t count = what_.boxes[d];
-        const std::int64_t moved = there[d] + side[d];
-        const std::int64_t inside = (moved % count + count) % count;
-        if (moved != inside && !what_.periodic[d]) return {};
-        found.shift[d] = (moved - inside) * what_.side;
-        there[d] = inside;
+        for (std::int64_t n = 0; n <= what.boxes[d]; ++n) cuts[d].push_back(n * what.side);
     }
-    found.box = box_at(there);
-    return found;
+    return cuts;
 }
+
+// Boxes in the order of the curve.
+std::vector<std::int64_t> along_curve(const box_layout::shape& what) {
+    const auto [b0, b1, b2] = what.boxes;
+    std::vector<std::int64_t> curve(at(b0 * b1 * b2));
+    std::iota(curve.begin(), curve.end(), std::int64_t{0});
+    if (what.order == box_order::lexicographic) return curve;
+    int bits = 0;
+    while ((std::int64_t{1} << bits) < std::max({b0, b1, b2})) ++bits;
+    std::vector<std::pair<std::uint64_t, std::int64_t>> keyed(curve.size());
+    for (const auto box : curve) {
+        const index3 where{box % b0, box / b0 % b1, box / (b0 * b1)};
+        keyed[at(box)] = {what.order == box_order::morton ? interleaved(where) : hilbert_key(where, bits), box};
+    }
+    std::ranges::sort(keyed);
+    std::ranges::transform(keyed, curve.begin(), [](const auto& each) { return each.second; });
+    return curve;
+}
+
+std::vector<std::vector<std::int64_t>> dealt(const box_layout::shape& what, int ranks) {
+    const auto curve = along_curve(what);
+    std::vector<std::vector<std::int64_t>> boxes_of(static_cast<std::size_t>(ranks));
+    for (std::size_t position = 0; position < curve.size(); ++position) {
+        boxes_of[static_cast<std::size_t>(ranks) * position / curve.size()].push_back(curve[position]);
+    }
+    return boxes_of;
+}
+
+} // namespace
+
+box_order box_order_named(std::string_view name) {
+    if (name == "lexicographic") return box_order::lexicographic;
+    if (name == "morton") return box_order::morton;
+    if (name == "hilbert") return box_order::hilbert;
+    throw user_error(fmt::format("box order '{}'; allowed: lexicographic, morton, hilbert", name));
+}
+
+box_layout::box_layout(const shape& what, int ranks)
+    : grid_layout{(check(what, ranks), cuts_of(what)), what.periodic, dealt(what, ranks)}, what_(what) {
+} // in braces: checked first
 
 } // namespace craton::array

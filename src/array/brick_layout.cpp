@@ -35,22 +35,47 @@ std::int64_t cut_cells(const index3& cells, const index3& processes) {
            (processes[2] - 1) * cells[0] * cells[1];
 }
 
-std::vector<int> inverse_of(const std::vector<int>& brick_of_rank, int ranks) {
+// Throws user_error unless a grid can be cut so.
+void check(const index3& cells, const index3& processes) {
+    if (const auto failure = why_not(cells, processes); !failure.empty()) throw user_error("brick layout: " + failure);
+    const double bricks = static_cast<double>(processes[0]) * static_cast<double>(processes[1]) * static_cast<double>(processes[2]);
+    if (bricks > std::numeric_limits<std::int32_t>::max()) {
+        throw user_error(fmt::format("brick layout: {} bricks; allowed: fewer than 2^31 in all", in_words(processes)));
+    }
+}
+
+grid_layout::boundaries cuts_of(const index3& cells, const index3& processes) {
+    grid_layout::boundaries cuts;
+    for (std::size_t d = 0; d < 3; ++d) {
+        for (std::int64_t p = 0; p <= processes[d]; ++p) cuts[d].push_back(cells[d] * p / processes[d]);
+    }
+    return cuts;
+}
+
+std::vector<std::vector<std::int64_t>> one_each(const index3& processes) {
+    std::vector<std::vector<std::int64_t>> blocks;
+    for (std::int64_t rank = 0; rank < processes[0] * processes[1] * processes[2]; ++rank) blocks.push_back({rank});
+    return blocks;
+}
+
+// Throws user_error unless each brick is there once.
+std::vector<std::int64_t> checked(const std::vector<int>& brick_of_rank, const index3& processes) {
     if (brick_of_rank.empty()) return {};
-    std::vector<int> found(static_cast<std::size_t>(ranks), -1);
+    const std::int64_t ranks = processes[0] * processes[1] * processes[2];
     if (std::ssize(brick_of_rank) != ranks) {
         throw user_error(fmt::format("brick layout: bricks of {} ranks are given; allowed: those of all {} ranks, or none",
                                      brick_of_rank.size(), ranks));
     }
-    for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<bool> there(brick_of_rank.size());
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
         const int brick = brick_of_rank[static_cast<std::size_t>(rank)];
-        if (brick < 0 || brick >= ranks || found[static_cast<std::size_t>(brick)] >= 0) {
+        if (brick < 0 || brick >= ranks || there[static_cast<std::size_t>(brick)]) {
             throw user_error(
                 fmt::format("brick layout: rank {} is given brick {}; allowed: each of 0 to {} once", rank, brick, ranks - 1));
         }
-        found[static_cast<std::size_t>(brick)] = rank;
+        there[static_cast<std::size_t>(brick)] = true;
     }
-    return found;
+    return {brick_of_rank.begin(), brick_of_rank.end()};
 }
 
 } // namespace
@@ -84,44 +109,21 @@ index3 best_process_grid(const index3& cells, int ranks, const index3& fixed) {
     return {std::get<1>(*best), std::get<2>(*best), std::get<3>(*best)};
 }
 
-brick_layout::brick_layout(const index3& cells, const index3& processes, std::vector<int> brick_of_rank)
-    : cells_(cells), processes_(processes), brick_of_rank_(std::move(brick_of_rank)) {
-    if (const auto failure = why_not(cells, processes); !failure.empty()) throw user_error("brick layout: " + failure);
-    const double bricks = static_cast<double>(processes[0]) * static_cast<double>(processes[1]) * static_cast<double>(processes[2]);
-    if (bricks > std::numeric_limits<std::int32_t>::max()) {
-        throw user_error(fmt::format("brick layout: {} bricks; allowed: fewer than 2^31 in all", in_words(processes)));
-    }
-    rank_of_brick_ = inverse_of(brick_of_rank_, ranks());
+brick_layout::brick_layout(const index3& cells, const index3& processes, const std::vector<int>& brick_of_rank)
+    : grid_layout{(check(cells, processes), cuts_of(cells, processes)),
+                  {},
+                  one_each(processes),
+                  checked(brick_of_rank, processes)} {} // in braces: checked first
+
+int brick_layout::rank_of(int brick) const {
+    const index3 along = processes();
+    return static_cast<int>(block_at({brick % along[0], brick / along[0] % along[1], brick / (along[0] * along[1])}));
 }
 
-index3 brick_layout::place(int rank) const {
-    const std::int64_t brick = brick_of(rank);
-    return {brick % processes_[0], brick / processes_[0] % processes_[1], brick / (processes_[0] * processes_[1])};
-}
-
-domain brick_layout::cells(int rank) const {
-    const index3 where = place(rank);
-    domain own;
-    for (std::size_t d = 0; d < 3; ++d) {
-        own.low[d] = first_cell(d, where[d]);
-        own.high[d] = first_cell(d, where[d] + 1);
-    }
-    return own;
-}
-
-int brick_layout::owner(const index3& cell) const {
-    index3 where{};
-    // The last p with floor(cells p / processes) <= cell, that is cells p < processes (cell + 1).
-    for (std::size_t d = 0; d < 3; ++d) where[d] = (processes_[d] * (cell[d] + 1) - 1) / cells_[d];
-    return rank_of(static_cast<int>(where[0] + processes_[0] * (where[1] + processes_[1] * where[2])));
-}
-
-int brick_layout::beside(int rank, int axis, int side) const {
-    index3 where = place(rank);
-    const auto d = static_cast<std::size_t>(axis);
-    where[d] += side;
-    if (where[d] < 0 || where[d] >= processes_[d]) return -1;
-    return rank_of(static_cast<int>(where[0] + processes_[0] * (where[1] + processes_[1] * where[2])));
+int brick_layout::rank_beside(int rank, int axis, int side) const {
+    index3 towards{};
+    towards[static_cast<std::size_t>(axis)] = side;
+    return static_cast<int>(beside(rank, towards).block);
 }
 
 std::int64_t brick_layout::face_cells(int rank, int axis) const {

@@ -33,7 +33,7 @@ link_lists links_between_bricks(const brick_layout& layout, const bytes3& bytes_
     for (int brick = 0; brick < bricks.ranks(); ++brick) {
         for (int axis = 0; axis < 3; ++axis) {
             for (const int side : {-1, 1}) {
-                const int other = bricks.beside(brick, axis, side);
+                const int other = bricks.rank_beside(brick, axis, side);
                 const double bytes =
                     bytes_per_face_cell[static_cast<std::size_t>(axis)] * static_cast<double>(bricks.face_cells(brick, axis));
                 if (other >= 0) links[static_cast<std::size_t>(brick)].push_back({other, bytes});

@@ -60,7 +60,7 @@ bool read_header(hid_t file, std::string& header) {
 using piece = array::domain;
 
 // As many whole planes as fit the buffer, or rows of one, but no less than a row. Every rank has as many pieces, some of them empty.
-std::vector<piece> pieces_of(const array::brick_extents& e, std::int64_t element_size, std::size_t buffer_bytes,
+std::vector<piece> pieces_of(const array::block_extents& e, std::int64_t element_size, std::size_t buffer_bytes,
                              const comm::communicator& ranks) {
     const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer_bytes) / element_size / e.nx);
     const std::int64_t planes = std::max<std::int64_t>(1, rows / e.ny);
@@ -77,7 +77,7 @@ std::vector<piece> pieces_of(const array::brick_extents& e, std::int64_t element
 enum class direction { to_file, to_grid, compare };
 
 // Between an array and a packed buffer; false when, to compare, any bit of it differs.
-template <class T> bool copy(direction where, const array::brick_extents& e, T* first, const piece& cells, T* buffer) {
+template <class T> bool copy(direction where, const array::block_extents& e, T* first, const piece& cells, T* buffer) {
     const auto bytes = static_cast<std::size_t>(cells.extent(0)) * sizeof(T);
     bool same = true;
     for (std::int64_t k = cells.low[2]; k < cells.high[2]; ++k) {
@@ -98,7 +98,7 @@ template <class T> bool copy(direction where, const array::brick_extents& e, T* 
 /// One grid, its communicator, and how its elements travel.
 template <class T> class brick_transfer {
   public:
-    brick_transfer(const array::brick_grid<T>& grid, const transfer_options& options)
+    brick_transfer(const array::block_grid<T>& grid, const transfer_options& options)
         : grid_(&grid), ranks_(&grid.ranks().communicator()), options_(&options),
           pieces_(pieces_of(grid.extents(), sizeof(T), options.buffer_bytes, *ranks_)), type_(element_type(element_of<T>::value)) {
         const auto most = std::ranges::max_element(pieces_, {}, &piece::cells)->cells();
@@ -148,7 +148,7 @@ template <class T> class brick_transfer {
         const auto e = grid_->extents();
         const auto low = grid_->cells().low;
         const auto all = grid_->layout().grid().high;
-        const T* const first = grid_->view(array);
+        const T* const first = grid_->origin(array);
         std::uint64_t sum = 0;
         for (std::int64_t k = 0; k < e.nz; ++k) {
             for (std::int64_t j = 0; j < e.ny; ++j) {
@@ -186,12 +186,12 @@ template <class T> class brick_transfer {
         const auto e = grid_->extents();
         bool same = true;
         for (const auto& cells : pieces_) {
-            if (where == direction::to_file) copy(where, e, grid_->view(what.array), cells, buffer_.data());
+            if (where == direction::to_file) copy(where, e, grid_->origin(what.array), cells, buffer_.data());
             select(file_space.get(), cells);
             std::string failure = one_transfer(where, dataset, what.name, file_space.get(), collective.get(), cells);
             if (!fine_everywhere(*ranks_, failure, options_->patience_s)) return failure;
             // A rank that has found a difference goes on, for the pieces that are left are collective.
-            if (where != direction::to_file) same = copy(where, e, grid_->view(what.array), cells, buffer_.data()) && same;
+            if (where != direction::to_file) same = copy(where, e, grid_->origin(what.array), cells, buffer_.data()) && same;
         }
         return same ? ""
                     : fmt::format("elements of rank {} in '{}' are other ones when read back than were written", ranks_->rank(),
@@ -213,7 +213,7 @@ template <class T> class brick_transfer {
                                   last_hdf5_error());
     }
 
-    const array::brick_grid<T>* grid_;
+    const array::block_grid<T>* grid_;
     const comm::communicator* ranks_;
     const transfer_options* options_;
     std::vector<piece> pieces_;
@@ -240,7 +240,7 @@ std::string why_not(const std::vector<brick_dataset>& arrays, int arrays_of_grid
 
 // Collective: every rank asks for what is possible, and for the same.
 template <class T>
-void check(const array::brick_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
+void check(const array::block_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
            const std::string& path) {
     grid.ranks().barrier(); // polls: ranks that still send must get rid of it before the first collective that does not
     const auto& ranks = grid.ranks().communicator();
@@ -301,7 +301,7 @@ std::string why_not_readable(hid_t file, const std::string& name, element kind, 
 } // namespace
 
 template <class T>
-void save_bricks(const array::brick_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
+void save_bricks(const array::block_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
                  const std::string& path, const brick_file_options& options) {
     const quiet_hdf5 quiet;
     check(grid, arrays, header, path);
@@ -327,7 +327,7 @@ void save_bricks(const array::brick_grid<T>& grid, const std::vector<brick_datas
 }
 
 template <class T>
-std::string load_bricks(array::brick_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& path,
+std::string load_bricks(array::block_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& path,
                         const transfer_options& options) {
     const quiet_hdf5 quiet;
     check(grid, arrays, {}, path);
@@ -366,13 +366,13 @@ std::string read_brick_header(const std::string& path) {
     return header;
 }
 
-template void save_bricks(const array::brick_grid<float>&, const std::vector<brick_dataset>&, const std::string&,
+template void save_bricks(const array::block_grid<float>&, const std::vector<brick_dataset>&, const std::string&,
                           const std::string&, const brick_file_options&);
-template void save_bricks(const array::brick_grid<double>&, const std::vector<brick_dataset>&, const std::string&,
+template void save_bricks(const array::block_grid<double>&, const std::vector<brick_dataset>&, const std::string&,
                           const std::string&, const brick_file_options&);
-template std::string load_bricks(array::brick_grid<float>&, const std::vector<brick_dataset>&, const std::string&,
+template std::string load_bricks(array::block_grid<float>&, const std::vector<brick_dataset>&, const std::string&,
                                  const transfer_options&);
-template std::string load_bricks(array::brick_grid<double>&, const std::vector<brick_dataset>&, const std::string&,
+template std::string load_bricks(array::block_grid<double>&, const std::vector<brick_dataset>&, const std::string&,
                                  const transfer_options&);
 
 } // namespace craton::io

@@ -31,6 +31,9 @@ class halo_turns {
         of_vector[static_cast<std::size_t>(rank)] = kept ? never : number;
     }
 
+    /// The next exchange of that array waits for all. On every rank.
+    void forget(const void* grid, int vector) { filled_.erase({grid, vector}); }
+
   private:
     static constexpr std::int64_t never = INT64_MAX;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
 #include <craton/io/matrix_file.hpp>
 
 #include <string>
@@ -26,7 +26,7 @@ struct brick_file_options {
 ///   attribute header          the text
 ///   arrays/<name>             float32 or float64 in global order, shape (nz, ny, nx);
 ///                             attribute checksum: of the bits, the same for every layout
-/// Cells only: ghosts are filled by an exchange after reading (array::brick_exchange::fill). Instantiated for float and double.
+/// Cells only: ghosts are filled by an exchange after reading (array::halo_exchange::fill). Instantiated for float and double.
 ///
 /// save_bricks() writes beside `path`, forces that to disk and renames it when it is whole: a job that is killed while it writes leaves
 /// what was there. Collective, blocking; nobody may write the arrays meanwhile. Throws user_error on every rank, with the file at `path` as
@@ -34,7 +34,7 @@ struct brick_file_options {
 /// (transfer.verify), and for no arrays, an array that the grid does not have, a name that is empty, has a '/' or comes twice, a header of
 /// more than 60000 bytes, or arguments that differ between ranks.
 template <class T>
-void save_bricks(const array::brick_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
+void save_bricks(const array::block_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& header,
                  const std::string& path, const brick_file_options& options = {});
 
 /// Fills cells of arrays from a file and returns its header; it may hold more arrays than are asked for. Collective, blocking. Throws
@@ -42,7 +42,7 @@ void save_bricks(const array::brick_grid<T>& grid, const std::vector<brick_datas
 /// holds another shape or precision (naming both), and for arguments as above. The arrays are as they were then, unless the damage is in
 /// their elements (checksums that differ), or the disk fails while they are read.
 template <class T>
-std::string load_bricks(array::brick_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& path,
+std::string load_bricks(array::block_grid<T>& grid, const std::vector<brick_dataset>& arrays, const std::string& path,
                         const transfer_options& options = {});
 
 /// The header alone, to know what the grid must be. Not collective: for one rank, or a program without any. Throws user_error as

@@ -47,7 +47,7 @@ template <class What> void for_own_faces(const level& of, const What& what) {
 }
 
 index3 in_grid(const level& of, std::int64_t box, index3 cell) {
-    const index3 low = of.grid().layout().cells(box).low;
+    const index3 low = of.layout().cells(box).low;
     for (std::size_t d = 0; d < 3; ++d) cell[d] += low[d];
     return cell;
 }
@@ -90,7 +90,7 @@ double extended(const array::box_layout& layout, const value_of_face& value, std
 }
 
 void take(level& finest, const value_of_face& value) {
-    const auto& layout = finest.grid().layout();
+    const auto& layout = finest.layout();
     finest.apply_to_boundary(
         [&](std::size_t d, std::size_t end, const index3& cell) { return extended(layout, value, d, end, cell); }, scratch_vector);
     finest.combine(1, f_vector, -1, scratch_vector, f_vector);
@@ -131,7 +131,7 @@ std::string check_sizes(const array::box_layout& layout, const side_values& valu
 void take_boundary_into_right_hand_side(level& finest, const problem& what) {
     if (!anywhere(finest, static_cast<bool>(what.on_boundary))) return;
     const double h = finest.h();
-    const index3 n = finest.grid().layout().grid().high;
+    const index3 n = finest.layout().grid().high;
     const auto value = [&](std::size_t d, std::size_t end, const index3& cell) {
         if (!what.on_boundary) return 0.0;
         std::array<double, 3> x{};
@@ -144,7 +144,7 @@ void take_boundary_into_right_hand_side(level& finest, const problem& what) {
 }
 
 void take_boundary_into_right_hand_side(level& finest, const side_values& values) {
-    const auto& layout = finest.grid().layout();
+    const auto& layout = finest.layout();
     bool any = false;
     for (const auto& ends : values) any = any || !ends[0].empty() || !ends[1].empty();
     if (!anywhere(finest, any)) return;

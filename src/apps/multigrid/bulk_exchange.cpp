@@ -20,7 +20,7 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 } // namespace
 
-bulk_exchange::bulk_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth,
+bulk_exchange::bulk_exchange(const array::block_grid<double>& grid, array::halo_reach reach, std::int64_t depth,
                              base::thread_team* team)
     : grid_(&grid), received_(grid.ranks(), 0), sync_(grid.ranks()),
       handler_(grid.ranks().register_handler([this](const auto& message) { receive(message); })), team_(team) {
@@ -33,35 +33,36 @@ bulk_exchange::~bulk_exchange() { grid_->ranks().unregister_handler(handler_); }
 // Both sides must put pieces in the same order: by the box that receives, then by the side on which it does.
 void bulk_exchange::find_pieces(array::halo_reach reach, std::int64_t depth) {
     const auto& layout = grid_->layout();
+    const std::int64_t side_of_box = layout.cells(0).extent(0);
     const int me = grid_->ranks().rank();
     using key = std::tuple<std::int64_t, index3>; // receiving box, its side
     std::map<int, std::map<key, piece>> outgoing;
     std::map<int, std::map<key, piece>> incoming;
-    for (const std::int64_t box : layout.boxes_of(me)) {
+    for (const std::int64_t box : layout.blocks_of(me)) {
         for (const index3& side : array::sides_of(reach)) {
             const index3 opposite{-side[0], -side[1], -side[2]};
             const auto beside = layout.beside(box, side);
-            if (beside.box < 0) continue;
+            if (beside.block < 0) continue;
             // What this box receives on that side.
             piece in{box, {}, {}, 0};
             // What the box beside it receives on its side towards this one.
             piece out{box, {}, {}, 0};
             for (std::size_t d = 0; d < 3; ++d) {
-                const std::int64_t s = layout.side();
+                const std::int64_t s = side_of_box;
                 in.extent[d] = side[d] == 0 ? s : depth;
                 in.low[d] = side[d] < 0 ? -depth : side[d] > 0 ? s : 0;
                 out.extent[d] = in.extent[d];
                 out.low[d] = side[d] > 0 ? s - depth : 0;
             }
-            const int there = layout.owner(beside.box);
+            const int there = layout.owner(beside.block);
             if (there == me) {
                 piece source = in;
-                source.box = beside.box;
-                for (std::size_t d = 0; d < 3; ++d) source.low[d] = side[d] < 0 ? layout.side() - depth : 0;
+                source.box = beside.block;
+                for (std::size_t d = 0; d < 3; ++d) source.low[d] = side[d] < 0 ? side_of_box - depth : 0;
                 local_.push_back({source, in});
             } else {
                 incoming[there].emplace(key{box, side}, in);
-                outgoing[there].emplace(key{beside.box, opposite}, out);
+                outgoing[there].emplace(key{beside.block, opposite}, out);
             }
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <craton/array/box_grid.hpp>
+#include <craton/array/block_grid.hpp>
 #include <craton/array/halo_exchange.hpp>
 #include <craton/base/thread_team.hpp>
 #include <craton/runtime/message.hpp>
@@ -21,7 +21,7 @@ namespace craton::multigrid {
 class bulk_exchange {
   public:
     /// Collective. As array::halo_exchange.
-    bulk_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth,
+    bulk_exchange(const array::block_grid<double>& grid, array::halo_reach reach, std::int64_t depth,
                   base::thread_team* team = nullptr);
     bulk_exchange(const bulk_exchange&) = delete;
     bulk_exchange& operator=(const bulk_exchange&) = delete;
@@ -63,7 +63,7 @@ class bulk_exchange {
     void unpack(const piece& what, int vector, const double* buffer) const;
     void copy(const local_piece& what, int vector) const;
 
-    const array::box_grid<double>* grid_;
+    const array::block_grid<double>* grid_;
     std::vector<partner> partners_; // by rank
     std::vector<local_piece> local_;
     std::int64_t receive_elements_ = 0; // of one set of receive buffers

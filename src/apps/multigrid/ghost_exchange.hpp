@@ -22,12 +22,12 @@ struct exchange_setup {
 class ghost_exchange {
   public:
     /// Collective. As array::halo_exchange.
-    ghost_exchange(const array::box_grid<double>& grid, array::halo_reach reach, std::int64_t depth, const exchange_setup& how) {
+    ghost_exchange(const array::block_grid<double>& grid, array::halo_reach reach, std::int64_t depth, const exchange_setup& how) {
         if (how.method.bulk) {
             packed_ = std::make_unique<bulk_exchange>(grid, reach, depth, how.team);
         } else {
-            copies_ = std::make_unique<array::halo_exchange<double>>(grid, reach, depth, how.method.step, array::index3{}, how.team,
-                                                                     how.turns);
+            copies_ = std::make_unique<array::halo_exchange<double>>(
+                grid, reach, depth, array::exchange_options{.step = how.method.step, .team = how.team, .turns = how.turns});
         }
     }
 

@@ -42,12 +42,12 @@ double& element(const level& of, std::int64_t box, int vector, const index3& c) 
 
 // (i, j, k) of the whole grid.
 std::string place(const level& of, std::int64_t box, const index3& c) {
-    const index3 low = of.grid().layout().cells(box).low;
+    const index3 low = of.layout().cells(box).low;
     return fmt::format("({}, {}, {})", low[0] + c[0], low[1] + c[1], low[2] + c[2]);
 }
 
 std::array<double, 3> centre(const level& of, std::int64_t box, const index3& c) {
-    const index3 low = of.grid().layout().cells(box).low;
+    const index3 low = of.layout().cells(box).low;
     const auto at = [&](std::size_t d) { return (static_cast<double>(low[d] + c[d]) + 0.5) * of.h(); };
     return {at(0), at(1), at(2)};
 }
@@ -174,7 +174,7 @@ double remove_mean(level& of, int vector) {
         ranks.barrier(); // polls, before a reduction that does not
         ranks.communicator().sum_in_place(std::span(sum));
     }
-    const double mean = sum[0] / static_cast<double>(of.grid().layout().grid().cells());
+    const double mean = sum[0] / static_cast<double>(of.layout().grid().cells());
     for (const auto box : of.own_boxes()) {
         double* const u = of.at(box, vector);
         for_each_cell(of.shape(), [&](std::int64_t c) { u[c] -= mean; });

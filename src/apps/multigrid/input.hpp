@@ -24,7 +24,7 @@ void put_alpha(level& to, const problem& what);
 void put_right_hand_side(level& to, const problem& what);
 void put_right_hand_side(level& to, std::span<const double> values);
 
-/// Cells of a rank's boxes, one box after the other in the order of box_layout::boxes_of, i fastest: from a level, and into it.
+/// Cells of a rank's boxes, one box after the other in the order of box_layout::blocks_of, i fastest: from a level, and into it.
 void copy_from(const level& from, int vector, std::span<double> values);
 void copy_to(const level& to, int vector, std::span<const double> values);
 [[nodiscard]] std::size_t own_cells(const level& of);

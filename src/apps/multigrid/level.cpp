@@ -46,9 +46,9 @@ int ghost_of(const traits& t, const problem& what, const array::box_layout& layo
 level::level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange, int extra)
     : traits_(traits_of(what.kind)), kind_(what.kind), smoother_(what.smooth), sides_(what.sides), a_(what.a), b_(what.b),
       h_(1.0 / static_cast<double>(std::max({layout.grid().high[0], layout.grid().high[1], layout.grid().high[2]}))),
-      alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1),
+      alpha_vector_(has_alpha(what) ? vectors_of_level + extra : -1), layout_(layout),
       grid_(ranks, layout, vectors_of_level + extra + (has_alpha(what) ? 1 : 0), ghost_of(traits_, what, layout)),
-      shape_{layout.side(), grid_.pitch(), grid_.plane()},
+      shape_(shape_of(grid_)),
       exchange_(grid_, what.kind == discretisation::fv4 ? array::halo_reach::edges : array::halo_reach::faces,
                 std::min<std::int64_t>(traits_.depth, grid_.ghost()), exchange),
       exchange_all_(grid_, array::halo_reach::all, grid_.ghost(), exchange), team_(exchange.team) {
@@ -56,10 +56,7 @@ level::level(runtime::world& ranks, const array::box_layout& layout, const probl
     if (by_pairs(what, layout)) exchange_pairs_.emplace(grid_, array::halo_reach::edges, 2, exchange);
 }
 
-bool level::on_one_rank() const {
-    const auto& layout = grid_.layout();
-    return std::ssize(layout.boxes_of(layout.owner(0))) == layout.boxes();
-}
+bool level::on_one_rank() const { return std::ssize(layout_.blocks_of(layout_.owner(0))) == layout_.blocks(); }
 
 outer_sides level::find_outer(std::int64_t box) const {
     outer_sides found{};
@@ -67,7 +64,7 @@ outer_sides level::find_outer(std::int64_t box) const {
         for (std::size_t end = 0; end < 2; ++end) {
             array::index3 side{};
             side[d] = end == 0 ? -1 : 1;
-            found[d][end] = grid_.layout().beside(box, side).box < 0;
+            found[d][end] = layout_.beside(box, side).block < 0;
         }
     }
     return found;
@@ -101,7 +98,8 @@ void level::fill_beta_ghosts() {
         const int vector = beta_i_vector + d;
         array::index3 faces{};
         faces[static_cast<std::size_t>(d)] = 1;
-        array::halo_exchange<double>(grid_, array::halo_reach::all, grid_.ghost(), array::exchange_step::neighbours, faces)(vector);
+        array::halo_exchange<double>(grid_, array::halo_reach::all, grid_.ghost(),
+                                     {.step = array::exchange_step::neighbours, .layers_on_top = faces})(vector);
         grid_.ranks().barrier(); // before it goes
         if (!traits_.extend_beta) continue;
         for (const auto box : own_boxes()) {
@@ -162,7 +160,7 @@ struct level::colouring {
 
 // 1 on the cells of a colour of a box, else 0: the product of one factor per dimension.
 void level::indicate(std::int64_t box, const std::array<colouring, 3>& colours, const array::index3& wanted, double* into) const {
-    const auto low = grid_.layout().cells(box).low;
+    const auto low = layout_.cells(box).low;
     const auto is_of_colour = [&](std::size_t d, std::int64_t cell) { return colours[d].of(low[d] + cell) == wanted[d]; };
     std::vector<double> along_i(static_cast<std::size_t>(shape_.side));
     for (std::int64_t i = 0; i < shape_.side; ++i) along_i[static_cast<std::size_t>(i)] = is_of_colour(0, i) ? 1.0 : 0.0;
@@ -180,7 +178,7 @@ void level::indicate(std::int64_t box, const std::array<colouring, 3>& colours, 
 
 // A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
 void level::probe(int diagonal_to, int off_diagonal_to) {
-    const auto& layout = grid_.layout();
+    const auto& layout = layout_;
     const auto along = [&](std::size_t d) {
         return colouring(layout.grid().high[d], traits_.probe_colours, layout.what().periodic[d]);
     };
@@ -272,7 +270,7 @@ void level::apply_to_boundary(const value_on_side& value, int image) {
     fill_ghosts(u_vector);
     const auto of_sides = formulas(traits_.ghost_order);
     for (const auto box : own_boxes()) {
-        const auto low = grid_.layout().cells(box).low;
+        const auto low = layout_.cells(box).low;
         const auto offset = [&](std::size_t d, std::size_t end, int layer, std::int64_t x, std::int64_t y) {
             if (sides_[d][end] != boundary::dirichlet) return 0.0;
             auto cell = low;
@@ -354,7 +352,7 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
                 return chebyshev_step(shape_, rows, room, x, rhs, diagonal, chebyshev[static_cast<std::size_t>(step)].ahead,
                                       chebyshev[static_cast<std::size_t>(step)].gain, y);
             case smoother::gauss_seidel: {
-                const auto low = grid_.layout().cells(box).low;
+                const auto low = layout_.cells(box).low;
                 return gauss_seidel_step(shape_, rows, room, x, rhs, diagonal, (step + low[0] + low[1] + low[2]) & 1, y);
             }
             case smoother::jacobi:

@@ -8,7 +8,8 @@
 #include <craton/apps/multigrid/kernels/stencils.hpp>
 #include <craton/apps/multigrid/phase_times.hpp>
 #include <craton/apps/multigrid/problem.hpp>
-#include <craton/array/box_grid.hpp>
+#include <craton/array/block_grid.hpp>
+#include <craton/array/box_layout.hpp>
 #include <craton/base/thread_team.hpp>
 
 #include <cstdint>
@@ -45,6 +46,12 @@ enum vector_name : int {
     vectors_of_level
 };
 
+/// Of a grid of cubic boxes, as the kernels want it.
+[[nodiscard]] inline box_shape shape_of(const array::block_grid<double>& grid) {
+    const auto& e = grid.extents(0);
+    return {e.nx, e.pitch, e.plane};
+}
+
 /// One grid of the hierarchy with its operator.
 class level {
   public:
@@ -52,7 +59,8 @@ class level {
     level(runtime::world& ranks, const array::box_layout& layout, const problem& what, const exchange_setup& exchange,
           int extra = 0);
 
-    [[nodiscard]] const array::box_grid<double>& grid() const noexcept { return grid_; }
+    [[nodiscard]] const array::block_grid<double>& grid() const noexcept { return grid_; }
+    [[nodiscard]] const array::box_layout& layout() const noexcept { return layout_; }
     [[nodiscard]] const box_shape& shape() const noexcept { return shape_; }
     [[nodiscard]] double h() const noexcept { return h_; }
     [[nodiscard]] double b() const noexcept { return b_; }
@@ -60,8 +68,8 @@ class level {
     /// What holds before the first (end 0) or behind the last cell of a dimension that is not periodic.
     [[nodiscard]] boundary side(std::size_t dimension, std::size_t end) const { return sides_[dimension][end]; }
     [[nodiscard]] double lambda_max() const noexcept { return lambda_max_; }
-    [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return grid_.layout().boxes_of(grid_.ranks().rank()); }
-    [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.view(box, vector).first; }
+    [[nodiscard]] std::span<const std::int64_t> own_boxes() const { return layout_.blocks_of(grid_.ranks().rank()); }
+    [[nodiscard]] double* at(std::int64_t box, int vector) const { return grid_.origin(box, vector); }
 
     /// All boxes have the same owner: the others have nothing to do here.
     [[nodiscard]] bool on_one_rank() const;
@@ -75,9 +83,7 @@ class level {
     [[nodiscard]] in_phase during(phase which) const { return {times_, number_, which}; }
 
     /// Which sides of a box of this rank are the grid's boundary.
-    [[nodiscard]] const outer_sides& outer(std::int64_t box) const {
-        return outer_[static_cast<std::size_t>(grid_.layout().slot(box))];
-    }
+    [[nodiscard]] const outer_sides& outer(std::int64_t box) const { return outer_[static_cast<std::size_t>(layout_.slot(box))]; }
     /// what(box) for this rank's boxes, each by one thread of the team.
     template <class What> void for_boxes(const What& what) const {
         const auto boxes = own_boxes();
@@ -141,7 +147,8 @@ class level {
     std::array<std::array<boundary, 2>, 3> sides_;
     double a_, b_, h_;
     int alpha_vector_;
-    array::box_grid<double> grid_;
+    array::box_layout layout_;
+    array::block_grid<double> grid_;
     box_shape shape_;
     std::vector<outer_sides> outer_; // of this rank's boxes
     ghost_exchange exchange_, exchange_all_;

@@ -9,17 +9,26 @@ namespace craton::multigrid {
 using array::domain;
 using array::index3;
 
+namespace {
+
+void start_in(runtime::notified_copies& round, const array::block_copy<double>& what) {
+    round.start(what.from, what.to, what.shape());
+}
+
+} // namespace
+
 level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coarse_(&coarse), half_shape_(coarse.shape()) {
-    const auto& fine_layout = fine.grid().layout();
-    const auto& coarse_layout = coarse.grid().layout();
-    if (fine_layout.boxes() == coarse_layout.boxes()) return;
+    const auto& fine_layout = fine.layout();
+    const auto& coarse_layout = coarse.layout();
+    if (fine_layout.blocks() == coarse_layout.blocks()) return;
     auto shape = fine_layout.what();
     shape.side /= 2;
     auto& ranks = fine.grid().ranks();
-    halves_ = std::make_unique<array::box_grid<double>>(ranks, array::box_layout(shape, ranks.size()), 1,
-                                                        static_cast<int>(std::min(coarse.grid().ghost(), shape.side)));
-    half_shape_ = {shape.side, halves_->pitch(), halves_->plane()};
-    for (std::int64_t box = 0; box < fine_layout.boxes(); ++box) {
+    halves_ =
+        std::make_unique<array::block_grid<double>>(ranks, array::box_layout(shape, ranks.size()), 1,
+                                                    static_cast<int>(std::min<std::int64_t>(coarse.grid().ghost(), shape.side)));
+    half_shape_ = shape_of(*halves_);
+    for (std::int64_t box = 0; box < fine_layout.blocks(); ++box) {
         const int fine_owner = fine_layout.owner(box);
         const int coarse_owner = coarse_layout.owner(coarse_box_of(box));
         if (coarse_owner == ranks.rank()) from_coarse_.push_back(box);
@@ -39,12 +48,12 @@ level_transfer::level_transfer(level& fine, level& coarse) : fine_(&fine), coars
 }
 
 std::int64_t level_transfer::coarse_box_of(std::int64_t fine_box) const {
-    const index3 place = fine_->grid().layout().place(fine_box);
-    return coarse_->grid().layout().box_at({place[0] / 2, place[1] / 2, place[2] / 2});
+    const index3 place = fine_->layout().place(fine_box);
+    return coarse_->layout().block_at({place[0] / 2, place[1] / 2, place[2] / 2});
 }
 
 double* level_transfer::half(std::int64_t fine_box, int coarse_vector) const {
-    return halves_ ? halves_->view(fine_box, 0).first : coarse_->at(fine_box, coarse_vector);
+    return halves_ ? halves_->origin(fine_box, 0) : coarse_->at(fine_box, coarse_vector);
 }
 
 domain level_transfer::octant(std::int64_t fine_box, const index3& faces) const {
@@ -66,7 +75,7 @@ void level_transfer::gather(int coarse_vector, const index3& faces) {
         sync_->wait(near_up_);
     }
     for (const auto box : fine_->own_boxes()) {
-        start_copy(*copies_, *halves_, {box, coarse_box_of(box), octant(box, faces), {}}, 0, coarse, coarse_vector);
+        start_in(*copies_, copy_between(*halves_, {box, coarse_box_of(box), octant(box, faces), {}}, 0, coarse, coarse_vector));
     }
     copies_->end_round(up_);
     for (const int rank : down_) {
@@ -86,7 +95,8 @@ void level_transfer::spread(int coarse_vector, int reach) {
     const auto& coarse = coarse_->grid();
     copies_->begin_round();
     for (const auto box : from_coarse_) {
-        start_copy(*copies_, coarse, {coarse_box_of(box), box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0);
+        start_in(*copies_,
+                 copy_between(coarse, {coarse_box_of(box), box, grow(layout.cells(box), reach), {}}, coarse_vector, *halves_, 0));
     }
     copies_->end_round(down_);
     for (const int rank : up_) {

@@ -35,7 +35,7 @@ class level_transfer {
 
     level* fine_;
     level* coarse_;
-    std::unique_ptr<array::box_grid<double>> halves_; // null where boxes shrink in place
+    std::unique_ptr<array::block_grid<double>> halves_; // null where boxes shrink in place
     box_shape half_shape_;
     // Octants travel by copies that notify their target; both ways are rounds of the same object.
     std::vector<int> up_, down_; // other ranks that own coarse boxes of this rank's fine ones, and fine boxes of its coarse ones

@@ -58,9 +58,9 @@ void check(const problem& what, const array::box_layout& layout) {
         throw user_error(fmt::format("multigrid: boxes of {} cells a side; allowed: at least {} with {}", layout.side(), smallest,
                                      name_of(what.kind)));
     }
-    if (layout.ranks() > layout.boxes()) {
+    if (layout.ranks() > layout.blocks()) {
         throw user_error(
-            fmt::format("multigrid: boxes = {} on {} ranks; allowed: at least one box per rank", layout.boxes(), layout.ranks()));
+            fmt::format("multigrid: boxes = {} on {} ranks; allowed: at least one box per rank", layout.blocks(), layout.ranks()));
     }
 }
 
@@ -167,7 +167,7 @@ solver::~solver() = default;
 
 runtime::world& solver::ranks() const noexcept { return state_->levels[0]->grid().ranks(); }
 int solver::levels() const noexcept { return static_cast<int>(state_->levels.size()); }
-const array::box_layout& solver::layout(int at) const { return state_->levels.at(static_cast<std::size_t>(at))->grid().layout(); }
+const array::box_layout& solver::layout(int at) const { return state_->levels.at(static_cast<std::size_t>(at))->layout(); }
 bool solver::singular() const noexcept { return state_->singular; }
 std::size_t solver::own_cells() const { return multigrid::own_cells(*state_->levels[0]); }
 

@@ -82,7 +82,7 @@ class ground_plane {
 
 } // namespace
 
-medium::medium(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler)
+medium::medium(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler)
     : arrays_(grid.extents(), grid.ghost(), options.attenuation ? 10 : 8) {
     const auto e = grid.extents();
     std::vector<compact_array> to;
@@ -100,7 +100,7 @@ medium::medium(const array::brick_grid<float>& grid, const solver_options& optio
     slowest_m_s_ = -grid.ranks().communicator().maximum(-slowest_m_s_);
 }
 
-void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+void medium::fill_elastic(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                           std::span<compact_array> into) {
     const auto e = grid.extents();
     const auto first = grid.cells().low;
@@ -132,7 +132,7 @@ void medium::fill_elastic(const array::brick_grid<float>& grid, const solver_opt
 
 // At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it is at its
 // side.
-void medium::fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+void medium::fill_weights(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                           compact_array& bulk, compact_array& shear) {
     const auto e = grid.extents();
     const auto first = grid.cells().low;

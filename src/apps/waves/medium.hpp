@@ -6,7 +6,7 @@
 #include <craton/apps/waves/effective_media.hpp>
 #include <craton/apps/waves/kernels/fields.hpp>
 #include <craton/apps/waves/solver.hpp>
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -19,7 +19,7 @@ namespace craton::waves {
 class medium {
   public:
     /// Collective. Throws user_error as solver's constructor says.
-    medium(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler);
+    medium(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler);
 
     [[nodiscard]] const elastic_media& elastic() const noexcept { return elastic_; }
     [[nodiscard]] const attenuation_media& attenuation() const noexcept { return attenuation_; }
@@ -29,9 +29,9 @@ class medium {
     [[nodiscard]] double fastest_m_s() const noexcept { return fastest_m_s_; }
 
   private:
-    void fill_elastic(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+    void fill_elastic(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                       std::span<compact_array> into);
-    void fill_weights(const array::brick_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
+    void fill_weights(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                       compact_array& bulk, compact_array& shear);
 
     private_bricks<std::uint16_t> arrays_;

@@ -14,11 +14,11 @@ std::size_t rounded_up(std::size_t n, std::size_t unit) { return (n + unit - 1) 
 
 } // namespace
 
-template <class T> private_bricks<T>::private_bricks(const array::brick_extents& e, std::int64_t ghost, int arrays) {
+template <class T> private_bricks<T>::private_bricks(const array::block_extents& e, std::int64_t ghost, int arrays) {
     constexpr std::size_t line = 64 / sizeof(T), page = 4096 / sizeof(T); // elements
     const auto before = static_cast<std::size_t>(ghost * (e.pitch + e.plane));
     origin_ = rounded_up(before + line, line);
-    // Arrays begin at different places of a page, as a brick_grid's do.
+    // Arrays begin at different places of a page, as a block_grid's do.
     elements_ = rounded_up(origin_ + static_cast<std::size_t>((e.nz + ghost) * e.plane) + line, page) + 13 * line;
     const std::size_t all = elements_ * static_cast<std::size_t>(arrays);
     try {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
 #include <craton/base/aligned_vector.hpp>
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace craton::waves {
 
-/// Arrays of a rank's brick that no other rank reads, laid out as those of a brick_grid. Private memory: the system gives it in large pages, which memory that is shared
+/// Arrays of a rank's brick that no other rank reads, laid out as those of a block_grid. Private memory: the system gives it in large pages, which memory that is shared
 /// between processes rarely gets, and a step that reads many arrays at once loses less time over addresses.
 template <class T> class private_bricks {
   public:
     /// All zero. Throws user_error when there is no memory.
-    private_bricks(const array::brick_extents& extents, std::int64_t ghost, int arrays);
+    private_bricks(const array::block_extents& extents, std::int64_t ghost, int arrays);
 
     /// Element (0, 0, 0).
     [[nodiscard]] T* view(int array) { return all(array).data() + origin_; }

@@ -2,6 +2,7 @@
 
 #include "agree.hpp"
 
+#include <craton/array/brick_layout.hpp>
 #include <craton/base/error.hpp>
 #include <craton/io/brick_file.hpp>
 
@@ -22,26 +23,26 @@ constexpr auto magic = "craton waves";
 
 // A grid that has room for so many floats in each brick, whatever these are: a file of bricks then holds them, in the order of the
 // fields' bricks, whichever rank has which.
-array::brick_grid<float> room_for(const array::brick_grid<float>& fields, std::int64_t floats) {
+array::block_grid<float> room_for(const array::block_grid<float>& fields, std::int64_t floats) {
     constexpr std::int64_t row = 64, planes = array::thinnest_brick;
     auto& ranks = fields.ranks();
     const std::int64_t most = ranks.communicator().maximum(floats);
     const std::int64_t rows = std::max((most + row * planes - 1) / (row * planes), array::thinnest_brick);
     std::vector<int> brick_of_rank;
-    for (int rank = 0; rank < ranks.size(); ++rank) brick_of_rank.push_back(fields.layout().brick_of(rank));
-    return {ranks, array::brick_layout({row, rows, planes * ranks.size()}, {1, 1, ranks.size()}, std::move(brick_of_rank)), 1, 0};
+    for (int rank = 0; rank < ranks.size(); ++rank) brick_of_rank.push_back(static_cast<int>(fields.layout().position(rank)));
+    return {ranks, array::brick_layout({row, rows, planes * ranks.size()}, {1, 1, ranks.size()}, brick_of_rank), 1, 0};
 }
 
 // what(a run of at most a row of the memory, where it is in the grid).
 template <class Memory, class What>
-void for_rows(const array::brick_grid<float>& grid, std::span<Memory> memory, const What& what) {
+void for_rows(const array::block_grid<float>& grid, std::span<Memory> memory, const What& what) {
     const auto e = grid.extents();
     for (std::int64_t k = 0; k < e.nz; ++k) {
         for (std::int64_t j = 0; j < e.ny; ++j) {
             const auto first = static_cast<std::size_t>((k * e.ny + j) * e.nx);
             if (first >= memory.size()) return;
             what(memory.subspan(first, std::min(memory.size() - first, static_cast<std::size_t>(e.nx))),
-                 grid.view(0) + e.at(0, j, k));
+                 grid.origin(0) + e.at(0, j, k));
         }
     }
 }
@@ -82,7 +83,7 @@ std::string saved_state::why_not_for(const std::string& wanted, const std::strin
     return of == wanted ? "" : fmt::format("{}: state of {}; this run: {}", path, of, wanted);
 }
 
-void save_layers(const array::brick_grid<float>& fields, std::span<const float> memory, std::int64_t step,
+void save_layers(const array::block_grid<float>& fields, std::span<const float> memory, std::int64_t step,
                  const std::string& path_of_fields, const io::transfer_options& options) {
     auto& ranks = fields.ranks();
     ranks.barrier();
@@ -95,7 +96,7 @@ void save_layers(const array::brick_grid<float>& fields, std::span<const float> 
     io::save_bricks(grid, {{"layers", 0}}, saved_state{step, "absorbing layers", ""}.as_text(), path, {options, keep});
 }
 
-void load_layers(const array::brick_grid<float>& fields, std::span<float> memory, std::int64_t step,
+void load_layers(const array::block_grid<float>& fields, std::span<float> memory, std::int64_t step,
                  const std::string& path_of_fields, const io::transfer_options& options) {
     auto& ranks = fields.ranks();
     const std::string path = layers_beside(path_of_fields);

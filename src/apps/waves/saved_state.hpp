@@ -1,6 +1,6 @@
 #pragma once
 
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
 #include <craton/io/matrix_file.hpp>
 
 #include <cstdint>
@@ -26,10 +26,10 @@ struct saved_state {
 /// `<path_of_fields>.layers`; the file before is kept at `<path_of_fields>.layers.previous` when it is of the step of the fields that are
 /// saved there. To be saved before the fields: a job that is ended at any moment, or any number of saves that fail, leave one of the two
 /// that belongs to the fields. Collective; throws user_error on every rank as io::save_bricks() does.
-void save_layers(const array::brick_grid<float>& fields, std::span<const float> memory, std::int64_t step,
+void save_layers(const array::block_grid<float>& fields, std::span<const float> memory, std::int64_t step,
                  const std::string& path_of_fields, const io::transfer_options& options);
 /// Of that step, from either file. Collective; throws user_error on every rank as io::load_bricks() does, and when neither is of that step.
-void load_layers(const array::brick_grid<float>& fields, std::span<float> memory, std::int64_t step,
+void load_layers(const array::block_grid<float>& fields, std::span<float> memory, std::int64_t step,
                  const std::string& path_of_fields, const io::transfer_options& options);
 
 } // namespace craton::waves

@@ -8,8 +8,8 @@
 
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 #include <craton/apps/waves/kernels/updates.hpp>
-#include <craton/array/brick_exchange.hpp>
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
+#include <craton/array/halo_exchange.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/thread_team.hpp>
 #include <craton/io/brick_file.hpp>
@@ -36,20 +36,20 @@ int changing_fields(const solver_options& options) {
 }
 
 // What the differences read beyond the brick, alike on all ranks: as halo_plan_of, but also at sides without a neighbour.
-std::vector<array::brick_halo> halos_of(half_step half) {
+std::vector<array::ghost_planes> halos_of(half_step half) {
     const brick_shape cube{4, 4, 4, 16, 64};
     const auto plan = halo_plan_of(cube, {true, true, true}, {true, true, true});
-    std::map<std::pair<int, int>, array::brick_halo> wanted; // by array and axis
+    std::map<std::pair<int, int>, array::ghost_planes> wanted; // by array and axis
     for (const auto& planes : plan.take[static_cast<std::size_t>(half)]) {
         const auto& c = planes.cells;
         const int axis = c.i0 < 0 || c.i0 == 4 ? 0 : c.j0 < 0 || c.j0 == 4 ? 1 : 2;
         const auto array = static_cast<int>(planes.which);
         const std::array<std::int64_t, 3> first{c.i0, c.j0, c.k0}, last{c.i1, c.j1, c.k1};
         const auto d = static_cast<std::size_t>(axis);
-        auto& halo_of = wanted.try_emplace({array, axis}, array::brick_halo{array, axis, 0, 0}).first->second;
+        auto& halo_of = wanted.try_emplace({array, axis}, array::ghost_planes{array, axis, 0, 0}).first->second;
         (first[d] < 0 ? halo_of.low : halo_of.high) = static_cast<int>(last[d] - first[d]);
     }
-    std::vector<array::brick_halo> found;
+    std::vector<array::ghost_planes> found;
     for (const auto& each : wanted) found.push_back(each.second);
     return found;
 }
@@ -60,13 +60,13 @@ struct neighbour_sides {
 neighbour_sides sides_with_neighbours(const array::brick_layout& layout, int rank) {
     neighbour_sides found;
     for (int axis = 0; axis < 3; ++axis) {
-        found.low[static_cast<std::size_t>(axis)] = layout.beside(rank, axis, -1) >= 0;
-        found.high[static_cast<std::size_t>(axis)] = layout.beside(rank, axis, 1) >= 0;
+        found.low[static_cast<std::size_t>(axis)] = layout.rank_beside(rank, axis, -1) >= 0;
+        found.high[static_cast<std::size_t>(axis)] = layout.rank_beside(rank, axis, 1) >= 0;
     }
     return found;
 }
 
-brick_shape shape_of(const array::brick_grid<float>& grid) {
+brick_shape shape_of(const array::block_grid<float>& grid) {
     const auto e = grid.extents();
     return {e.nx, e.ny, e.nz, e.pitch, e.plane};
 }
@@ -80,16 +80,16 @@ const char* not_allowed(const solver_options& options) {
 } // namespace
 
 struct solver::state {
-    state(runtime::world& ranks, const array::brick_layout& layout, const solver_options& given, const ground_sampler& sampler)
-        : options(given), team(given.threads), grid(ranks, layout, changing_fields(given), halo, &team), own(grid.cells()),
-          ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), &team),
-          stresses(grid, halos_of(half_step::stress), &team, velocities.rounds()) {
+    state(runtime::world& ranks, const array::brick_layout& cut, const solver_options& given, const ground_sampler& sampler)
+        : options(given), layout(cut), team(given.threads), grid(ranks, cut, changing_fields(given), halo, &team),
+          own(grid.cells()), ground(grid, options, sampler), velocities(grid, halos_of(half_step::velocity), {.team = &team}),
+          stresses(grid, halos_of(half_step::stress), {.team = &team, .turns = velocities.turns()}) {
         fields.shape = shape_of(grid);
         fields.media = ground.elastic();
         fields.attenuation = ground.attenuation();
         fields.d = differences::of(given.dt_s, given.spacing_m);
         if (given.free_surface && own.low[2] == 0) fields.surface = &at_surface;
-        const auto view = [&](stored_field which) { return grid.view(static_cast<int>(which)); };
+        const auto view = [&](stored_field which) { return grid.origin(static_cast<int>(which)); };
         using enum stored_field;
         fields.v = {view(vx), view(vy), view(vz)};
         fields.stress = {view(xx), view(yy), view(zz), view(xy), view(xz), view(yz)};
@@ -122,7 +122,7 @@ struct solver::state {
     }
 
     void make_engine() {
-        const auto sides = sides_with_neighbours(grid.layout(), grid.ranks().rank());
+        const auto sides = sides_with_neighbours(layout, grid.ranks().rank());
         auto* const absorbing = layers ? &*layers : nullptr;
         std::string failure; // of a device, on one rank alone
         try {
@@ -138,7 +138,7 @@ struct solver::state {
         plan.inner.clear();
     }
 
-    void half(half_step which, array::brick_exchange<float>& exchange) {
+    void half(half_step which, array::halo_exchange<float>& exchange) {
         sources.inject(*engine, which, step);
         take_half_step(*engine, which, plan.outer, plan.inner, [&] { exchange.begin(); }, [&] { exchange.finish(); });
     }
@@ -187,7 +187,6 @@ struct solver::state {
     [[nodiscard]] std::vector<io::brick_dataset> datasets() const;
     // What a saved state must be of to go on here.
     [[nodiscard]] std::string what_it_is() const {
-        const auto& layout = grid.layout();
         std::string text =
             fmt::format("{} x {} x {} cells of {} m, dt = {} s, {}, {}", layout.grid().high[0], layout.grid().high[1],
                         layout.grid().high[2], options.spacing_m, options.dt_s, options.attenuation ? "anelastic" : "elastic",
@@ -222,13 +221,13 @@ struct solver::state {
     [[nodiscard]] velocity_copy copy_of_velocity() const {
         velocity_copy copy;
         for (std::size_t c = 0; c < 3; ++c) {
-            const float* const first = grid.view(static_cast<int>(c));
+            const float* const first = grid.origin(static_cast<int>(c));
             copy[c].assign(first, first + fields.shape.plane * fields.shape.nz);
         }
         return copy;
     }
     void put_velocity(const velocity_copy& from) {
-        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.view(static_cast<int>(c)));
+        for (std::size_t c = 0; c < 3; ++c) std::ranges::copy(from[c], grid.origin(static_cast<int>(c)));
     }
     // Of the cells of plane k, per volume of a cell; `before` is v half a step before the stress.
     [[nodiscard]] double plane_energy(std::int64_t k, const velocity_copy& before) const {
@@ -259,11 +258,12 @@ struct solver::state {
     }
 
     solver_options options;
+    array::brick_layout layout;
     base::thread_team team;
-    array::brick_grid<float> grid;
+    array::block_grid<float> grid;
     array::domain own;
     medium ground;
-    array::brick_exchange<float> velocities, stresses;
+    array::halo_exchange<float> velocities, stresses;
     surface_closure at_surface = fourth_order_closure();
     brick_fields fields;
     std::optional<absorbing_layers> layers;
@@ -287,7 +287,7 @@ solver::solver(solver&&) noexcept = default;
 solver::~solver() = default;
 
 runtime::world& solver::ranks() const noexcept { return state_->grid.ranks(); }
-const array::brick_layout& solver::layout() const noexcept { return state_->grid.layout(); }
+const array::brick_layout& solver::layout() const noexcept { return state_->layout; }
 const solver_options& solver::options() const noexcept { return state_->options; }
 const array::domain& solver::own_cells() const noexcept { return state_->own; }
 const brick_shape& solver::shape() const noexcept { return state_->fields.shape; }

@@ -1,7 +1,8 @@
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
 
-#include <craton/array/box_grid.hpp>
+#include <craton/array/block_grid.hpp>
+#include <craton/array/box_layout.hpp>
 #include <craton/array/halo_exchange.hpp>
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 namespace {
 
 using namespace craton;
-using array::box_grid;
+using array::block_grid;
 using array::box_layout;
 using array::box_order;
 using array::domain;
@@ -36,13 +37,14 @@ template <class T> T value_of(const domain& grid, index3 cell, int round) {
     return static_cast<T>(1 + cell[0] + 50 * (cell[1] + 50 * cell[2]) + 125000 * round);
 }
 
-template <class T, class What> void for_each_cell(const box_grid<T>& grid, std::int64_t box, int vector, const What& what) {
+template <class T, class What> void for_each_cell(const block_grid<T>& grid, std::int64_t box, int vector, const What& what) {
     const auto view = grid.view(box, vector);
     const index3 low = grid.layout().cells(box).low;
     const std::int64_t g = grid.ghost();
-    for (std::int64_t k = -g; k < view.side + g; ++k) {
-        for (std::int64_t j = -g; j < view.side + g; ++j) {
-            for (std::int64_t i = -g; i < view.side + g; ++i) what(index3{low[0] + i, low[1] + j, low[2] + k}, view.at(i, j, k));
+    for (std::int64_t k = -g; k < view.extents.nx + g; ++k) {
+        for (std::int64_t j = -g; j < view.extents.nx + g; ++j) {
+            for (std::int64_t i = -g; i < view.extents.nx + g; ++i)
+                what(index3{low[0] + i, low[1] + j, low[2] + k}, view.at(i, j, k));
         }
     }
 }
@@ -51,11 +53,11 @@ template <class T>
 void fills_halos(runtime::world& world, const box_layout::shape& shape, int ghost, halo_reach reach, std::int64_t depth,
                  exchange_step step) {
     const box_layout layout(shape, world.size());
-    const box_grid<T> grid(world, layout, 3, ghost);
-    halo_exchange<T> exchange(grid, reach, depth, step);
+    const block_grid<T> grid(world, layout, 3, ghost);
+    halo_exchange<T> exchange(grid, reach, depth, {.step = step});
     const domain all = layout.grid();
     const std::int64_t most_off = reach == halo_reach::faces ? 1 : reach == halo_reach::edges ? 2 : 3;
-    for (const auto box : layout.boxes_of(world.rank())) {
+    for (const auto box : layout.blocks_of(world.rank())) {
         for (int v = 0; v < 3; ++v) {
             for_each_cell(grid, box, v, [&](const index3&, T& value) { value = static_cast<T>(untouched); });
         }
@@ -64,7 +66,7 @@ void fills_halos(runtime::world& world, const box_layout::shape& shape, int ghos
     constexpr std::array<int, 7> vectors{0, 1, 0, 0, 1, 1, 0}; // now in turn, now twice the same; vector 2 stays untouched
     for (int round = 0; round < std::ssize(vectors); ++round) {
         const int vector = vectors[static_cast<std::size_t>(round)];
-        for (const auto box : layout.boxes_of(world.rank())) {
+        for (const auto box : layout.blocks_of(world.rank())) {
             const domain own = layout.cells(box);
             for_each_cell(grid, box, vector, [&](const index3& cell, T& value) {
                 if (own.contains(cell)) value = value_of<T>(all, cell, round);
@@ -73,7 +75,7 @@ void fills_halos(runtime::world& world, const box_layout::shape& shape, int ghos
         exchange(vector);
         // A rank that looks late must still find this round's values: nobody may have gone on to write the next.
         if ((world.rank() + round) % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
-        for (const auto box : layout.boxes_of(world.rank())) {
+        for (const auto box : layout.blocks_of(world.rank())) {
             const domain own = layout.cells(box);
             for_each_cell(grid, box, vector, [&](const index3& cell, T& value) {
                 std::int64_t off = 0;
@@ -128,18 +130,18 @@ TEST_P(halo_exchange_test, more_ranks_than_boxes) {
 TEST_P(halo_exchange_test, a_kept_halo_stays_until_all_have_read_it) {
     const auto turns = std::make_shared<array::halo_turns>(world().size());
     const box_layout layout({{4, 2, 1}, 3, {true, false, false}, box_order::morton}, world().size());
-    const box_grid<double> grid(world(), layout, 2, 1), other(world(), layout, 1, 1);
-    halo_exchange<double> exchange(grid, halo_reach::faces, 1, exchange_step::one_wait, {}, nullptr, turns);
-    halo_exchange<double> exchange_other(other, halo_reach::all, 1, exchange_step::one_wait, {}, nullptr, turns);
-    const auto set = [&](const box_grid<double>& of, int vector, double value) {
-        for (const auto box : layout.boxes_of(world().rank())) {
+    const block_grid<double> grid(world(), layout, 2, 1), other(world(), layout, 1, 1);
+    halo_exchange<double> exchange(grid, halo_reach::faces, 1, {.turns = turns});
+    halo_exchange<double> exchange_other(other, halo_reach::all, 1, {.turns = turns});
+    const auto set = [&](const block_grid<double>& of, int vector, double value) {
+        for (const auto box : layout.blocks_of(world().rank())) {
             for_each_cell(of, box, vector, [&](const index3& cell, double& at) {
                 if (layout.cells(box).contains(cell)) at = value;
             });
         }
     };
-    const auto expect = [&](const box_grid<double>& of, int vector, double value) {
-        for (const auto box : layout.boxes_of(world().rank())) ASSERT_EQ(of.view(box, vector).at(-1, 1, 1), value);
+    const auto expect = [&](const block_grid<double>& of, int vector, double value) {
+        for (const auto box : layout.blocks_of(world().rank())) ASSERT_EQ(of.view(box, vector).at(-1, 1, 1), value);
     };
     world().barrier();
     for (int round = 1; round <= 20; ++round) {
@@ -163,8 +165,8 @@ TEST_P(halo_exchange_test, a_kept_halo_stays_until_all_have_read_it) {
 
 TEST_P(halo_exchange_test, rows_begin_on_cache_lines) {
     const box_layout layout({{2, 2, 1}, 6, {}, box_order::morton}, world().size());
-    const box_grid<double> grid(world(), layout, 4, 2);
-    for (const auto box : layout.boxes_of(world().rank())) {
+    const block_grid<double> grid(world(), layout, 4, 2);
+    for (const auto box : layout.blocks_of(world().rank())) {
         for (int v = 0; v < 4; ++v) {
             for (std::int64_t k = 0; k < 6; ++k) {
                 EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&grid.view(box, v).at(0, 1, k)) % 64, 0U); // NOLINT: the address
@@ -177,11 +179,11 @@ TEST_P(halo_exchange_test, rows_begin_on_cache_lines) {
 TEST_P(halo_exchange_test, refuses_what_makes_no_sense) {
     using tests::expect_user_error;
     const box_layout layout({{2, 1, 1}, 3, {}, box_order::morton}, world().size());
-    expect_user_error([&] { box_grid<double>(world(), layout, 1, 4); }, {"ghost zones 4 deep", "3 cells"});
-    expect_user_error([&] { box_grid<double>(world(), layout, 0, 1); }, {"0 vectors"});
+    expect_user_error([&] { block_grid<double>(world(), layout, 1, 4); }, {"4 ghost cells", "blocks of 3 cells"});
+    expect_user_error([&] { block_grid<double>(world(), layout, 0, 1); }, {"0 arrays"});
     const box_layout other({{2, 1, 1}, 3, {}, box_order::morton}, world().size() + 1);
-    expect_user_error([&] { box_grid<double>(world(), other, 1, 1); }, {"the layout is for"});
-    const box_grid<double> grid(world(), layout, 1, 1);
+    expect_user_error([&] { block_grid<double>(world(), other, 1, 1); }, {"the layout is for"});
+    const block_grid<double> grid(world(), layout, 1, 1);
     expect_user_error([&] { halo_exchange<double>(grid, halo_reach::all, 2); }, {"depth 2", "1 to the ghost zone's 1"});
     expect_user_error([] { static_cast<void>(array::exchange_step_named("fast")); }, {"'fast'", "one-wait"});
     world().barrier();

@@ -2,8 +2,9 @@
 #include "../deliveries.hpp"
 #include "shared_folder.hpp"
 
-#include <craton/array/brick_exchange.hpp>
-#include <craton/array/brick_grid.hpp>
+#include <craton/array/block_grid.hpp>
+#include <craton/array/brick_layout.hpp>
+#include <craton/array/halo_exchange.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/io/brick_file.hpp>
 #include <craton/io/matrix_file.hpp>
@@ -26,7 +27,7 @@ namespace {
 
 using namespace craton;
 using array::best_process_grid;
-using array::brick_grid;
+using array::block_grid;
 using array::brick_layout;
 using array::index3;
 using tests::expect_user_error;
@@ -64,30 +65,30 @@ template <class T> std::uint64_t bits_of(T value) {
     return std::bit_cast<bits>(value);
 }
 
-template <class T, class What> void for_each_cell(const brick_grid<T>& grid, int array, const What& what) {
+template <class T, class What> void for_each_cell(const block_grid<T>& grid, int array, const What& what) {
     const auto own = grid.cells();
     const auto e = grid.extents();
     for (std::int64_t k = 0; k < e.nz; ++k) {
         for (std::int64_t j = 0; j < e.ny; ++j) {
             for (std::int64_t i = 0; i < e.nx; ++i) {
-                what(index3{own.low[0] + i, own.low[1] + j, own.low[2] + k}, grid.view(array)[e.at(i, j, k)]);
+                what(index3{own.low[0] + i, own.low[1] + j, own.low[2] + k}, grid.origin(array)[e.at(i, j, k)]);
             }
         }
     }
 }
 
-template <class T> void write_values(const brick_grid<T>& grid, int array, int as_of) {
+template <class T> void write_values(const block_grid<T>& grid, int array, int as_of) {
     for_each_cell(grid, array, [&](const index3& c, T& value) { value = value_of<T>(c, as_of); });
 }
 
-template <class T> void expect_values(const brick_grid<T>& grid, int array, int as_of) {
+template <class T> void expect_values(const block_grid<T>& grid, int array, int as_of) {
     for_each_cell(grid, array, [&](const index3& c, T& value) {
         ASSERT_EQ(bits_of(value), bits_of(value_of<T>(c, as_of))) << c[0] << " " << c[1] << " " << c[2] << " of array " << array;
     });
 }
 
 template <class T> void saved_by_all_and_loaded_by(runtime::world& world, int readers, const std::string& path) {
-    const brick_grid<T> saved(world, brick_layout(cells, best_process_grid(cells, world.size())), 4);
+    const block_grid<T> saved(world, brick_layout(cells, best_process_grid(cells, world.size())), 4);
     write_values(saved, 1, 1);
     write_values(saved, 3, 3);
     io::save_bricks(saved, {{"vx", 1}, {"stress xx", 3}}, "step = 7\n", path);
@@ -99,7 +100,7 @@ template <class T> void saved_by_all_and_loaded_by(runtime::world& world, int re
             for (std::int64_t py = 1; py <= readers / px; ++py) {
                 const std::int64_t pz = readers / px / py;
                 if (px * py * pz != readers) continue;
-                brick_grid<T> loaded(few, brick_layout(cells, {px, py, pz}), 3);
+                block_grid<T> loaded(few, brick_layout(cells, {px, py, pz}), 3);
                 EXPECT_EQ(io::load_bricks(loaded, {{"stress xx", 0}, {"vx", 2}}, path), "step = 7\n");
                 expect_values(loaded, 0, 3);
                 expect_values(loaded, 2, 1);
@@ -119,24 +120,24 @@ TEST_P(brick_file_test, every_bit_comes_back_on_other_ranks_and_process_grids) {
 }
 
 TEST_P(brick_file_test, ghosts_are_refilled_by_an_exchange) {
-    const brick_grid<float> saved(world(), layout(), 1);
+    const block_grid<float> saved(world(), layout(), 1);
     write_values(saved, 0, 0);
     io::save_bricks(saved, {{"a", 0}}, "", path());
-    brick_grid<float> loaded(world(), layout(), 1);
+    block_grid<float> loaded(world(), layout(), 1);
     EXPECT_EQ(io::load_bricks(loaded, {{"a", 0}}, path()), "");
-    array::brick_exchange<float>(loaded, {{0, 2, 2, 2}}).fill();
+    array::halo_exchange<float>(loaded, {{0, 2, 2, 2}}).fill();
     const auto own = loaded.cells();
     const auto e = loaded.extents();
     if (own.low[2] > 0) {
         const index3 below{own.low[0] + 1, own.low[1] + 2, own.low[2] - 2};
-        EXPECT_EQ(bits_of(loaded.view(0)[e.at(1, 2, -2)]), bits_of(value_of<float>(below, 0)));
+        EXPECT_EQ(bits_of(loaded.origin(0)[e.at(1, 2, -2)]), bits_of(value_of<float>(below, 0)));
     }
     world().barrier();
 }
 
 // The file as another program sees it.
 TEST_P(brick_file_test, the_file_holds_global_order) {
-    const brick_grid<double> saved(world(), layout(), 2, 1);
+    const block_grid<double> saved(world(), layout(), 2, 1);
     write_values(saved, 1, 5);
     io::save_bricks(saved, {{"p", 1}}, "some = \"text\"", path());
     world().barrier();
@@ -165,11 +166,11 @@ TEST_P(brick_file_test, the_file_holds_global_order) {
 
 // Pieces of many planes, of one, of rows of one, of one row, on bricks that need different numbers of them.
 TEST_P(brick_file_test, buffers_of_any_size) {
-    const brick_grid<float> saved(world(), layout(), 1);
+    const block_grid<float> saved(world(), layout(), 1);
     write_values(saved, 0, 0);
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{700}, std::size_t{3000}, std::size_t{1} << 20}) {
         io::save_bricks(saved, {{"a", 0}}, "", path(), {.transfer = {.buffer_bytes = bytes}});
-        brick_grid<float> loaded(world(), layout(), 1);
+        block_grid<float> loaded(world(), layout(), 1);
         static_cast<void>(io::load_bricks(loaded, {{"a", 0}}, path(), {.buffer_bytes = 3001 - std::min<std::size_t>(bytes, 3000)}));
         expect_values(loaded, 0, 0);
     }
@@ -177,7 +178,7 @@ TEST_P(brick_file_test, buffers_of_any_size) {
 }
 
 TEST_P(brick_file_test, the_file_before_is_kept_where_wished) {
-    const brick_grid<float> grid(world(), layout(), 2);
+    const block_grid<float> grid(world(), layout(), 2);
     write_values(grid, 0, 1);
     io::save_bricks(grid, {{"a", 0}}, "first", path());
     write_values(grid, 0, 2);
@@ -187,7 +188,7 @@ TEST_P(brick_file_test, the_file_before_is_kept_where_wished) {
     write_values(grid, 0, 3);
     io::save_bricks(grid, {{"a", 0}}, "third", path(), {.keep_previous = true});
     world().barrier();
-    brick_grid<float> loaded(world(), layout(), 1);
+    block_grid<float> loaded(world(), layout(), 1);
     EXPECT_EQ(io::load_bricks(loaded, {{"a", 0}}, path()), "third");
     expect_values(loaded, 0, 3);
     EXPECT_EQ(io::load_bricks(loaded, {{"a", 0}}, path("run.h5.previous")), "second");
@@ -215,7 +216,7 @@ class no_room {
 };
 
 TEST_P(brick_file_test, a_full_disk_is_told_and_the_file_before_stays) {
-    brick_grid<double> grid(world(), layout(), 1);
+    block_grid<double> grid(world(), layout(), 1);
     write_values(grid, 0, 1);
     io::save_bricks(grid, {{"a", 0}}, "before", path());
     write_values(grid, 0, 2);
@@ -241,7 +242,7 @@ TEST_P(brick_file_test, a_write_that_fails_on_one_rank_keeps_the_file_before) {
     if (world().size() == 1) GTEST_SKIP() << "needs a rank that fails beside one that does not";
     if (comm::environment::library_version().starts_with("MPICH"))
         GTEST_SKIP() << "docs/mpi.md: HDF5 over MPICH's ROMIO does not return then";
-    brick_grid<double> grid(world(), {{40, 40, 40}, best_process_grid({40, 40, 40}, world().size())}, 1);
+    block_grid<double> grid(world(), brick_layout({40, 40, 40}, best_process_grid({40, 40, 40}, world().size())), 1);
     write_values(grid, 0, 1);
     io::save_bricks(grid, {{"a", 0}}, "before", path());
     write_values(grid, 0, 2);
@@ -264,7 +265,7 @@ TEST_P(brick_file_test, a_write_that_fails_on_one_rank_keeps_the_file_before) {
 }
 
 TEST_P(brick_file_test, what_cannot_be_saved_is_told) {
-    const brick_grid<float> grid(world(), layout(), 2);
+    const block_grid<float> grid(world(), layout(), 2);
     const auto refused = [&](const std::vector<io::brick_dataset>& arrays, const std::string& header,
                              std::initializer_list<std::string> parts) {
         expect_user_error([&] { io::save_bricks(grid, arrays, header, path()); }, parts);
@@ -291,7 +292,7 @@ TEST_P(brick_file_test, what_cannot_be_saved_is_told) {
 }
 
 TEST_P(brick_file_test, what_cannot_be_loaded_is_told) {
-    brick_grid<float> grid(world(), layout(), 2);
+    block_grid<float> grid(world(), layout(), 2);
     write_values(grid, 0, 1);
     io::save_bricks(grid, {{"a", 0}}, "header", path());
     write_values(grid, 0, 2);
@@ -301,11 +302,11 @@ TEST_P(brick_file_test, what_cannot_be_loaded_is_told) {
     };
     refused(path("none.h5"), "a", {"cannot load grid from '" + path("none.h5") + "'", "there is no such file"});
     refused(path(), "b", {"there is no array 'b' in it"});
-    brick_grid<double> finer(world(), layout(), 1);
+    block_grid<double> finer(world(), layout(), 1);
     expect_user_error([&] { static_cast<void>(io::load_bricks(finer, {{"a", 0}}, path())); },
                       {"'a' holds float32 but the grid is float64"});
     const index3 other{17, 19, 16};
-    brick_grid<float> turned(world(), {other, best_process_grid(other, world().size())}, 1);
+    block_grid<float> turned(world(), brick_layout(other, best_process_grid(other, world().size())), 1);
     expect_user_error([&] { static_cast<void>(io::load_bricks(turned, {{"a", 0}}, path())); },
                       {"17 x 16 x 19 cells but the grid 17 x 19 x 16; allowed: the same"});
     const bool first = world().rank() == 0;
@@ -324,7 +325,7 @@ TEST_P(brick_file_test, what_cannot_be_loaded_is_told) {
 }
 
 TEST_P(brick_file_test, damage_is_noticed) {
-    brick_grid<float> grid(world(), layout(), 1);
+    block_grid<float> grid(world(), layout(), 1);
     write_values(grid, 0, 1);
     io::save_bricks(grid, {{"a", 0}}, "header", path());
     world().barrier();

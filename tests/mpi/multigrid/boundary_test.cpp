@@ -158,7 +158,7 @@ double largest_error(runtime::world& world, const box_layout& layout, const sett
     }
     std::vector<double> f;
     std::vector<double> exact;
-    for (const auto box : layout.boxes_of(world.rank())) {
+    for (const auto box : layout.blocks_of(world.rank())) {
         const auto low = layout.cells(box).low;
         for (std::int64_t c = 0; c < layout.side() * layout.side() * layout.side(); ++c) {
             const auto at = [&](std::size_t d, std::int64_t i) { return (static_cast<double>(low[d] + i) + 0.5) * h; };
@@ -220,7 +220,7 @@ TEST_P(boundary_test, arrays_give_what_functions_do) {
     std::array<std::vector<double>, 3> values;
     std::vector<double> f;
     constexpr double h = 1.0 / 16;
-    for (const auto box : layout.boxes_of(world().rank())) {
+    for (const auto box : layout.blocks_of(world().rank())) {
         const auto low = layout.cells(box).low;
         const auto for_cells = [&](const array::index3& extent, const auto& visit) {
             for (std::int64_t k = 0; k < extent[2]; ++k) {
@@ -283,7 +283,7 @@ TEST_P(boundary_test, arrays_on_sides_and_of_alpha_give_what_functions_do) {
         };
         std::vector<double> alpha_of_cells;
         std::vector<double> f;
-        for (const auto box : layout.boxes_of(world().rank())) {
+        for (const auto box : layout.blocks_of(world().rank())) {
             const auto low = layout.cells(box).low;
             for (std::int64_t c = 0; c < 512; ++c) {
                 const double x = h * (static_cast<double>(low[0] + c % 8) + 0.5);
@@ -347,7 +347,7 @@ std::vector<double> solution_beside_rough_plane(runtime::world& world, const box
     const auto own = solver.solution();
     std::vector<double> all(4096);
     std::size_t next = 0;
-    for (const auto box : layout.boxes_of(world.rank())) {
+    for (const auto box : layout.blocks_of(world.rank())) {
         const auto low = layout.cells(box).low;
         for (std::int64_t c = 0; c < 512; ++c)
             all[static_cast<std::size_t>(low[0] + c % 8 + 16 * (low[1] + c / 8 % 8) + 256 * (low[2] + c / 64))] = own[next++];

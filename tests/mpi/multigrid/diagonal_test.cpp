@@ -30,7 +30,7 @@ CRATON_FOR_EVERY_DELIVERY(diagonal_test);
 
 // what(element of a level's vector, cell's number in the whole grid) for this rank's cells.
 template <class What> void for_own(const multigrid::level& of, int vector, const What& what) {
-    const auto& layout = of.grid().layout();
+    const auto& layout = of.layout();
     const index3 n = layout.grid().high;
     for (const auto box : of.own_boxes()) {
         const auto view = of.grid().view(box, vector);

@@ -51,16 +51,16 @@ TEST(box_layout_test, every_box_has_one_owner_and_ranks_are_even) {
             const box_layout layout({{3, 4, 2}, 8, {}, order}, ranks);
             std::set<std::int64_t> seen;
             for (int rank = 0; rank < ranks; ++rank) {
-                const auto own = layout.boxes_of(rank);
+                const auto own = layout.blocks_of(rank);
                 EXPECT_LE(std::abs(static_cast<double>(own.size()) - 24.0 / ranks), 1.0);
                 for (std::size_t s = 0; s < own.size(); ++s) {
                     EXPECT_EQ(layout.owner(own[s]), rank);
                     EXPECT_EQ(layout.slot(own[s]), static_cast<std::int64_t>(s));
-                    EXPECT_EQ(layout.box_at(layout.place(own[s])), own[s]);
+                    EXPECT_EQ(layout.block_at(layout.place(own[s])), own[s]);
                     EXPECT_TRUE(seen.insert(own[s]).second);
                 }
             }
-            EXPECT_EQ(std::ssize(seen), layout.boxes());
+            EXPECT_EQ(std::ssize(seen), layout.blocks());
         }
     }
 }
@@ -70,7 +70,7 @@ TEST(box_layout_test, curves) {
     const auto along = [](box_order order, std::int64_t side) {
         const box_layout layout({{side, side, side}, 1, {}, order}, 1);
         std::vector<index3> places;
-        for (const auto box : layout.boxes_of(0)) places.push_back(layout.place(box));
+        for (const auto box : layout.blocks_of(0)) places.push_back(layout.place(box));
         return places;
     };
     const auto morton = along(box_order::morton, 2);
@@ -94,17 +94,17 @@ TEST(box_layout_test, curves) {
 
 TEST(box_layout_test, what_is_beside_a_box) {
     const box_layout layout({{2, 3, 1}, 4, {true, false, true}, box_order::morton}, 2);
-    const std::int64_t corner = layout.box_at({0, 0, 0});
-    EXPECT_EQ(layout.beside(corner, {0, 1, 0}).box, layout.box_at({0, 1, 0}));
-    EXPECT_EQ(layout.beside(corner, {0, -1, 0}).box, -1);
+    const std::int64_t corner = layout.block_at({0, 0, 0});
+    EXPECT_EQ(layout.beside(corner, {0, 1, 0}).block, layout.block_at({0, 1, 0}));
+    EXPECT_EQ(layout.beside(corner, {0, -1, 0}).block, -1);
     const auto round = layout.beside(corner, {-1, 0, 0});
-    EXPECT_EQ(round.box, layout.box_at({1, 0, 0}));
+    EXPECT_EQ(round.block, layout.block_at({1, 0, 0}));
     EXPECT_EQ(round.shift, (index3{-8, 0, 0}));
     const auto itself = layout.beside(corner, {0, 0, 1});
-    EXPECT_EQ(itself.box, corner);
+    EXPECT_EQ(itself.block, corner);
     EXPECT_EQ(itself.shift, (index3{0, 0, 4}));
     // Moved by the shift, the neighbour's cells begin where the box ends.
-    EXPECT_EQ(intersect(halo_side(layout.cells(corner), {-1, 0, 0}, 1), translate(layout.cells(round.box), round.shift)),
+    EXPECT_EQ(intersect(halo_side(layout.cells(corner), {-1, 0, 0}, 1), translate(layout.cells(round.block), round.shift)),
               halo_side(layout.cells(corner), {-1, 0, 0}, 1));
 }
 

@@ -35,7 +35,7 @@ void is_sound(const brick_layout& layout) {
                     int& owner = owners[static_cast<std::size_t>(i + grid.high[0] * (j + grid.high[1] * k))];
                     ASSERT_EQ(owner, -1);
                     owner = rank;
-                    ASSERT_EQ(layout.owner({i, j, k}), rank);
+                    ASSERT_EQ(layout.block_of({i, j, k}), rank);
                 }
             }
         }
@@ -54,11 +54,11 @@ void has_sound_neighbours(const brick_layout& layout) {
             for (const int side : {-1, 1}) {
                 index3 beyond = own.low;
                 beyond[d] = side < 0 ? own.low[d] - 1 : own.high[d];
-                const int expected = layout.grid().contains(beyond) ? layout.owner(beyond) : -1;
-                const int found = layout.beside(rank, axis, side);
+                const std::int64_t expected = layout.grid().contains(beyond) ? layout.block_of(beyond) : -1;
+                const int found = layout.rank_beside(rank, axis, side);
                 ASSERT_EQ(found, expected);
                 if (found >= 0) {
-                    EXPECT_EQ(layout.beside(found, axis, -side), rank);
+                    EXPECT_EQ(layout.rank_beside(found, axis, -side), rank);
                     EXPECT_EQ(layout.face_cells(found, axis), layout.face_cells(rank, axis));
                 }
             }
@@ -88,10 +88,10 @@ TEST(brick_layout_test, bricks_are_numbered_along_x_first) {
     const brick_layout layout({12, 12, 12}, {3, 2, 2});
     EXPECT_EQ(layout.place(7), (index3{1, 0, 1}));
     EXPECT_EQ(layout.cells(7), (domain{{4, 0, 6}, {8, 6, 12}}));
-    EXPECT_EQ(layout.beside(7, 0, 1), 8);
-    EXPECT_EQ(layout.beside(7, 1, 1), 10);
-    EXPECT_EQ(layout.beside(7, 2, -1), 1);
-    EXPECT_EQ(layout.beside(7, 2, 1), -1);
+    EXPECT_EQ(layout.rank_beside(7, 0, 1), 8);
+    EXPECT_EQ(layout.rank_beside(7, 1, 1), 10);
+    EXPECT_EQ(layout.rank_beside(7, 2, -1), 1);
+    EXPECT_EQ(layout.rank_beside(7, 2, 1), -1);
 }
 
 TEST(brick_layout_test, the_process_grid_has_the_smallest_faces) {

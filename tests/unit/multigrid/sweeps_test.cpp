@@ -18,7 +18,7 @@ namespace {
 using namespace craton::multigrid;
 using craton::base::aligned_vector;
 
-// A box of random numbers with ghosts four deep, in memory laid out as box_grid does.
+// A box of random numbers with ghosts four deep, in memory laid out as block_grid does.
 class sweeps_test : public testing::TestWithParam<std::int64_t> {
   protected:
     static constexpr std::int64_t ghost = 4;

@@ -48,7 +48,7 @@ struct solver_options {
 ///
 /// Where a = 0 and no side is Dirichlet, u is fixed up to a constant only: f must have mean 0, and the u of mean 0 is found.
 ///
-/// Values of a rank's cells, in and out: one box after the other in the order of box_layout::boxes_of, i fastest, no ghosts.
+/// Values of a rank's cells, in and out: one box after the other in the order of box_layout::blocks_of, i fastest, no ghosts.
 class solver {
   public:
     /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, alpha is

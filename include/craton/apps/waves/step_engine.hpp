@@ -130,7 +130,7 @@ class step_engine {
                                                             base::thread_team& team);
 
 /// One half step in the order that lets halos travel while inner cells are computed. `start` begins the exchange of the host arrays' halos, `finish` returns when the
-/// neighbours' planes are in their ghosts (array::brick_exchange). Sources are injected before.
+/// neighbours' planes are in their ghosts (array::halo_exchange). Sources are injected before.
 template <class Start, class Finish>
 void take_half_step(step_engine& engine, half_step half, std::span<const cell_range> outer, std::span<const cell_range> inner,
                     const Start& start, const Finish& finish) {
