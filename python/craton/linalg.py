@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton import _craton
 from craton.arrays.convergent_matrix import ConvergentMatrix
+from craton.arrays.convergent_vector import ConvergentVector
 from craton.arrays.dist_array import DistArray
 from craton.arrays.matrix import Matrix
-from craton.arrays.products import core_of, is_packed, matmul, matvec, require_full, require_real
+from craton.arrays.products import is_packed, matmul, matvec, require_full, require_real
 from craton.arrays.symmetric_matrix import SymmetricMatrix
 from craton.errors import UserError
 
@@ -63,18 +64,18 @@ class Cholesky:
     def __repr__(self) -> str:
         return f"<Cholesky factor in {self._matrix!r}>"
 
-    def solve(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
-        """x of A x = rhs. rhs: the same whole vector on every rank, and so is the result, float64; or a committed
-        ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned)."""
-        return self._core.solve(core_of(rhs))
+    def solve(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
+        """x of A x = rhs. rhs: a ConvergentVector, or the same whole vector on every rank, as the result is, float64; or a
+        committed ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned)."""
+        return self._core.solve(_columns_or_vector(rhs))
 
-    def solve_transposed_factor(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
+    def solve_transposed_factor(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
         """U^-T rhs, half of a solution: its squared norm is rhs . A^-1 rhs. Otherwise as solve."""
-        return self._core.solve_transposed_factor(core_of(rhs))
+        return self._core.solve_transposed_factor(_columns_or_vector(rhs))
 
-    def solve_factor(self, rhs: ArrayLike | ConvergentMatrix) -> Any:
+    def solve_factor(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
         """U^-1 rhs, the other half: of independent standard normal numbers a draw of covariance A^-1. Otherwise as solve."""
-        return self._core.solve_factor(core_of(rhs))
+        return self._core.solve_factor(_columns_or_vector(rhs))
 
     def log_determinant(self) -> float:
         """The natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
@@ -192,3 +193,7 @@ def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "a
 def _expanded(matrix: Any) -> ConvergentMatrix:
     full: ConvergentMatrix = matrix.to_matrix() if is_packed(matrix) else matrix
     return full
+
+
+def _columns_or_vector(rhs: Any) -> Any:
+    return rhs._core if isinstance(rhs, Matrix) else np.asarray(rhs)

@@ -13,7 +13,7 @@ from craton import _craton
 from craton.arrays import reductions
 from craton.arrays.element_types import core_class
 from craton.arrays.indexing import Picked
-from craton.arrays.matrix import Block, Indices, Matrix, Merge
+from craton.arrays.matrix import Block, Indices, Matrix, Merge, fitting_block
 from craton.errors import UserError
 
 
@@ -41,8 +41,9 @@ class ConvergentMatrix(Matrix):
     m[0:10, 5].get()                                    # from wherever it lives
 
     rows, cols: the extents, or `rows` alone a tuple of both. dtype: float32, float64, complex64, complex128 or int64.
-    block: rows and columns of a block of ScaLAPACK's block-cyclic layout (one number: square, which linear algebra wants).
-    grid: process rows and columns, (0, 0) for the most square grid. Storage is column major.
+    block: rows and columns of a block of ScaLAPACK's block-cyclic layout (one number: square, which linear algebra wants;
+    None: 64, or less where ranks would own nothing). grid: process rows and columns, (0, 0) for the most square grid.
+    Storage is column major.
 
     merge: how an arriving element joins the one that is there: "add", "min", "max" (not for complex numbers), a NumPy ufunc
     of two arguments, or a function of (into, arriving) that changes `into` in place; both are one-dimensional arrays of one
@@ -63,13 +64,14 @@ class ConvergentMatrix(Matrix):
         rows: int | tuple[int, int],
         cols: int | None = None,
         dtype: DTypeLike = "float64",
-        block: Block = 64,
+        block: Block | None = None,
         grid: tuple[int, int] = (0, 0),
         merge: Merge = "add",
         identity: complex | None = None,
     ) -> None:
         shape = checked_shape("ConvergentMatrix", rows, cols)
         kind = core_class("ConvergentMatrix", dtype)
+        block = fitting_block(world, *shape, grid) if block is None else block
         self._core = kind(world, *shape, block=block, grid=grid, merge=merge, identity=identity)
         self._merge = (merge, identity)
 

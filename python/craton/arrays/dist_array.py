@@ -17,22 +17,21 @@ import pickle
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton import _craton
 from craton.arrays import tile_layouts
+from craton.arrays.describe import as_html, refuse_pickling, times
 from craton.arrays.element_types import checked_dtype
+from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.indexing import Place, rectangle_of
-from craton.arrays.products import matmul
 from craton.arrays.views import AppliedFunction, ArrayView, assign
 from craton.errors import UserError
 
-_DTYPES = ("float32", "float64", "complex128", "int64")
 _MOST_DIMENSIONS = 4
-_NUMBERS = (int, float, complex, np.number)
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class LocalTile:
         return tuple(slice(low, high) for low, high in zip(self.low, self.high, strict=True))
 
 
-class DistArray:
+class DistArray(Arithmetic):
     """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor;
     all elements are zero. dtype: float32, float64, complex128 or int64.
 
@@ -74,7 +73,6 @@ class DistArray:
     collective call, for what does not fit."""
 
     __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
-    __array_ufunc__ = None  # np.float64(2) * A is A's to answer
     __iter__ = None  # np.asarray(A) would otherwise fetch element by element
 
     def __init__(
@@ -89,7 +87,7 @@ class DistArray:
         owners: ArrayLike | None = None,
     ) -> None:
         extents = _checked_shape(shape)
-        name = checked_dtype("DistArray", dtype, _DTYPES)
+        name = checked_dtype("DistArray", dtype, ELEMENT_TYPES)
         self._layout = tile_layouts.plan(extents, world.size, tiles, grid, boundaries, owners)
         cuts, ranks = self._layout
         self._core = _craton._dist_array(world, name, [each.tolist() for each in cuts], ranks.ravel().tolist())
@@ -119,14 +117,17 @@ class DistArray:
 
     @property
     def world(self) -> _craton.World:
+        """The ranks that hold it."""
         return self._core.world
 
     @property
     def shape(self) -> Place:
+        """Extents."""
         return self._shape
 
     @property
     def ndim(self) -> int:
+        """Dimensions: 1 to 4."""
         return len(self.shape)
 
     @property
@@ -136,6 +137,7 @@ class DistArray:
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The element type."""
         return self._dtype
 
     @property
@@ -161,8 +163,20 @@ class DistArray:
         return found
 
     def __repr__(self) -> str:
-        shape = " x ".join(map(str, self.shape))
-        return f"<DistArray {shape} of {self.dtype}, {self.owners.size} tiles on {self.world.size} ranks>"
+        tiles = times(self.owners.shape)
+        return f"<DistArray {times(self.shape)} of {self.dtype}, {tiles} tiles on {self.world.size} ranks>"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "shape": times(self.shape),
+            "elements": self.dtype,
+            "tiles": f"{times(self.owners.shape)}, up to {times(max(np.diff(cuts)) for cuts in self.boundaries)}",
+            "ranks": self.world.size,
+        }
+        return as_html("DistArray", facts)
+
+    def __reduce__(self) -> NoReturn:
+        refuse_pickling(self)
 
     # Rectangles. Not collective, any thread; see ArrayView.
 
@@ -263,6 +277,11 @@ class DistArray:
         self._core.transpose_to(out._core)
         return out
 
+    @property
+    def T(self) -> DistArray:
+        """Collective: transpose(), a new array."""
+        return self.transpose()
+
     def trace(self) -> Any:
         """The sum of the diagonal of a square array, on every rank."""
         return self._core.trace()
@@ -286,57 +305,6 @@ class DistArray:
         """Elements become a dataset's, saved by any number of ranks in any layout. UserError with the array as it was:
         missing file or dataset, a file cut short, another shape or precision (both named)."""
         self._core.load(str(path), dataset, dict(hints or {}))
-
-    # Operators. Collective, on whole arrays.
-
-    def __matmul__(self, other: DistArray) -> DistArray:
-        if not isinstance(other, DistArray):
-            return NotImplemented
-        product: DistArray = matmul(self, other)
-        return product
-
-    def __add__(self, other: DistArray) -> DistArray:
-        return self._combined(1, other, 1)
-
-    def __sub__(self, other: DistArray) -> DistArray:
-        return self._combined(1, other, -1)
-
-    def __neg__(self) -> DistArray:
-        return self * -1
-
-    def __mul__(self, by: complex) -> DistArray:
-        if not isinstance(by, _NUMBERS):
-            return NotImplemented
-        made = self.copy()
-        made.scale(by)
-        return made
-
-    __rmul__ = __mul__
-
-    def __iadd__(self, other: DistArray) -> DistArray:
-        return self._changed(1, other)
-
-    def __isub__(self, other: DistArray) -> DistArray:
-        return self._changed(-1, other)
-
-    def __imul__(self, by: complex) -> DistArray:
-        if not isinstance(by, _NUMBERS):
-            return NotImplemented
-        self.scale(by)
-        return self
-
-    def _combined(self, alpha: int, other: DistArray, beta: int) -> DistArray:
-        if not isinstance(other, DistArray):
-            return NotImplemented
-        made = self.like()
-        made.add(alpha, self, beta, other)
-        return made
-
-    def _changed(self, beta: int, other: DistArray) -> DistArray:
-        if not isinstance(other, DistArray):
-            return NotImplemented
-        self.add(1, self, beta, other)
-        return self
 
     def _fits(self, other: DistArray) -> bool:
         mine, others = self._layout, other._layout

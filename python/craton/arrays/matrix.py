@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn
 
@@ -20,6 +21,18 @@ Merge = Literal["add", "min", "max"] | np.ufunc | Callable[[NDArray[Any], NDArra
 Block = int | tuple[int, int]
 # Rows or columns: anything that NumPy makes a one-dimensional array of integers of.
 Indices = NDArray[np.integer[Any]] | Sequence[int] | range
+
+
+def fitting_block(world: _craton.World, rows: int, cols: int, grid: tuple[int, int]) -> int:
+    """The side of square blocks: 64, or less where a process of the grid would own none of them."""
+    down = next(p for p in range(math.isqrt(world.size), 0, -1) if world.size % p == 0)
+    p, q = (max(1, each) for each in grid) if any(grid) else (down, world.size // down)
+    return max(
+        1, min(_BLOCK, rows // p if -(-rows // _BLOCK) < p else _BLOCK, cols // q if -(-cols // _BLOCK) < q else _BLOCK)
+    )
+
+
+_BLOCK = 64
 
 
 class Matrix:

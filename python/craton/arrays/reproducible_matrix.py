@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from craton import _craton
 from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
 from craton.arrays.element_types import REAL, core_class
-from craton.arrays.matrix import Block, Matrix
+from craton.arrays.matrix import Block, Matrix, fitting_block
 
 
 class ReproducibleMatrix(Matrix):
@@ -32,10 +32,11 @@ class ReproducibleMatrix(Matrix):
         dtype: DTypeLike = "float64",
         *,
         largest: float,
-        block: Block = 64,
+        block: Block | None = None,
         grid: tuple[int, int] = (0, 0),
     ) -> None:
         shape = checked_shape("ReproducibleMatrix", rows, cols)
+        block = fitting_block(world, *shape, grid) if block is None else block
         self._core = core_class("ReproducibleMatrix", dtype, REAL)(world, *shape, largest, block=block, grid=grid)
         self._merge = ("add", None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -32,11 +32,22 @@ class Segment:
 
     @property
     def world(self) -> _craton.World:
+        """The ranks that hold it."""
         return self._world
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The element type."""
         return self._dtype
+
+    def __repr__(self) -> str:
+        mine = self.size_of(self._world.rank)
+        return f"<Segment of {self._dtype}, {mine} elements on rank {self._world.rank} of {self._world.size} ranks>"
+
+    def __reduce__(self) -> NoReturn:
+        raise UserError(
+            "Segment: it cannot be pickled, for it is memory of many ranks; allowed: local or rget() for an array"
+        )
 
     @property
     def local(self) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from craton import _craton
 from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
 from craton.arrays.element_types import core_class
-from craton.arrays.matrix import Block, Indices, Matrix, Merge
+from craton.arrays.matrix import Block, Indices, Matrix, Merge, fitting_block
 from craton.errors import UserError
 
 
@@ -18,9 +18,9 @@ class SymmetricMatrix(Matrix):
     """A symmetric matrix that keeps its upper triangle only, in about half the memory of a ConvergentMatrix. Collective,
     blocking constructor.
 
-    order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number.
-    Complex matrices are symmetric, not Hermitian. UserError where a process column would own nothing (smaller blocks, or a grid
-    with fewer columns, then).
+    order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number, or
+    None. Complex matrices are symmetric, not Hermitian. UserError where a process column would own nothing (smaller blocks,
+    or a grid with fewer columns, then).
 
     m[rows, cols] += block adds on or above the diagonal, or, where rows and columns are the same, a symmetric block once.
     """
@@ -32,12 +32,13 @@ class SymmetricMatrix(Matrix):
         world: _craton.World,
         order: int,
         dtype: DTypeLike = "float64",
-        block: int = 64,
+        block: int | None = None,
         grid: tuple[int, int] = (0, 0),
         merge: Merge = "add",
         identity: complex | None = None,
     ) -> None:
         kind = core_class("SymmetricMatrix", dtype)
+        block = fitting_block(world, order, order // 2, grid) if block is None else block  # packed: half the columns
         self._core = kind(world, order, block=block, grid=grid, merge=merge, identity=identity)
         self._merge = (merge, identity)
 

@@ -74,6 +74,7 @@ class ArrayView(Elements):
 
     @property
     def array(self) -> DistArray:
+        """The array that it is a rectangle of."""
         return self._array
 
     @property
@@ -93,6 +94,7 @@ class ArrayView(Elements):
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The array's element type."""
         return self._array.dtype
 
     def get(self, out: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -215,7 +215,7 @@ def test_what_is_refused(pair, use, says):
 
 def test_what_python_itself_refuses(pair):
     a, _ = pair
-    for use in (lambda: a + 1, lambda: a * "x", lambda: np.ones((12, 9)) + a, lambda: iter(a), lambda: a @ np.ones(9)):
+    for use in (lambda: a + "x", lambda: a * "x", lambda: {} + a, lambda: iter(a)):
         with pytest.raises(TypeError):
             use()
     for name in ("sort", "data", "flags", "nonsense", "_private"):
