@@ -11,7 +11,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "demo.to
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory):
     """The demo at a quarter of its resolution: 162 x 6 parameters, T > 120 s, 200 paths."""
-    from craton.tomography.config import load_config
+    from craton.tomography.config.load import load_config
 
     return (
         load_config(EXAMPLE)

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from craton.tomography.config import Config, load_config, load_prior
+    from craton.tomography.config.load import Config, load_config, load_prior
     from craton.tomography.inversion.folder import RunFolder, RunRecord
     from craton.tomography.inversion.session import resume, run
     from craton.tomography.inversion.solve import solve_again, solve_all
     from craton.tomography.posterior.analysis import Posterior
-    from craton.tomography.posterior.run import Questions, posterior_of_run
+    from craton.tomography.posterior.questions import Questions
+    from craton.tomography.posterior.run import posterior_of_run
     from craton.tomography.posterior.strength import choose_strength
     from craton.tomography.report.page import write_report
 

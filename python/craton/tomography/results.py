@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages import maps
 from craton.seismology.geometry.latitudes import geographic_deg
-from craton.tomography.data.observations import Observations, load_observations
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.observations import Observations
 from craton.tomography.inversion.folder import RunFolder, RunRecord
 
 if TYPE_CHECKING:

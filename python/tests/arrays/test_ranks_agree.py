@@ -15,7 +15,7 @@ import json, sys
 from craton._launch import main_guard
 with main_guard():
     from mpi4py import MPI
-    from craton.tomography.config import load_config
+    from craton.tomography.config.load import load_config
     from craton.tomography.inversion.session import run
     record = run(load_config(sys.argv[1]), MPI.COMM_WORLD, report=False)
     if MPI.COMM_WORLD.rank == 0:

@@ -16,7 +16,7 @@ from typing import Any
 
 from craton._launch import main_guard
 from craton.runs.progress import make_console
-from craton.tomography.config import load_config
+from craton.tomography.config.load import load_config
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.progress_file import ProgressFile

@@ -10,9 +10,10 @@ import craton
 import numpy as np
 from craton._craton import ModelBasis
 from craton._launch import main_guard
-from craton.tomography.config import PriorConfig
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
-from craton.tomography.prior.gaussian import explicit_prior, gaussian_priors
+from craton.tomography.prior.gaussian import gaussian_priors
+from craton.tomography.prior.make import explicit_prior
 from mpi4py import MPI
 
 COMM = MPI.COMM_WORLD

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from craton.errors import UserError
-from craton.tomography.config import TABLES, PriorConfig, check_ranks, load_config, load_prior, template
+from craton.tomography.config.load import TABLES, check_ranks, load_config, load_prior, template
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.data.catalogue import EVENT_COLUMNS, STATION_COLUMNS, read_events, read_stations
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "global"

@@ -10,7 +10,8 @@ from craton import UserError
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
-from craton.tomography.data.observations import add_noise, load_observations, neighbour_correlation
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.noise import add_noise, neighbour_correlation
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 

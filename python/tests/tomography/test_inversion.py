@@ -15,22 +15,21 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 from craton.runs.progress import make_console
-from craton.tomography.config import PriorConfig, load_config
+from craton.tomography.config.load import load_config
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.data.catalogue import read_events, read_stations
-from craton.tomography.data.observations import (
-    Observations,
-    add_noise,
-    build_paths,
-    load_observations,
-    noise_deviation,
-    share,
-    without_near_paths,
-)
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.noise import add_noise, noise_deviation
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import build_paths
+from craton.tomography.data.sources import without_near_paths
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.recovery import correlation
 from craton.tomography.inversion.solve import solve
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.theory.modes import cache_file, mode_catalogue
+from craton.tomography.theory.seismograms import share
 
 
 @pytest.fixture(scope="module")
@@ -413,5 +412,5 @@ def test_failure_of_rank_0_is_raised():
 def test_correlation_is_pearsons():
     random = np.random.default_rng(5)
     a, b = random.standard_normal((2, 100))
-    assert inversion.correlation(a, b) == pytest.approx(np.corrcoef(a, b)[0, 1])
-    assert inversion.correlation(a, np.zeros(100)) == 0.0
+    assert correlation(a, b) == pytest.approx(np.corrcoef(a, b)[0, 1])
+    assert correlation(a, np.zeros(100)) == 0.0

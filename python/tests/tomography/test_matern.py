@@ -16,17 +16,20 @@ MPI = pytest.importorskip("mpi4py.MPI")
 import craton
 from craton._craton import ModelBasis
 from craton.runs.progress import make_console
-from craton.tomography.config import PriorConfig, load_config, load_prior, prior_from_dict
+from craton.tomography.config.load import load_config, load_prior
+from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution
+from craton.tomography.config.prior import PriorConfig, prior_from_dict
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
-from craton.tomography.inversion.session import solve_step
 from craton.tomography.inversion.solve import solve
+from craton.tomography.inversion.step import solve_step
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior import matern as matern_prior
-from craton.tomography.prior.gaussian import lateral_matrix, make_prior, unit_vectors
 from craton.tomography.prior.krylov import gmres
+from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_field import MaternField
-from craton.tomography.prior.matern_grid import box_side, cells_needed, check_resolution
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "demo.toml"
 EARTH_KM = 6371.0
@@ -204,9 +207,9 @@ from craton._launch import main_guard
 with main_guard():
     import craton
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
-    from craton.tomography.inversion.session import solve_step
-    from craton.tomography.prior.gaussian import make_prior
+    from craton.tomography.config.prior import PriorConfig
+    from craton.tomography.inversion.step import solve_step
+    from craton.tomography.prior.make import make_prior
     from mpi4py import MPI
     comm = MPI.COMM_WORLD
     world = craton.World(comm)
@@ -299,7 +302,7 @@ DEMO = """
 import sys
 from craton._launch import main_guard
 with main_guard():
-    from craton.tomography.config import load_config
+    from craton.tomography.config.load import load_config
     from craton.tomography.inversion.session import run
     from mpi4py import MPI
     config = load_config(sys.argv[1]).replaced("prior", kind="matern").replaced("run", directory=sys.argv[2])

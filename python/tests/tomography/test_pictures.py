@@ -22,7 +22,7 @@ from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.model import export as model_export
 from craton.tomography.model import fields, vtk_files
-from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.report import drawing
 from craton.tomography.results import read_results
 

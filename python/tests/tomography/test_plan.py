@@ -15,11 +15,11 @@ from craton.commands import main as cli
 from craton.runs import process_memory
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
-from craton.tomography.prior.gaussian import unit_vectors
 
 ROUND = Machine(
     name="round numbers",

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import scipy.linalg
 from craton._launch import run_under_mpi
-from craton.tomography.config import PriorConfig
+from craton.tomography.config.prior import PriorConfig
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.posterior.analysis import column_rows, correlation_of, field_rows, knot_rows
-from craton.tomography.prior.gaussian import lateral_matrix, unit_vectors
 from scipy.spatial.distance import cdist
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"

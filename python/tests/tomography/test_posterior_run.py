@@ -15,20 +15,16 @@ MPI = pytest.importorskip("mpi4py.MPI")
 import craton
 from craton._launch import run_under_mpi
 from craton.runs.progress import make_console
-from craton.tomography.config import PriorConfig, at_depth, multiplied
+from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.values import at_depth, multiplied
 from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.solve import solve, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms
-from craton.tomography.posterior.run import (
-    Place,
-    Questions,
-    nearest_spike,
-    posterior_folder,
-    posterior_of_run,
-    read_place,
-)
+from craton.tomography.posterior.findings import posterior_folder
+from craton.tomography.posterior.questions import Place, Questions, nearest_spike, read_place
+from craton.tomography.posterior.run import posterior_of_run
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.words import changes, explained
 from helpers import environment_without_mpi

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 from craton._craton import ModelBasis
-from craton.tomography.config import TargetConfig
+from craton.tomography.config.tables import TargetConfig
+from craton.tomography.model.sphere import even_points
 from craton.tomography.model.target import checkerboard, make_target, project, sampled_target
-from craton.tomography.prior.gaussian import even_points
 
 CONFIG = TargetConfig()
 MANTLE_M = (3480e3, 6368e3)

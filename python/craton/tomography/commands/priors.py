@@ -14,7 +14,7 @@ from craton.cli.options import Overwrite, Ranks
 from craton.errors import UserError
 
 if TYPE_CHECKING:
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
 
 app = typer.Typer()
 PANEL = "Other priors, and how sure a model is"
@@ -196,7 +196,8 @@ def _hessian_of(given: Path) -> Path:
 def _priors(specs: Sequence[str], hessian: Path) -> list[PriorConfig]:
     """The prior that the Hessian's run used, changed by each --prior: as many as there are, or the run's own."""
     from craton.runs.files import read_hdf5
-    from craton.tomography.config import load_prior, prior_from_dict
+    from craton.tomography.config.load import load_prior
+    from craton.tomography.config.prior import prior_from_dict
 
     stored = read_hdf5(hessian, leave_out=("hessian",))
     try:

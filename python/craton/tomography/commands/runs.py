@@ -25,7 +25,7 @@ from craton.cli.output import check_folders, print_json
 from craton.errors import UserError
 
 if TYPE_CHECKING:
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
 
 app = typer.Typer()
 
@@ -57,7 +57,7 @@ def run(
     Whatever ends it, [bold]craton tomography resume demo-run[/bold] goes on from there; `status` instead says where it is.
     """
 
-    from craton.tomography.config import check_ranks, load_config
+    from craton.tomography.config.load import check_ranks, load_config
 
     def load() -> Config:
         loaded = load_config(config)
@@ -110,7 +110,7 @@ def resume(
     differ from what the run was begun with in max_iterations, tolerance, step_halvings, keep_hessians, \\[assembly] and
     \\[report]. A run that has finished says so, and nothing is done.
     """
-    from craton.tomography.config import check_ranks, load_config
+    from craton.tomography.config.load import check_ranks, load_config
 
     def load() -> Config | None:
         from craton.tomography.inversion.folder import RunFolder
@@ -210,7 +210,7 @@ def plan(
     Of the folder of a run, what was predicted stands beside what it took.
     """
     from craton.runs.progress import make_console
-    from craton.tomography.config import load_config
+    from craton.tomography.config.load import load_config
     from craton.tomography.plan import forecast as plan
 
     if (launched_size() or 0) > 1:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.inversion.folder import IterationRecord, RunFolder
-from craton.tomography.prior.gaussian import Step
+from craton.tomography.prior.prior import Step
 
 f64 = NDArray[np.float64]
 

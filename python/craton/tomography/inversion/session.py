@@ -41,10 +41,12 @@ from craton.runs.agreement import on_root
 from craton.runs.files import aside_of, replaced, write_hdf5
 from craton.runs.folder import reserved
 from craton.runs.progress import ProgressBar
-from craton.tomography.config import config_from_dict, load_config
-from craton.tomography.data import observations as observations_module
-from craton.tomography.data.observations import Observations, PathTable, predict
-from craton.tomography.inversion.folder import CoverageCorrelation, IterationRecord, RunFolder, RunRecord
+from craton.tomography.config.load import config_from_dict, load_config
+from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import PathTable, build_paths
+from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
+from craton.tomography.inversion.folder import IterationRecord, RunFolder, RunRecord
 from craton.tomography.inversion.iteration_state import (
     FoundStep,
     Linearised,
@@ -55,19 +57,27 @@ from craton.tomography.inversion.iteration_state import (
     write_step,
 )
 from craton.tomography.inversion.progress_file import Progress, ProgressFile, Session, now, read_progress
+from craton.tomography.inversion.recovery import coverage_correlation
+from craton.tomography.inversion.step import solve_step
+from craton.tomography.model.knots import largest_at_knots
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import make_target
-from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, AnyPrior, Step, make_prior, misfit
+from craton.tomography.prior.make import make_prior
+from craton.tomography.prior.prior import AnyPrior, Step, misfit
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
+from craton.tomography.theory.seismograms import predict
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, ModelBasis, PathSet
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
+
 
 f64 = NDArray[np.float64]
 
 RESOLVED_DEPTHS_KM = (300.0, 2000.0)
-CORRELATION_DEPTHS_KM = tuple(float(depth) for depth in range(100, 2801, 150))
+
 ASSEMBLY_PHASES = ("panel_s", "product_s", "update_s", "poll_s", "commit_s", "wall_s", "paths", "updates", "rows")
 
 
@@ -227,7 +237,7 @@ class Inversion:
                 self.target = make_target(self.basis, self.config.target)
             there = self.resuming and on_root(self.comm, self.place.data.is_file)
             if there:
-                self.observations = on_root(self.comm, lambda: observations_module.load_observations(self.place.data))
+                self.observations = on_root(self.comm, lambda: load_observations(self.place.data))
             else:
                 self.observations = self.first_observations()
         with self.phases("paths"):
@@ -243,19 +253,16 @@ class Inversion:
 
     def first_observations(self) -> Observations:
         """Collective: synthetic data, or those of a file."""
-        events, stations = observations_module.read_catalogues(self.config, self.comm)
+        events, stations = read_catalogues(self.config, self.comm)
         if self.target is None:
-            return on_root(
-                self.comm, lambda: observations_module.file_observations(self.config, events, stations, self.say)
-            )
-        table = observations_module.build_paths(self.config, events, stations, self.say)
-        return observations_module.synthetic_observations(
-            self.config, table, self.forward, self.target, self.comm, self.threads
-        )
+            return on_root(self.comm, lambda: file_observations(self.config, events, stations, self.say))
+        table = build_paths(self.config, events, stations, self.say)
+        traces = predict(self.forward, table.path_set(self.forward), self.target, self.comm, self.threads)
+        return synthetic_observations(self.config, table, traces)
 
     def save_data(self) -> None:
         """data.h5, the first file of the run."""
-        observations_module.save_observations(self.place.data, self.observations, self.config.data.filter_periods_s)
+        save_observations(self.place.data, self.observations, self.config.data.filter_periods_s)
 
     @property
     def table(self) -> PathTable:
@@ -671,7 +678,9 @@ class Inversion:
     def resolve(self) -> None:
         """Collective: the posterior of the last Hessian, in the run's folder, for the report: resolution, standard
         deviations, and a point below where the cross-section goes through, high and low in the mantle."""
-        from craton.tomography.posterior.run import Place, Questions, posterior_folder, posterior_of_run
+        from craton.tomography.posterior.findings import posterior_folder
+        from craton.tomography.posterior.questions import Place, Questions
+        from craton.tomography.posterior.run import posterior_of_run
         from craton.tomography.results import section_place
 
         self.hessian = self.gradient = None  # the file has them: their memory is wanted
@@ -816,70 +825,3 @@ def command_line(config: Config, ranks: int, ranks_per_node: int = 0) -> str:
         below = directory.relative_to(here) if directory.is_relative_to(here) else directory
         words += ["--directory", str(below)]
     return shlex.join(words)
-
-
-def make_basis(config: Config, earth: _craton.EarthModel) -> ModelBasis:
-    """The model's splines; radial knots are even unless their depths are given."""
-    bottom_m, top_m = earth.cmb_radius_m, earth.solid_surface_radius_m
-    depths_km = np.asarray(config.basis.radial_depths_km)
-    knots_m = np.linspace(bottom_m, top_m, config.basis.radial)
-    if len(depths_km):
-        knots_m = np.sort(1e3 * (EARTH_RADIUS_KM - depths_km))
-        knots_m[0], knots_m[-1] = bottom_m, top_m
-        if np.any(np.diff(knots_m) <= 0.0):
-            raise UserError(
-                f"{config.source}: [basis] radial_depths_km = {list(config.basis.radial_depths_km)}; allowed: all but "
-                f"the first and last between the solid surface, {EARTH_RADIUS_KM - top_m / 1e3:g} km, and the core, "
-                f"{EARTH_RADIUS_KM - bottom_m / 1e3:g} km"
-            )
-    return _craton.ModelBasis(config.basis.lateral_level, knots_m, 2 if config.basis.xi else 1)
-
-
-def largest_at_knots(basis: ModelBasis, model: f64) -> float:
-    """The largest |dlnVs| at a lateral and radial knot."""
-    latitude, longitude, radius = (
-        np.asarray(basis.latitude_deg),
-        np.asarray(basis.longitude_deg),
-        np.asarray(basis.radial_knots_m),
-    )
-    places = np.repeat(latitude, len(radius)), np.repeat(longitude, len(radius)), np.tile(radius, len(latitude))
-    return float(np.abs(basis.evaluate(model, *places)).max())
-
-
-def solve_step(system: Any, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
-    """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
-    if damping > 0.0:
-        amount = damping * float(np.mean(system.diagonal()))
-        for block in prior.blocks:
-            system.add_kronecker(np.eye(block.lateral), np.eye(block.radial), amount, block.offset)
-    return prior.step(system, gradient, model)
-
-
-def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64 | None, coverage: f64) -> CoverageCorrelation:
-    """Correlation of two fields at the well-covered lateral knots, over all depths together and by depth."""
-    assert target is not None
-    covered = coverage > np.median(coverage)
-    places = (np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-
-    def field_at_knots(model: f64) -> f64:
-        layers = [
-            basis.evaluate(model, *places, np.full(len(places[0]), 1e3 * (EARTH_RADIUS_KM - depth)))
-            for depth in CORRELATION_DEPTHS_KM
-        ]
-        return np.stack(layers)
-
-    ours, theirs = field_at_knots(recovered), field_at_knots(target)
-    return CoverageCorrelation(
-        overall=correlation(ours[:, covered], theirs[:, covered]),
-        depth_km=list(CORRELATION_DEPTHS_KM),
-        by_depth=[correlation(a[covered], b[covered]) for a, b in zip(ours, theirs, strict=True)],
-        knots=int(np.count_nonzero(covered)),
-        all_knots=correlation(ours, theirs),
-    )
-
-
-def correlation(a: f64, b: f64) -> float:
-    """Pearson's correlation; 0 where one of them is constant."""
-    a, b = a.ravel() - a.mean(), b.ravel() - b.mean()
-    scale = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / scale if scale > 0.0 else 0.0

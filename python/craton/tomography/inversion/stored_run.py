@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +17,19 @@ from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.settings import read_table
-from craton.tomography.config import AssemblyConfig, DataConfig, EarthConfig, ModesConfig, PriorConfig, TheoryConfig
-from craton.tomography.data.observations import Observations, load_observations
+from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.stored import theory_settings
+from craton.tomography.config.tables import AssemblyConfig
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.observations import Observations
 from craton.tomography.inversion.folder import RunFolder
-from craton.tomography.inversion.solve import copy_of, load_hessian, read_system, run_prior, stored_basis
+from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, ModelBasis
+
 
 f64 = NDArray[np.float64]
 
@@ -138,28 +141,6 @@ class RunData:
     def where(self, keep: NDArray[np.bool_]) -> RunData:
         """Of some paths only."""
         return dataclasses.replace(self, observations=self.observations.where(keep))
-
-
-@dataclass(frozen=True)
-class TheorySettings:
-    """What a forward problem depends on, beside the basis."""
-
-    earth: EarthConfig
-    modes: ModesConfig
-    data: DataConfig
-    theory: TheoryConfig
-
-
-def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
-    """From the configuration of a run, as hessian.h5 and record.json hold it; what is missing has its default.
-    `where`: of both, for errors. UserError for what is not allowed."""
-
-    def settings(table: Any, name: str) -> Any:
-        return read_table(table, name, config.get(name, {}), where, pathlib.Path.cwd())
-
-    data = read_table(DataConfig, "data", dict(config.get("data", {}), file=""), where, pathlib.Path.cwd())
-    theory = settings(TheoryConfig, "theory")
-    return TheorySettings(settings(EarthConfig, "earth"), settings(ModesConfig, "modes"), data, theory)
 
 
 def read_data(problem: LinearisedProblem) -> RunData:

@@ -23,8 +23,8 @@ from craton.errors import UserError
 from craton.runs.files import check_room, replaced
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.model.fields import Fields, quantity_of
+from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
 from craton.tomography.model.vtk_files import write_structured_grid, write_unstructured_grid
-from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, unit_vectors
 
 __all__ = ["MOST_POINTS", "ModelGrid", "export", "sample", "write_csv"]
 

@@ -22,11 +22,12 @@ import scipy.special
 from numpy.typing import NDArray
 
 from craton.seismology.geometry.latitudes import geocentric_deg
-from craton.tomography.prior.gaussian import even_points, lateral_matrix, unit_vectors
+from craton.tomography.model.sphere import even_points, unit_vectors
+from craton.tomography.model.splines import lateral_matrix
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import TargetConfig
+    from craton.tomography.config.tables import TargetConfig
 
 f64 = NDArray[np.float64]
 

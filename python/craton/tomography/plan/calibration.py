@@ -33,7 +33,8 @@ from craton.errors import UserError
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5
-from craton.tomography.config import PriorConfig, load_config, process_grid
+from craton.tomography.config.load import load_config, process_grid
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import (
     Geometry,
@@ -48,7 +49,7 @@ from craton.tomography.prior.gaussian import gaussian_prior
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
 
 __all__ = ["calibrate_alone", "calibrate_on"]
 

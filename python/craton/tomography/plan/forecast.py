@@ -26,7 +26,7 @@ from craton._craton import BlockCyclic
 from craton._launch import launched_size, usable_cores
 from craton.errors import UserError
 from craton.runs import process_memory
-from craton.tomography.config import check_ranks, config_from_dict, process_grid
+from craton.tomography.config.load import check_ranks, config_from_dict, process_grid
 from craton.tomography.inversion.folder import RunFolder, RunRecord
 from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
@@ -34,7 +34,7 @@ from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Work, count_work
 
 if TYPE_CHECKING:
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
 
 __all__ = ["Forecast", "Plan", "compare", "make_plan", "plan_of_run", "predict"]
 

@@ -18,15 +18,15 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton.tomography.data import observations as data_module
 from craton.tomography.data.catalogue import read_events, read_stations
-from craton.tomography.data.observations import PathTable
-from craton.tomography.inversion.session import make_basis
+from craton.tomography.data.paths import PathTable, build_paths
+from craton.tomography.data.sources import file_observations, read_catalogues
+from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
 
 __all__ = ["EXACT_PATHS", "Geometry", "Products", "Work", "count_work", "products_of"]
 
@@ -255,9 +255,9 @@ def path_table(config: Config, comm: MPI.Comm) -> PathTable:
     if config.data.kind == "synthetic":
         events = read_events(config.events.file, config.events.maximum)
         stations = read_stations(config.stations.file, config.stations.maximum)
-        return data_module.build_paths(config, events, stations)
-    events, stations = data_module.read_catalogues(config, comm)
-    return data_module.file_observations(config, events, stations).paths
+        return build_paths(config, events, stations)
+    events, stations = read_catalogues(config, comm)
+    return file_observations(config, events, stations).paths
 
 
 def some_paths(table: PathTable, most: int, seed: int) -> PathTable:

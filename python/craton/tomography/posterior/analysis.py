@@ -30,8 +30,9 @@ import craton
 from craton import linalg
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
-from craton.tomography.prior.gaussian import Prior, lateral_matrix, misfit
+from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.parts import CHUNK_BYTES
+from craton.tomography.prior.prior import Prior, misfit
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

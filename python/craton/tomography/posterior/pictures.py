@@ -15,11 +15,11 @@ from craton.pages.figures import new_figure
 from craton.pages.maps import rounded_limit, velocity_bar
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, unit_vectors
+from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.posterior.run import Place
+    from craton.tomography.posterior.questions import Place
 
 f64 = NDArray[np.float64]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +16,12 @@ from craton import linalg
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5
-from craton.runs.folder import Folder, reserved
+from craton.runs.folder import reserved
 from craton.runs.progress import make_console
-from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.inversion.solve import say
+from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
 from craton.tomography.model.parameters import ParameterBlock
+from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.posterior.analysis import (
     Posterior,
     column_rows,
@@ -31,159 +30,18 @@ from craton.tomography.posterior.analysis import (
     knot_rows,
     trade_off,
 )
-from craton.tomography.prior.gaussian import EARTH_RADIUS_KM, explicit_prior, lateral_matrix, unit_vectors
+from craton.tomography.posterior.findings import PointFindings, PosteriorFolder, PosteriorSummary, ShuttleFindings
+from craton.tomography.posterior.questions import MOST_SAMPLES, Place, Questions, at_place, check_depths, nearest_spike
+from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.parts import PriorPart
 from craton.tomography.prior.words import about_lengths, explained
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
+
 
 f64 = NDArray[np.float64]
-
-MOST_SAMPLES = 10**6
-
-
-@dataclass(frozen=True)
-class Place:
-    """A point in the mantle."""
-
-    latitude_deg: float
-    """Geographic."""
-    longitude_deg: float
-    depth_km: float
-
-    @property
-    def text(self) -> str:
-        return f"{self.latitude_deg:g} N, {self.longitude_deg:g} E, {self.depth_km:g} km"
-
-
-@dataclass(frozen=True)
-class Questions:
-    """What is asked of a posterior beyond its variances."""
-
-    places: Sequence[Place] = ()
-    """Covariance with each, its row of the resolution, a point spread."""
-    samples: int = 0
-    seed: int = 1
-    trade_off: bool = False
-    """Correlations below each place."""
-    shuttle: str = ""
-    """A model whose part that the data do not see is wanted: FILE, or FILE/DATASET in HDF5."""
-
-
-@dataclass
-class PointFindings:
-    """What is known at one place."""
-
-    latitude_deg: float
-    longitude_deg: float
-    depth_km: float
-    mean: float
-    """dlnVs"""
-    deviation: float
-    prior_deviation: float
-    spread_latitude_deg: float
-    """Of the spike whose image was made: the nearest knot."""
-    spread_longitude_deg: float
-    spread_depth_km: float
-    recovered: float
-    """The image there, of a spike of 1."""
-
-
-@dataclass
-class ShuttleFindings:
-    """The part of a model that the data do not see."""
-
-    file: str
-    rms_difference: float
-    """Of the given model from the posterior mean, dlnVs at the knots."""
-    rms_unseen: float
-    """Of its part that is unseen."""
-    chi_data_change: float
-    """What adding that part to the mean changes of the data's misfit, by the tangent."""
-    chi_data_change_whole: float
-    """What the whole difference would."""
-
-
-@dataclass
-class PosteriorSummary:
-    """posterior.json. Deviations are of dlnVs at the knots, root mean square."""
-
-    linearised_at_iteration: int
-    """Of the run: whose model the Hessian belongs to."""
-    chi_data_there: float | None
-    """That model's misfit."""
-    prior: dict[str, Any]
-    parameters: int
-    resolved: float
-    """trace R"""
-    rms_deviation: float
-    rms_prior_deviation: float
-    log_determinant: float
-    chi_prior: float
-    chi_data: float | None
-    log_evidence: float | None
-    samples: int
-    seed: int
-    points: list[PointFindings] = field(default_factory=list)
-    shuttle: ShuttleFindings | None = None
-
-
-class PosteriorFolder(Folder):
-    """The results."""
-
-    PICTURES = ("deviation.png", "samples.png", "shuttle.png")
-
-    @property
-    def arrays(self) -> pathlib.Path:
-        return self.path / "posterior.h5"
-
-    @property
-    def samples(self) -> pathlib.Path:
-        return self.path / "samples.h5"
-
-    @property
-    def summary(self) -> pathlib.Path:
-        return self.path / "posterior.json"
-
-    @property
-    def files(self) -> tuple[pathlib.Path, ...]:
-        pictures = [self.path / name for name in self.PICTURES]
-        of_points = [
-            file for name in ("point", "trade-off", "deviation") for file in sorted(self.path.glob(f"{name}-*.png"))
-        ]
-        return self.arrays, self.samples, self.summary, *pictures, *of_points
-
-
-def posterior_folder(run: str | os.PathLike[str]) -> PosteriorFolder:
-    """Where the posterior of a run is kept unless somebody names another folder: its report finds it there."""
-    return PosteriorFolder(pathlib.Path(run) / "posterior")
-
-
-def read_place(text: str) -> Place:
-    """LAT,LON,DEPTH in degrees north and east and kilometres. UserError for what is none."""
-    try:
-        numbers = [float(item) for item in text.split(",")]
-        latitude, longitude, depth = numbers
-    except ValueError:
-        numbers, latitude, longitude, depth = [], np.nan, np.nan, np.nan
-    if not (abs(latitude) <= 90.0 and -180.0 <= longitude <= 360.0 and 0.0 <= depth <= EARTH_RADIUS_KM):
-        raise UserError(
-            f"--at {text!r}; allowed: LATITUDE,LONGITUDE,DEPTH: -90 to 90 and -180 to 360 degrees, and kilometres, such as "
-            "19.4,-155.3,300"
-        )
-    return Place(latitude, longitude, depth)
-
-
-def check_depths(places: Sequence[Place], basis: ModelBasis) -> None:
-    knots_km = EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
-    for place in places:
-        if not knots_km[-1] - 1e-6 <= place.depth_km <= knots_km[0] + 1e-6:
-            raise UserError(
-                f"--at {place.latitude_deg:g},{place.longitude_deg:g},{place.depth_km:g}: outside the model; allowed: depths "
-                f"from {max(knots_km[-1], 0.0):g} to {knots_km[0]:g} km"
-            )
 
 
 def posterior_of_run(
@@ -468,29 +326,8 @@ def write_few(file: pathlib.Path, samples: f64) -> None:
         write_hdf5(aside, {"samples": np.ascontiguousarray(samples)})
 
 
-def nearest_spike(basis: ModelBasis, place: Place) -> tuple[f64, Place]:
-    """The spline whose knot is nearest to a place, scaled to 1 at the knot, and where that is."""
-    latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
-    towards = unit_vectors(*at_place(basis, place)[:2])[0]
-    lateral = int(np.argmax(unit_vectors(latitude, longitude) @ towards))
-    knots_km = EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
-    radial = int(np.argmin(np.abs(knots_km - place.depth_km)))
-    knot = Place(float(geographic_deg(latitude[lateral])), float(longitude[lateral]), float(knots_km[radial]))
-    spike = np.zeros(basis.size)
-    spike[lateral * basis.n_radial + radial] = 1.0
-    return spike / basis.evaluate(spike, *at_place(basis, knot))[0], knot
-
-
-def at_place(basis: ModelBasis, place: Place) -> tuple[f64, f64, f64]:
-    """Geocentric latitude and longitude, degrees, and radius, metres, as arrays of one: what splines are evaluated
-    at."""
-    radius_m = np.array([1e3 * (EARTH_RADIUS_KM - place.depth_km)])
-    radius_m = np.clip(radius_m, basis.radial_knots_m[0], basis.radial_knots_m[-1])  # rounding at the ends
-    return geocentric_deg(np.array([place.latitude_deg])), np.array([place.longitude_deg]), radius_m
-
-
 def at_knots(basis: ModelBasis, model: f64) -> f64:
-    from craton.tomography.inversion.solve import field_at_knots
+    from craton.tomography.model.knots import field_at_knots
 
     return field_at_knots(basis, model)
 

@@ -34,11 +34,13 @@ from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 from craton.runs.folder import Folder, reserved
 from craton.runs.progress import ProgressBar, make_console
-from craton.tomography.config import PriorConfig, multiplied
-from craton.tomography.inversion.solve import say
+from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.values import multiplied
+from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, RunData, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
-from craton.tomography.prior.gaussian import Prior, explicit_prior
+from craton.tomography.prior.make import explicit_prior
+from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained, largest
 
 f64 = NDArray[np.float64]

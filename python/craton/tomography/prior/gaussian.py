@@ -23,125 +23,33 @@ and over the mantle's depth, of the field's prior standard deviation is the stre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from mpi4py import MPI
 from numpy.typing import NDArray
 
-import craton
-from craton.arrays.node_memory import Sharing, made_alone, made_once_per_node
+from craton.arrays.node_memory import Sharing, made_alone
 from craton.errors import UserError
 from craton.settings import shown
-from craton.tomography.config import Profile, at_depth
+from craton.tomography.config.values import Profile, at_depth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in, blocks_of
+from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
+from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
+from craton.tomography.prior.prior import Prior
 
 if TYPE_CHECKING:
-    from craton._craton import ModelBasis, World
-    from craton.tomography.config import PriorConfig
+    from craton._craton import ModelBasis
+    from craton.tomography.config.prior import PriorConfig
+
 
 f64 = NDArray[np.float64]
 
-EARTH_RADIUS_KM = 6371.0
 LARGEST_CONDITION = 1e10
 """Beyond it the inverse's rounding error would reach the fifth digit of the model."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A solution of equation 2 under a prior."""
-
-    model: f64
-    """dm"""
-    weights: f64
-    """C_m^-1 (m + dm - m^p): the gradient of the prior's misfit at the model stepped to."""
-
-
-class AnyPrior(Protocol):
-    """What the inversion asks of a prior."""
-
-    @property
-    def mean(self) -> f64: ...
-    @property
-    def blocks(self) -> tuple[ParameterBlock, ...]:
-        """What the model is made up of."""
-
-    def step(self, system: Any, gradient: f64, model: f64) -> Step:
-        """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
-
-
-def misfit(deviation: f64, weights: f64) -> float:
-    """The second half of equation 1 of a deviation u = m - m^p: u . w / 2, with w = C_m^-1 u."""
-    return 0.5 * float(deviation @ weights)
-
-
-@dataclass(frozen=True)
-class Prior:
-    """C_m^-1, one part for each parameter block and nothing between them, and the prior mean."""
-
-    parts: tuple[PriorPart, ...]
-    mean: f64
-    scale: float = 1.0
-    """What the parts' C_m^-1 are multiplied by: 1 / f^2 makes all strengths f times as large."""
-
-    @property
-    def blocks(self) -> tuple[ParameterBlock, ...]:
-        return tuple(part.block for part in self.parts)
-
-    @property
-    def log_determinant(self) -> float:
-        """Of C_m^-1."""
-        return sum(part.log_determinant for part in self.parts) + len(self.mean) * float(np.log(self.scale))
-
-    def strengthened(self, factor: float) -> Prior:
-        """The same prior with all strengths `factor` times as large."""
-        return replace(self, scale=self.scale / factor**2)
-
-    def step(self, system: Any, gradient: f64, model: f64) -> Step:
-        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
-        self.add_to(system)
-        right_hand_side = gradient - self.precision_times(model - self.mean)
-        found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
-        return Step(found, self.precision_times(model + found - self.mean))
-
-    def add_to(self, system: Any) -> None:
-        """Adds C_m^-1 to the upper triangle. Local; call it on every rank."""
-        for part in self.parts:
-            part.add_to(system, self.scale)
-
-    def precision_times(self, model: f64) -> f64:
-        """C_m^-1 model. Collective where the prior is dense."""
-        return self.scale * np.concatenate([part.precision_times(model[part.block.within]) for part in self.parts])
-
-    def covariance_times(self, model: f64) -> f64:
-        """C_m model. Collective where the prior is dense."""
-        return np.concatenate([part.covariance_times(model[part.block.within]) for part in self.parts]) / self.scale
-
-
-def unit_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
-    """Points on the unit sphere, shape (n, 3)."""
-    latitude, longitude = np.radians(latitude_deg), np.radians(longitude_deg)
-    return np.stack(
-        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)], axis=1
-    )
-
-
-def even_points(count: int) -> tuple[f64, f64]:
-    """Latitudes and longitudes of `count` evenly spread points (a Fibonacci spiral)."""
-    index = np.arange(count) + 0.5
-    latitude_deg = np.degrees(np.arcsin(1.0 - 2.0 * index / count))
-    longitude_deg = (np.degrees(index * np.pi * (1.0 + np.sqrt(5.0))) + 180.0) % 360.0 - 180.0
-    return latitude_deg, longitude_deg
-
-
-def lateral_matrix(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> scipy.sparse.csr_matrix:
-    """S_a at each point, shape (points, n_lateral)."""
-    offsets, knots, values = basis.lateral_weights(latitude_deg, longitude_deg)
-    return scipy.sparse.csr_matrix((values, knots, offsets), shape=(len(latitude_deg), basis.n_lateral))
 
 
 def gaussian(distance: f64, correlation: float, nugget: float) -> f64:
@@ -191,28 +99,6 @@ def of_radius(profile: Profile) -> Callable[[f64], f64]:
 def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
     """The strength that was asked for, as a function of radius in metres."""
     return of_radius(config.strength)
-
-
-def make_prior(
-    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
-) -> AnyPrior:
-    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
-    progress. threads: of each rank."""
-    if config.kind == "matern":
-        from craton.tomography.prior.matern import MaternPrior
-
-        return MaternPrior(basis, config, world, comm, console, threads)
-    return gaussian_prior(basis, config, made_once_per_node(world, comm))
-
-
-def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
-    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
-    matrices of the system's size for that (matern_dense.py)."""
-    if config.kind == "matern":
-        from craton.tomography.prior.matern_dense import dense_matern_prior
-
-        return dense_matern_prior(basis, config, system)
-    return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
 
 def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:

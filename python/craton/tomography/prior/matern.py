@@ -31,13 +31,16 @@ import craton
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
 from craton.tomography.model.parameters import ParameterBlock, only_block
-from craton.tomography.prior.gaussian import Step, lateral_matrix, strength_of_radius, unit_vectors
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.prior.gaussian import strength_of_radius
 from craton.tomography.prior.krylov import gmres
 from craton.tomography.prior.matern_field import MaternField
+from craton.tomography.prior.prior import Step
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis, World
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 

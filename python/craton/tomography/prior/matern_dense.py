@@ -23,12 +23,15 @@ from numpy.typing import NDArray
 import craton
 from craton import linalg
 from craton.tomography.model.parameters import ParameterBlock, only_block
-from craton.tomography.prior.gaussian import Prior, lateral_matrix, strength_of_radius, unit_vectors
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.prior.gaussian import strength_of_radius
 from craton.tomography.prior.parts import CHUNK_BYTES
+from craton.tomography.prior.prior import Prior
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]

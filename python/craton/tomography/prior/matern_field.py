@@ -6,7 +6,7 @@ In three dimensions its covariance is the inverse of (kappa^2 - Laplacian)^2, a 
 
 (Lindgren, Rue & Lindstroem 2011, doi:10.1111/j.1467-9868.2011.00777.x, alpha = 2, d = 3). The grid is a periodic cube
 whose sides are so far from the Earth that they do not matter; every cell is like every other. Each product with the
-covariance solves two Helmholtz problems with craton.multigrid.
+covariance solves two Helmholtz problems with craton.solvers.multigrid.
 
 A grid of cells h misses what the field does at scales below h, a part of about 0.4 kappa h of its variance. At points
 further apart than about h that part is uncorrelated. It is therefore added to the diagonal, point by point: the variance is
@@ -23,8 +23,8 @@ import scipy.sparse
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from craton import multigrid
-from craton.tomography.prior.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
+from craton.solvers import multigrid
+from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
 
 if TYPE_CHECKING:
     from craton._craton import World

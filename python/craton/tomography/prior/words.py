@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from craton.settings import toml_value
-from craton.tomography.config import Profile
+from craton.tomography.config.values import Profile
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
 
 EARTH_RADIUS_KM = 6371.0
 

@@ -13,7 +13,8 @@ from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.data.observations import PathTable, geocentric_vectors
+from craton.tomography.data.observations import PathTable
+from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.prior.gaussian import unit_vectors
 from craton.tomography.results import Results
 

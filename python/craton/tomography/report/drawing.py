@@ -24,7 +24,7 @@ from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.export import write_csv
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
-from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.results import Results, waveform_reduction
 
 __all__ = ["Drawing", "PICTURES", "fit", "parse_place", "profile", "save", "section", "slices"]

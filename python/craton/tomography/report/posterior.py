@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
+from craton.tomography.posterior.findings import posterior_folder
 from craton.tomography.posterior.pictures import deviation_figure, knot_depths_km, point_figure, shown_knots
-from craton.tomography.posterior.run import Place, posterior_folder
+from craton.tomography.posterior.questions import Place
 from craton.tomography.prior.words import explained
 from craton.tomography.results import Results
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.config import PriorConfig
+    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ class Findings:
 def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
     """The posterior of a run, None where there is none. UserError where it is damaged, or of another run: of an
     earlier one, say, that this has replaced."""
-    from craton.tomography.config import prior_from_dict
+    from craton.tomography.config.prior import prior_from_dict
 
     folder = posterior_folder(run)
     if not folder.summary.is_file():

@@ -21,7 +21,7 @@ from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 
 if TYPE_CHECKING:
-    from craton.tomography.config import Config
+    from craton.tomography.config.load import Config
 
 Catalogue = TypeVar("Catalogue", ModeCatalogue, SpheroidalCatalogue)
 DEFAULT_CACHE = pathlib.Path("~/.cache/craton")

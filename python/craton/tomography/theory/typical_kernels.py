@@ -10,8 +10,8 @@ from mpi4py import MPI
 
 from craton._craton import EarthModel, ForwardProblem, PathSet
 from craton.errors import UserError
+from craton.tomography.config.stored import theory_settings
 from craton.tomography.data.observations import Observations
-from craton.tomography.inversion.stored_run import theory_settings
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 from craton.tomography.theory.plane_kernels import PlaneKernel, kernel_of_path, small_basis
 

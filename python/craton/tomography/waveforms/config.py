@@ -25,7 +25,7 @@ from craton.settings import (
     text,
     toml_value,
 )
-from craton.tomography.config import DataConfig, EarthConfig, ModesConfig
+from craton.tomography.config.tables import DataConfig, EarthConfig, ModesConfig
 
 __all__ = [
     "FetchConfig",

@@ -26,7 +26,7 @@ from craton.runs.folder import Folder
 from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
 from craton.tomography.data.catalogue import Events
-from craton.tomography.data.observations import geocentric_vectors
+from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.waveforms.archive import matching_files, need_obspy, one_line
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger

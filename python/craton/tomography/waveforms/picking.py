@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import SIGMA_TEXT, geocentric_vectors, out_of_range
+from craton.tomography.data.noise import SIGMA_TEXT, out_of_range
+from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.processing import Displacement

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import PathTable
+from craton.tomography.data.paths import PathTable
 from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
 from craton.tomography.waveforms.archive import need_obspy, one_line
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import Observations, PathTable, load_observations, save_observations
+from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import PathTable
 
 f64 = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.prior.gaussian import EARTH_RADIUS_KM
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.waveforms.config import PhaseConfig, WindowsConfig
 from craton.tomography.waveforms.processing import Displacement
 

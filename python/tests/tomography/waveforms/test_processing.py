@@ -6,7 +6,7 @@ from craton import _craton
 
 pytest.importorskip("obspy", reason="ObsPy is not installed")
 
-from craton.tomography.config import DataConfig
+from craton.tomography.config.tables import DataConfig
 from craton.tomography.waveforms.channels import Unusable, whole_channel
 from craton.tomography.waveforms.config import ProcessingConfig
 from craton.tomography.waveforms.filters import band_pass_gain, triangle_gain

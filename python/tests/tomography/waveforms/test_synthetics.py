@@ -12,7 +12,7 @@ obspy = pytest.importorskip("obspy", reason="ObsPy is not installed")
 from craton import _craton
 from craton.errors import UserError
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import PathTable
+from craton.tomography.data.paths import PathTable
 from craton.tomography.waveforms.config import load_waveform_config
 from craton.tomography.waveforms.filters import triangle_gain
 from craton.tomography.waveforms.rotation import back_azimuth_deg, component_vector

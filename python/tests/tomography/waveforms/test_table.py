@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from craton.errors import UserError
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import LABELS, load_observations, save_observations, without_other_windows
+from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.data.paths import LABELS
+from craton.tomography.data.sources import without_other_windows
 from craton.tomography.waveforms.table import Window, WindowTable
 from helpers import replaced_dataset
 

@@ -1,0 +1,217 @@
+"""The tables of an inversion: what may be written in each, its default, and what is allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from craton.settings import (
+    REQUIRED,
+    boolean,
+    choice,
+    integer,
+    number,
+    setting,
+    text,
+)
+from craton.tomography.config.values import CMB_DEPTH_KM, amplitude, filter_periods, knot_depths, none_or
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Where the results go."""
+
+    directory: str = setting(
+        "",
+        text,
+        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
+        path="output",
+    )
+    seed: int = setting(2015, integer(0, 2**31 - 1), "seed of everything random: the noise, and the choice of paths")
+
+
+@dataclass(frozen=True)
+class EarthConfig:
+    """The spherically symmetric reference Earth."""
+
+    model: str = setting(
+        "prem_isotropic",
+        choice("prem_isotropic", "prem_iso_light", "prem"),
+        "prem_isotropic, prem_iso_light (no crust and ocean), or prem (anisotropic)",
+    )
+    dispersion: bool = setting(True, boolean, "velocities at each mode's own frequency (physical dispersion)")
+    attenuation: bool = setting(True, boolean, "seismograms decay with each mode's quality factor")
+
+
+@dataclass(frozen=True)
+class TheoryConfig:
+    """What structure does to seismograms."""
+
+    kind: str = setting(
+        "pava",
+        choice("pava", "nact", "nact_in_plane"),
+        "pava: each mode's frequency shifts by the average along the path; nact: overtones couple as well, which sees "
+        "structure in the great circle's plane and somewhat beside it, and takes a hundred times as long; nact_in_plane: "
+        "without what is beside it, in two thirds of that time",
+    )
+
+
+@dataclass(frozen=True)
+class ModesConfig:
+    """The toroidal modes that the seismograms are summed from; they are computed once and kept in the cache."""
+
+    shortest_period_s: float = setting(
+        80.0, number(5, 1000, "s"), "seconds; halving it makes about four times as many modes"
+    )
+    element_km: float = setting(80.0, number(1, 500, "km"), "km; thickness of the radial finite elements")
+    order: int = setting(3, integer(2, 8), "polynomial order of the radial finite elements")
+    cache: str = setting("", text, 'folder of computed mode catalogues; "" is ~/.cache/craton', path="output")
+
+
+@dataclass(frozen=True)
+class BasisConfig:
+    """The model: spherical splines on a subdivided icosahedron times cubic B-splines in radius."""
+
+    lateral_level: int = setting(
+        4, integer(1, 8), "level L has 10 * 4^(L-1) + 2 knots: 1: 12, 2: 42, 3: 162, 4: 642, 5: 2562, 6: 10242"
+    )
+    radial: int = setting(10, integer(4, 100), "number of B-splines between the core and the surface")
+    radial_depths_km: tuple[float, ...] = setting(
+        (), knot_depths, f"km; knot depths from 0 to {CMB_DEPTH_KM:g} instead of even ones; [] uses `radial`"
+    )
+    xi: bool = setting(False, boolean, "radial anisotropy xi = (Vsh / Vsv)^2 as well, as dlnxi: twice as many unknowns")
+
+
+@dataclass(frozen=True)
+class EventsConfig:
+    """Earthquakes: a CSV table of places and moment tensors (its header explains the columns)."""
+
+    file: str = setting(REQUIRED, text, "CSV file, relative to this file's folder", path="input")
+    maximum: int = setting(0, integer(0, 10**6), "use only the first so many; 0 uses all")
+
+
+@dataclass(frozen=True)
+class StationsConfig:
+    """Stations: a CSV table of places."""
+
+    file: str = setting(REQUIRED, text, "CSV file, relative to this file's folder", path="input")
+    maximum: int = setting(0, integer(0, 10**6), "use only the first so many; 0 uses all")
+
+
+@dataclass(frozen=True)
+class PathsConfig:
+    """Which event-station pairs are used."""
+
+    min_distance_deg: float = setting(25.0, number(0, 180, "degrees"), "degrees")
+    max_distance_deg: float = setting(
+        155.0, number(0, 180, "degrees"), "degrees; minor-arc theory fails near the antipode"
+    )
+    maximum: int = setting(0, integer(0, 10**9), "take a random subset of so many paths (by run.seed); 0 takes all")
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Seismograms: made from the target model, or read from a file; filter and time windows."""
+
+    kind: str = setting(
+        "synthetic", choice("synthetic", "file"), '"synthetic" makes data from [target]; "file" reads them'
+    )
+    file: str = setting(
+        "",
+        text,
+        "HDF5 file with the observed samples (data.h5 of a run), relative to this file's folder",
+        path="input",
+    )
+    noise: float = setting(0.05, number(1e-4, 10), "noise's standard deviation as a fraction of each trace's rms")
+    filter_periods_s: tuple[float, float, float, float] = setting(
+        (400.0, 250.0, 100.0, 80.0), filter_periods, "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4"
+    )
+    components: str = setting(
+        "T",
+        choice("T", "Z", "R", "ZR", "ZT", "RT", "ZRT"),
+        "Z (up), R (away from the source), T (transverse), a window for each; of the windows in a file, those",
+    )
+    sample_interval_s: float = setting(10.0, number(0.1, 200, "s"), "seconds")
+    fastest_km_s: float = setting(9.0, number(0.5, 50, "km/s"), "km/s; the window opens at distance / fastest - pad")
+    slowest_km_s: float = setting(3.4, number(0.5, 50, "km/s"), "km/s; the window closes at distance / slowest + pad")
+    pad_s: float = setting(100.0, number(0, 10000, "s"), "seconds")
+    correlation_s: float = setting(
+        0.0, number(0, 10000, "s"), "seconds over which the noise's correlation falls to 1/e; 0: independent samples"
+    )
+
+
+@dataclass(frozen=True)
+class TargetConfig:
+    """The Earth that synthetic data are made from: a checkerboard plus one cylinder of slow (or fast) rock."""
+
+    checkerboard_degree: int = setting(
+        8, integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"
+    )
+    checkerboard_amplitude: float = setting(
+        0.02, amplitude(0.2), "largest dlnVs of the checkerboard (0.02 is 2%); 0 for none"
+    )
+    checkerboard_depth_nodes: int = setting(
+        2, integer(0, 20), "how often the pattern changes sign between surface and core"
+    )
+    plume_latitude_deg: float = setting(19.4, number(-90, 90, "degrees"), "degrees north, geographic")
+    plume_longitude_deg: float = setting(-155.3, number(-180, 360, "degrees"), "degrees east")
+    plume_radius_km: float = setting(
+        800.0, number(10, 5000, "km"), "km; distance from the axis at which the anomaly has fallen to 1/e"
+    )
+    plume_amplitude: float = setting(-0.03, amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
+    plume_name: str = setting("Hawaii", text, "the plume's name on the maps")
+
+
+@dataclass(frozen=True)
+class InversionConfig:
+    """The Gauss-Newton iterations."""
+
+    max_iterations: int = setting(4, integer(1, 100), "stop after so many")
+    tolerance: float = setting(0.01, number(0, 1), "stop when the misfit falls by less than this fraction")
+    precision: str = setting("float32", choice("float32", "float64"), "of the Hessian's elements")
+    solve_precision: str = setting("float64", choice("float32", "float64"), "of the Cholesky factorisation")
+    block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
+    damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")
+    step_percent: float = setting(
+        0.0,
+        none_or(0.001, 1000, "%"),
+        "%; bound on the largest change of dlnVs at a knot in one iteration: a longer step is shortened; 0 for none",
+    )
+    step_halvings: int = setting(
+        4, integer(0, 30), "how often a step is halved that would raise the misfit, before the run ends"
+    )
+    keep_hessians: str = setting(
+        "last",
+        choice("last", "all", "none"),
+        '"last"; "all": those before as hessian-1.h5, hessian-2.h5, ...; "none": dropped when its model is found',
+    )
+
+
+@dataclass(frozen=True)
+class AssemblyConfig:
+    """How the work is shared out."""
+
+    subset: int = setting(16, integer(1, 100000), "paths handed out at a time")
+    threads: int = setting(1, integer(1, 1024), "worker threads of each rank")
+    compress: float = setting(
+        1e-4,
+        number(0, 0.1),
+        "kind = nact: what is below this part of a panel's norm may be left out of its product, where that saves time; "
+        "0: nothing",
+    )
+    checkpoint_minutes: float = setting(
+        10.0,
+        none_or(1e-4, 1e5, "minutes"),
+        "minutes of assembly between checkpoints, which `craton tomography resume` goes on from; 0 for none",
+    )
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """What is computed at the end, for the report."""
+
+    resolution: bool = setting(
+        False,
+        boolean,
+        "resolution and standard deviations, as by `craton tomography posterior`; takes about as long as three steps' "
+        "factorisations",
+    )

@@ -1,0 +1,240 @@
+"""data.h5: written, read and checked."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs.files import check_room, replaced
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.noise import SIGMA_TEXT, noise_deviation, out_of_range
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import LABEL_TEXT, LABELS, PathTable
+
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
+
+
+LARGEST_SAMPLE_M = 1e6
+
+LONGEST_CORRELATION_S = 1e4
+
+
+def save_observations(
+    file_name: pathlib.Path,
+    observations: Observations,
+    filter_periods_s: tuple[float, ...],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """data.h5: one file with everything needed to plot the data or to invert them again.
+
+    `more`: datasets by name, arrays or lists of texts."""
+    paths = observations.paths
+    text = h5py.string_dtype()
+    names = sum(
+        len(paths.events.name[e]) + len(paths.stations.name[s]) for e, s in zip(paths.event, paths.station, strict=True)
+    )
+    check_room(file_name, observations.observed.nbytes + 100 * len(paths) + names)
+    with replaced(file_name) as aside, h5py.File(aside, "w") as file:
+        file.attrs.update(observations.attributes)
+        file.attrs["sample_interval_s"] = paths.sample_interval_s
+        file.attrs["filter_periods_s"] = filter_periods_s
+        file.attrs["units"] = "displacement in metres along each path's component; times after the origin time"
+        file["observed"] = observations.observed
+        file["sigma"] = observations.sigma
+        if observations.correlation is not None:
+            file["correlation_s"] = observations.correlation_s
+        table = file.create_group("paths")
+        table.create_dataset("event", data=[paths.events.name[row] for row in paths.event], dtype=text)
+        table.create_dataset("station", data=[paths.stations.name[row] for row in paths.station], dtype=text)
+        table["t_first_s"] = paths.t_first_s
+        table["samples"] = paths.samples
+        for name in LABELS:
+            table.create_dataset(name, data=list(getattr(paths, name)), dtype=text)
+        for name, values in (more or {}).items():
+            file.create_dataset(name, data=values, dtype=None if isinstance(values, np.ndarray) else text)
+        for name, catalogue in (("events", paths.events), ("stations", paths.stations)):
+            group = file.create_group(name)
+            for column, values in vars(catalogue).items():
+                group.create_dataset(column, data=values, dtype=text if isinstance(values, tuple) else None)
+
+
+def load_observations(
+    file_name: str | pathlib.Path, events: Events | None = None, stations: Stations | None = None
+) -> Observations:
+    """Reads and checks data.h5. Events and stations are looked up in the catalogues given, else in the file's own."""
+    try:
+        with h5py.File(file_name, "r") as file:
+            attributes = {name: plain(value) for name, value in file.attrs.items()}
+            events = events or Events(**table_columns(file["events"], 6))
+            stations = stations or Stations(**table_columns(file["stations"], 0))
+            event_name, station_name = column(file, "paths/event", "text"), column(file, "paths/station", "text")
+            t_first_s = column(file, "paths/t_first_s", "numbers")
+            samples = column(file, "paths/samples", "whole numbers")
+            labels = {name: tuple(column(file, f"paths/{name}", "text")) for name in LABELS if f"paths/{name}" in file}
+            observed = column(file, "observed", "numbers")
+            sigma = column(file, "sigma", "numbers") if "sigma" in file else None
+            correlation_s = column(file, "correlation_s", "numbers") if "correlation_s" in file else None
+    except FileNotFoundError as problem:
+        raise UserError(f"{file_name}: no such file; allowed: a data.h5") from problem
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as problem:
+        raise UserError(
+            f"{file_name}: not a complete data.h5 ({problem}); see docs/tomography.md for what it holds"
+        ) from problem
+    check_attributes(attributes, file_name)
+    lengths = {
+        "paths/event": len(event_name),
+        "paths/station": len(station_name),
+        "paths/t_first_s": len(t_first_s),
+        "paths/samples": len(samples),
+    }
+    lengths.update((f"paths/{name}", len(values)) for name, values in labels.items())
+    if sigma is not None:
+        lengths["sigma"] = len(sigma)
+    if correlation_s is not None:
+        lengths["correlation_s"] = len(correlation_s)
+    if len(set(lengths.values())) != 1 or not len(samples):
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise UserError(f"{file_name}: {listed} entries; allowed: one per path in each, and at least one path")
+    total = sum(samples.tolist())
+    if np.any(samples < 1) or total != len(observed):
+        raise UserError(
+            f"{file_name}: observed has {len(observed)} samples, while paths/samples add up to {total} "
+            f"(smallest: {samples.min()}); allowed: at least one sample per path, and the same total"
+        )
+    table = PathTable(
+        events, stations,
+        rows_of(event_name, events.name, "event", file_name),
+        rows_of(station_name, stations.name, "station", file_name),
+        t_first_s, samples, float(attributes["sample_interval_s"]), **labels,
+    )  # fmt: skip
+    check_labels(table, file_name)
+    check_samples(table, observed, sigma, file_name)
+    if correlation_s is not None:
+        wrong = np.flatnonzero(~((correlation_s >= 0.0) & (correlation_s <= LONGEST_CORRELATION_S)))
+        if len(wrong):
+            raise UserError(
+                f"{file_name}: {table.describe(int(wrong[0]))}: correlation_s = {correlation_s[wrong[0]]}; allowed: 0 to "
+                f"{LONGEST_CORRELATION_S:g} seconds"
+            )
+    if sigma is None:
+        sigma = noise_deviation(table, observed, attributes.get("noise_fraction", 0.05))
+        check_samples(table, observed, sigma, file_name)
+    return Observations(table, observed, sigma, attributes, correlation_s)
+
+
+KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
+"""NumPy's letters for what a column may hold."""
+
+
+def column(file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[Any]:
+    """A dataset of one dimension, or of `width` columns; anything else is a UserError that says what it is."""
+    item = file[name]
+    text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
+    right_kind = isinstance(item, h5py.Dataset) and text == (kind == "text") and item.dtype.kind in KINDS[kind]
+    if not right_kind or len(item.shape or ()) != (2 if width else 1) or (width and item.shape[1] != width):
+        found = (
+            f"{'text' if text else item.dtype} of shape {item.shape}" if isinstance(item, h5py.Dataset) else "a group"
+        )
+        where = name if file.name == "/" else f"{file.name.lstrip('/')}/{name}"
+        raise UserError(
+            f"{file.file.filename}: {where} is {found}; allowed: {kind} in {f'{width} columns' if width else 'one dimension'}"
+        )
+    if text:
+        return np.asarray(item.asstr()[:])
+    return np.asarray(item[:], np.int64 if kind == "whole numbers" else np.float64)
+
+
+def table_columns(group: h5py.Group, width: int) -> dict[str, Any]:
+    """Columns of a catalogue, all of one length: text as tuples, numbers as arrays, of `width` for the moment tensor."""
+    found: dict[str, Any] = {}
+    for name, item in group.items():
+        text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
+        values = column(group, name, "text" if text else "numbers", width if name == "moment_tensor_Nm" else 0)
+        found[name] = tuple(values) if text else values
+    if len({len(values) for values in found.values()}) > 1:
+        listed = ", ".join(f"{name} has {len(values)}" for name, values in found.items())
+        raise ValueError(f"{group.name}: {listed} rows")
+    return found
+
+
+def plain(value: Any) -> Any:
+    """An attribute as JSON would hold it."""
+    return json.loads(json.dumps(value, default=lambda item: item.tolist() if hasattr(item, "tolist") else str(item)))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+
+
+def check_attributes(attributes: dict[str, Any], file_name: str | pathlib.Path) -> None:
+    """Those that are used have the right type; only sample_interval_s must be there."""
+    if "sample_interval_s" not in attributes:
+        raise UserError(f"{file_name}: not a complete data.h5 (attribute sample_interval_s is missing)")
+    for name, good, allowed in (
+        ("sample_interval_s", lambda value: is_number(value) and value > 0.0, "a positive number of seconds"),
+        (
+            "filter_periods_s",
+            lambda value: isinstance(value, list) and len(value) == 4 and all(map(is_number, value)),
+            "four numbers",
+        ),
+        ("noise_fraction", lambda value: is_number(value) and value > 0.0, "a positive number"),
+        ("kind", lambda value: isinstance(value, str), "text"),
+        ("origin", lambda value: isinstance(value, str), "text"),
+    ):
+        if name in attributes and not good(attributes[name]):
+            raise UserError(f"{file_name}: attribute {name} = {attributes[name]!r}; allowed: {allowed}")
+
+
+def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_name: str | pathlib.Path) -> i64:
+    """Where each path's event or station stands in its catalogue."""
+    rows = {name: row for row, name in enumerate(catalogue)}
+    for path, name in enumerate(names):
+        if name not in rows:
+            raise UserError(f"{file_name}: path {path} names {kind} '{name}', which is not in the catalogue of {kind}s")
+    return np.array([rows[name] for name in names], np.int64)
+
+
+def check_labels(paths: PathTable, file_name: str | pathlib.Path) -> None:
+    """Components and arcs are those that there are."""
+    for name, allowed in LABEL_TEXT.items():
+        for path, value in enumerate(getattr(paths, name)):
+            if value not in allowed:
+                raise UserError(
+                    f"{file_name}: {paths.describe(path)}: {name} = '{value}'; allowed: {', '.join(allowed)}"
+                )
+
+
+def check_samples(paths: PathTable, observed: f64, sigma: f64 | None, file_name: str | pathlib.Path) -> None:
+    """Every sample finite and not all zero, every sigma positive, every window after the origin time."""
+    bad = np.flatnonzero(~(np.abs(observed) <= LARGEST_SAMPLE_M))
+    if len(bad):
+        path = int(np.searchsorted(paths.offsets, bad[0], side="right")) - 1
+        sample = int(bad[0] - paths.offsets[path])
+        raise UserError(
+            f"{file_name}: {paths.describe(path)}, sample {sample}: {observed[bad[0]]}; allowed: a finite number of metres, "
+            f"at most {LARGEST_SAMPLE_M:g} ({len(bad)} samples in all are not)"
+        )
+    if not observed.any():
+        raise UserError(f"{file_name}: observed: all {len(observed)} samples are 0; allowed: seismograms with a signal")
+    given = np.ones(len(paths)) if sigma is None else sigma
+    for name, values, wrong_ones, allowed in (
+        ("sigma", given, out_of_range(given), SIGMA_TEXT),
+        (
+            "t_first_s",
+            paths.t_first_s,
+            ~((paths.t_first_s >= 0.0) & (paths.t_first_s < 1e7)),
+            "seconds after the origin time",
+        ),
+    ):
+        wrong = np.flatnonzero(wrong_ones)
+        if len(wrong):
+            path = int(wrong[0])
+            raise UserError(f"{file_name}: {paths.describe(path)}: {name} = {values[path]}; allowed: {allowed}")

@@ -1,0 +1,110 @@
+"""Where the observed data of a run come from: a file, or synthetic seismograms and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs.agreement import on_root
+from craton.tomography.data.catalogue import Events, Stations, read_events, read_stations
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.noise import SIGMA_TEXT, add_noise, neighbour_correlation, noise_deviation, out_of_range
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import NEAREST_DEG, PathTable, left_out, too_near
+
+if TYPE_CHECKING:
+    from craton.tomography.config.load import Config
+
+f64 = NDArray[np.float64]
+
+
+def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
+    """Collective: rank 0 reads, every rank gets them."""
+    return on_root(
+        comm,
+        lambda: (
+            read_events(config.events.file, config.events.maximum),
+            read_stations(config.stations.file, config.stations.maximum),
+        ),
+    )
+
+
+def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Observations:
+    """d = traces + noise, where traces are g(target). sigma is the standard deviation of the noise that is added."""
+    sigma = noise_deviation(paths, traces, config.data.noise)
+    wrong = np.flatnonzero(out_of_range(sigma))
+    if len(wrong):
+        raise UserError(
+            f"{config.source}: [data] noise = {config.data.noise:g} makes sigma = {sigma[wrong[0]]:.3g} m for "
+            f"{paths.describe(int(wrong[0]))}; allowed: {SIGMA_TEXT}"
+        )
+    correlation_s = np.full(len(paths), config.data.correlation_s)
+    rho = neighbour_correlation(correlation_s, paths.sample_interval_s) if config.data.correlation_s else None
+    observed = add_noise(paths, traces, sigma, config.run.seed, rho)
+    attributes = {
+        "kind": "synthetic",
+        "origin": "seismograms of the target model by the same theory, plus Gaussian noise",
+        "noise_fraction": config.data.noise,
+        "seed": config.run.seed,
+    }
+    return Observations(paths, observed, sigma, attributes, correlation_s)
+
+
+def without_other_windows(
+    data: Observations, components: str, file_name: str, note: Callable[[str], None]
+) -> Observations:
+    """The windows of the components that are asked for. A note tells of the others."""
+    table = data.paths
+    keep = np.array([letter in components for letter in table.component])
+    if keep.all():
+        return data
+    first = int(np.argmin(keep))
+    what = f"{np.sum(~keep)} windows, the first on {table.component[first]}"
+    if not keep.any():
+        raise UserError(f"{file_name}: {what}; allowed: some on {components}, as [data] components says")
+    note(f"left out: {what}; [data] components = {components}")
+    return data.where(keep)
+
+
+def file_observations(
+    config: Config, events: Events, stations: Stations, note: Callable[[str], None] = lambda _: None
+) -> Observations:
+    """Observed data of a run whose configuration says kind = "file"; settings that contradict the file are errors."""
+    note(
+        f"{config.data.file} brings its own paths, windows and sigma: [paths], and noise, speeds and pad of [data], are not used"
+    )
+    found = without_other_windows(
+        load_observations(config.data.file, events, stations), config.data.components, config.data.file, note
+    )
+    for name, wanted in (
+        ("sample_interval_s", config.data.sample_interval_s),
+        ("filter_periods_s", list(config.data.filter_periods_s)),
+    ):
+        stored = found.attributes.get(name, wanted)
+        if not np.allclose(stored, wanted, rtol=1e-6):
+            raise UserError(f"{config.source}: [data] {name} = {wanted}; allowed: {stored}, as in {config.data.file}")
+    origin = found.attributes.get("origin", "unknown")
+    attributes = {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)}
+    correlation_s = found.correlation_s
+    if correlation_s is None:
+        correlation_s = np.full(len(found.paths), config.data.correlation_s)
+    return without_near_paths(Observations(found.paths, found.observed, found.sigma, attributes, correlation_s), note)
+
+
+def without_near_paths(data: Observations, note: Callable[[str], None]) -> Observations:
+    """The paths that the theory can handle; a note tells of the others."""
+    table = data.paths
+    near = too_near(table.distance_deg())
+    if not near.any():
+        return data
+    note(left_out(table.describe(int(np.argmax(near))), int(near.sum())))
+    if near.all():
+        raise UserError(
+            f"{data.attributes['file']}: no path is left; allowed: stations more than {NEAREST_DEG:g} degrees from the event"
+        )
+    return data.where(~near)

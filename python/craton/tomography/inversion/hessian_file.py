@@ -1,0 +1,137 @@
+"""hessian.h5 of a run: the linearised problem, read and checked."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+import craton
+from craton import _craton
+from craton.errors import UserError
+from craton.runs.files import read_hdf5
+from craton.tomography.config.prior import PriorConfig, prior_from_dict
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+
+f64 = NDArray[np.float64]
+
+
+NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision", "linearised_at_iteration")
+
+
+def stored_basis(stored: dict[str, Any]) -> ModelBasis:
+    """The splines of a run, from what read_system found."""
+    knots_m = np.ascontiguousarray(stored["radial_knots_m"])
+    return _craton.ModelBasis(int(stored["lateral_level"]), knots_m, int(stored.get("parameters", 1)))
+
+
+def load_hessian(source: pathlib.Path, stored: dict[str, Any], world: Any, comm: MPI.Comm) -> Any:
+    """Collective: the distributed matrix in hessian.h5, checked. In the run's blocks, or smaller ones where there are more ranks
+    than these."""
+    size = stored_basis(stored).size
+    block = min(stored["inversion"]["block"], max(1, size // comm.size))
+    system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
+    system.load(str(source), "hessian")
+    check_matrix(system, source, comm)
+    return system
+
+
+def copy_of(matrix: Any, dtype: str) -> Any:
+    """Collective: the same elements in a matrix of its own."""
+    copy = craton.ConvergentMatrix(matrix.world, *matrix.shape, dtype=dtype, block=matrix.block, grid=matrix.grid)
+    copy.local[:] = matrix.local
+    copy.commit()
+    return copy
+
+
+def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str, Any]:
+    """Everything in hessian.h5 but the matrix itself, checked; `inversion` is what the run's configuration says of that."""
+
+    def wrong(what: str, allowed: str) -> UserError:
+        return UserError(f"{file_name}: {what}; allowed: {allowed}")
+
+    stored = read_hdf5(file_name, leave_out=("hessian",))
+    missing = [name for name in NEEDED if name not in stored]
+    if missing:
+        raise wrong(f"'{missing[0]}' is missing", "hessian.h5 of a run")
+    for name, low, high in (("lateral_level", 1, 8), ("linearised_at_iteration", 0, 10**6)):
+        if not isinstance(stored[name], int | np.integer) or not low <= stored[name] <= high:
+            raise wrong(f"{name} = {stored[name]!r}", f"a whole number from {low} to {high}")
+    if stored["precision"] not in ("float32", "float64"):
+        raise wrong(f"precision = {stored['precision']!r}", "float32 or float64")
+    if (precision, stored["precision"]) == ("float32", "float64"):
+        raise UserError(f"--precision float32: the Hessian in {file_name} is float64; allowed: float64")
+    knots = checked_numbers(stored, "radial_knots_m", None, wrong)
+    if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
+        raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
+    size = (10 * 4 ** (int(stored["lateral_level"]) - 1) + 2) * len(knots) * int(stored.get("parameters", 1))
+    for name in ("gradient", "model", "prior_mean"):
+        stored[name] = checked_numbers(stored, name, size, wrong)
+    stored["radial_knots_m"] = knots
+    stored["inversion"] = inversion_settings(stored.get("config", "{}"), wrong)
+    if not plain_number(stored.get("chi_data", 0.0), 0.0) or not plain_number(stored.get("samples", 1), 1):
+        raise wrong(
+            f"chi_data = {stored.get('chi_data')!r}, samples = {stored.get('samples')!r}",
+            "a misfit and a number of samples",
+        )
+    return stored
+
+
+def plain_number(value: Any, least: float) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value)) and value >= least
+
+
+def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: Callable[[str, str], UserError]) -> f64:
+    """A vector of finite numbers, of a known length where that is known."""
+    values = np.asarray(stored[name])
+    if values.ndim != 1 or values.dtype.kind not in "fiu" or size not in (None, len(values)):
+        length = "" if size is None else f"{size} "
+        raise wrong(f"{name} is {values.dtype} of shape {values.shape}", f"{length}numbers in one dimension")
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise wrong(f"{name}[{bad[0]}] = {values[bad[0]]} ({len(bad)} in all)", "finite numbers")
+    return np.asarray(values, np.float64)
+
+
+def inversion_settings(config: Any, wrong: Callable[[str, str], UserError]) -> dict[str, Any]:
+    """block and damping of the run's [inversion] table; the defaults where the file holds no configuration."""
+    try:
+        table = json.loads(config).get("inversion", {})
+        found = {"block": table.get("block", 64), "damping": table.get("damping", 0.0)}
+    except (ValueError, TypeError, AttributeError):
+        raise wrong("config is not a configuration in JSON", "hessian.h5 of a run") from None
+    if not isinstance(found["block"], int) or not 1 <= found["block"] <= 4096:
+        raise wrong(f"[inversion] block = {found['block']!r}", "a whole number from 1 to 4096")
+    if not isinstance(found["damping"], int | float) or not 0.0 <= found["damping"] <= 1e6:
+        raise wrong(f"[inversion] damping = {found['damping']!r}", "a number from 0 to 1e6")
+    return found
+
+
+def check_matrix(system: Any, source: pathlib.Path, comm: MPI.Comm) -> None:
+    """Collective: every element finite."""
+    mine, found = system.local, None
+    for col in range(mine.shape[1]):
+        bad = np.flatnonzero(~np.isfinite(mine[:, col]))
+        if len(bad):
+            row = int(bad[0])
+            found = (int(system.local_rows_global[row]), int(system.local_cols_global[col]), float(mine[row, col]))
+            break
+    anywhere = [place for place in comm.allgather(found) if place is not None]
+    if anywhere:
+        row, col, value = anywhere[0]
+        raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
+
+
+def run_prior(stored: dict[str, Any]) -> PriorConfig | None:
+    """The prior of the run that left the Hessian, where it says."""
+    try:
+        return prior_from_dict(json.loads(stored["config"])["prior"], "hessian.h5")
+    except (KeyError, TypeError, ValueError):
+        return None

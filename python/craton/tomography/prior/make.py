@@ -1,0 +1,37 @@
+"""The prior that a configuration names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpi4py import MPI
+
+from craton.arrays.node_memory import made_once_per_node
+from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.prior.prior import AnyPrior, Prior
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis, World
+    from craton.tomography.config.prior import PriorConfig
+
+
+def make_prior(
+    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
+) -> AnyPrior:
+    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
+    progress. threads: of each rank."""
+    if config.kind == "matern":
+        from craton.tomography.prior.matern import MaternPrior
+
+        return MaternPrior(basis, config, world, comm, console, threads)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))
+
+
+def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
+    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
+    matrices of the system's size for that (matern_dense.py)."""
+    if config.kind == "matern":
+        from craton.tomography.prior.matern_dense import dense_matern_prior
+
+        return dense_matern_prior(basis, config, system)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm))

@@ -1,0 +1,86 @@
+"""What the inversion asks of a prior, and a prior that is known by its inverse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+import craton
+from craton.tomography.model.parameters import ParameterBlock
+from craton.tomography.prior.parts import PriorPart
+
+f64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A solution of equation 2 under a prior."""
+
+    model: f64
+    """dm"""
+    weights: f64
+    """C_m^-1 (m + dm - m^p): the gradient of the prior's misfit at the model stepped to."""
+
+
+class AnyPrior(Protocol):
+    """What the inversion asks of a prior."""
+
+    @property
+    def mean(self) -> f64: ...
+    @property
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        """What the model is made up of."""
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
+
+
+def misfit(deviation: f64, weights: f64) -> float:
+    """The second half of equation 1 of a deviation u = m - m^p: u . w / 2, with w = C_m^-1 u."""
+    return 0.5 * float(deviation @ weights)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """C_m^-1, one part for each parameter block and nothing between them, and the prior mean."""
+
+    parts: tuple[PriorPart, ...]
+    mean: f64
+    scale: float = 1.0
+    """What the parts' C_m^-1 are multiplied by: 1 / f^2 makes all strengths f times as large."""
+
+    @property
+    def blocks(self) -> tuple[ParameterBlock, ...]:
+        return tuple(part.block for part in self.parts)
+
+    @property
+    def log_determinant(self) -> float:
+        """Of C_m^-1."""
+        return sum(part.log_determinant for part in self.parts) + len(self.mean) * float(np.log(self.scale))
+
+    def strengthened(self, factor: float) -> Prior:
+        """The same prior with all strengths `factor` times as large."""
+        return replace(self, scale=self.scale / factor**2)
+
+    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
+        self.add_to(system)
+        right_hand_side = gradient - self.precision_times(model - self.mean)
+        found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+        return Step(found, self.precision_times(model + found - self.mean))
+
+    def add_to(self, system: Any) -> None:
+        """Adds C_m^-1 to the upper triangle. Local; call it on every rank."""
+        for part in self.parts:
+            part.add_to(system, self.scale)
+
+    def precision_times(self, model: f64) -> f64:
+        """C_m^-1 model. Collective where the prior is dense."""
+        return self.scale * np.concatenate([part.precision_times(model[part.block.within]) for part in self.parts])
+
+    def covariance_times(self, model: f64) -> f64:
+        """C_m model. Collective where the prior is dense."""
+        return np.concatenate([part.covariance_times(model[part.block.within]) for part in self.parts]) / self.scale
