@@ -79,12 +79,10 @@ RanksPerNode = Annotated[
         help="Treat every K consecutive ranks as one node, to try out on one machine what happens between several.",
     ),
 ]
-Threads = Annotated[
-    int | None, typer.Option(metavar="T", parser=count, help="Threads of each rank; overrides the configuration.")
-]
-Directory = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides the configuration.")
-]
+Threads = Annotated[int | None, typer.Option(metavar="T", parser=count, help="Threads of each rank.")]
+Directory = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace results that are already there.")]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html, with pictures and tables.")]
+Report = Annotated[
+    bool, typer.Option("--report/--no-report", help="Write report.html, a page with pictures and tables.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

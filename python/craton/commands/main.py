@@ -66,9 +66,9 @@ if importlib.util.find_spec("craton_studies"):  # not where only the application
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Look at this installation and machine: MPI, BLAS, HDF5, threads, memory; say what is wrong and how to cure it.
+    """Examine this installation and machine: MPI, BLAS, HDF5, threads, memory. Say what is wrong and how to cure it.
 
-    Ends with code 1 if something would keep Craton from working.
+    The exit code is 1 if something keeps Craton from working.
     """
     from craton.commands import doctor as examination
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from craton.cli.launching import check_alone
-from craton.cli.options import Overwrite
+from craton.cli.options import Directory, Overwrite
 
 if TYPE_CHECKING:
     from craton.tomography.waveforms.config import WaveformConfig
@@ -19,7 +19,8 @@ PANEL = "Observed seismograms"
 DataFile = Annotated[
     Path,
     typer.Argument(
-        metavar="CONFIG", help="A TOML file; `craton tomography data-template` prints one with every key explained."
+        metavar="CONFIG",
+        help="TOML file of observed seismograms. The command `data-template` prints one with every key explained.",
     ),
 ]
 
@@ -27,13 +28,13 @@ DataFile = Annotated[
 @app.command("fetch", rich_help_panel=PANEL)
 def fetch(
     config: DataFile,
-    directory: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of what is fetched; overrides \\[fetch] directory.")
-    ] = None,
+    directory: Directory = None,
 ) -> None:
-    """Fetch earthquakes, responses and waveforms from an FDSN web service. What is on disk is not asked for again.
+    """Fetch earthquakes, responses and waveforms from an FDSN web service. Files that are on disk are not fetched again.
 
-    Then look for windows in them:    [bold]craton tomography windows CONFIG[/bold]
+    Then pick windows:
+
+        craton tomography windows data.toml
     """
     from craton.runs.progress import make_console
 
@@ -59,18 +60,21 @@ def check(config: DataFile) -> None:
 @app.command("windows", rich_help_panel=PANEL)
 def windows(
     config: DataFile,
-    directory: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the results; overrides \\[output] directory.")
-    ] = None,
+    directory: Directory = None,
     overwrite: Overwrite = False,
     pictures: Annotated[
-        bool, typer.Option("--pictures/--no-pictures", help="Draw a record section and the reasons.")
+        bool,
+        typer.Option(
+            "--pictures/--no-pictures", help="Draw a record section, and how many windows each criterion rejects."
+        ),
     ] = True,
 ) -> None:
-    """Pick windows of observed seismograms: raw counts in, data.h5 of an inversion out.
+    """Pick time windows of observed seismograms, from raw counts to the data.h5 of an inversion.
 
-    The results are in a folder: data.h5, earthquakes.csv, stations.csv, windows.json (every decision), pictures. An inversion
-    takes them with \\[data] kind = "file".
+    The folder of results has data.h5, earthquakes.csv, stations.csv, pictures, and windows.json with the reason of every
+    decision. To use them in an inversion:
+
+        [data] kind = "file"
     """
     from craton.runs.progress import make_console
 
@@ -85,9 +89,11 @@ def windows(
 
 @app.command("data-template", rich_help_panel=PANEL)
 def data_template() -> None:
-    """Print a configuration of observed seismograms with every key, its default and what it means.
+    """Print a configuration of observed seismograms with every key explained.
 
-    To begin with:    [bold]craton tomography data-template > data.toml[/bold]
+    To begin with:
+
+        craton tomography data-template > data.toml
     """
     from craton.tomography.waveforms.config import waveform_template
 

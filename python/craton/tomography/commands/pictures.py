@@ -19,14 +19,20 @@ OtherModel = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Another model.h5, as `craton tomography solve` writes it.")
 ]
 OfIteration = Annotated[
-    int | None, typer.Option(metavar="I", help="The model of this iteration, 0 for the starting model; else the last.")
+    int | None,
+    typer.Option(
+        metavar="I", help="Number of the iteration whose model is drawn. 0: the starting model. Default: the last."
+    ),
 ]
-OfTarget = Annotated[bool, typer.Option("--target", help="The input model of a run on synthetic data.")]
-OfParameter = Annotated[str, typer.Option(metavar="NAME,NAME", help="Of the model's parameters, as dlnVs; else all.")]
+OfTarget = Annotated[bool, typer.Option("--target", help="Draw the input model of a run on synthetic data.")]
+OfParameter = Annotated[str, typer.Option(metavar="NAME,NAME", help="Parameters to draw, such as dlnVs. Default: all.")]
 DrawnFile = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="A picture (.png, .pdf, .svg), or .csv; else a .png inside RUN."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Picture (.png, .pdf, .svg) or table (.csv) to write. Default: a .png inside DIR.",
     ),
 ]
 
@@ -34,7 +40,7 @@ DrawnFile = Annotated[
 @app.command("slice", rich_help_panel=PANEL)
 def slices(
     directory: RunDirectory,
-    depth: Annotated[str, typer.Option(metavar="KM,KM", help="Depths.")] = "100,300,600",
+    depth: Annotated[str, typer.Option(metavar="KM,KM", help="Depths, in km.")] = "100,300,600",
     model: OtherModel = None,
     iteration: OfIteration = None,
     target: OfTarget = False,
@@ -44,7 +50,9 @@ def slices(
 ) -> None:
     """Draw maps of a model at depths.
 
-    [bold]craton tomography slice demo-run --depth 100,300 -o maps.pdf[/bold]
+    Example:
+
+        craton tomography slice demo-run --depth 100,300 -o maps.pdf
     """
     from craton.tomography.model import fields
     from craton.tomography.report import drawing
@@ -57,15 +65,19 @@ def slices(
 @app.command("section", rich_help_panel=PANEL)
 def section(
     directory: RunDirectory,
-    start: Annotated[str | None, typer.Option("--from", metavar="LAT,LON", help="Where the section begins.")] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="LAT,LON", help="Where it ends.")] = None,
-    through: Annotated[str | None, typer.Option(metavar="LAT,LON", help="Its middle, instead of its ends.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="LAT,LON", help="First end: latitude and longitude, in degrees.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="LAT,LON", help="Second end.")] = None,
+    through: Annotated[
+        str | None, typer.Option(metavar="LAT,LON", help="Middle of the section, with --azimuth, instead of its ends.")
+    ] = None,
     azimuth: Annotated[
-        float | None, typer.Option(metavar="A", help="At the middle: degrees clockwise from north.")
+        float | None, typer.Option(metavar="DEG", help="Direction at the middle, in degrees clockwise from north.")
     ] = None,
     half_angle: Annotated[
         float,
-        typer.Option(metavar="D", help="How far it reaches to both sides of the middle, degrees; 180 is all round."),
+        typer.Option(metavar="DEG", help="Reach to both sides of the middle, in degrees. 180: all round."),
     ] = 60.0,
     model: OtherModel = None,
     iteration: OfIteration = None,
@@ -75,9 +87,10 @@ def section(
 ) -> None:
     """Draw the mantle along a great circle.
 
-    [bold]craton tomography section demo-run --from 40,-125 --to 30,140[/bold]
+    Example:
 
-    [bold]craton tomography section demo-run --through 19.4,-155.3 --azimuth 60 -o hawaii.pdf[/bold]
+        craton tomography section demo-run --from 40,-125 --to 30,140
+        craton tomography section demo-run --through 19.4,-155.3 --azimuth 60
 
     Latitudes are negative south of the equator, longitudes west of Greenwich.
     """
@@ -99,16 +112,20 @@ def section(
 @app.command("profile", rich_help_panel=PANEL)
 def profile(
     directory: RunDirectory,
-    at: Annotated[list[str], typer.Option("--at", metavar="LAT,LON", help="A place; may be given several times.")],
+    at: Annotated[
+        list[str], typer.Option("--at", metavar="LAT,LON", help="A place, in degrees. May be given several times.")
+    ],
     model: OtherModel = None,
     iteration: OfIteration = None,
     target: OfTarget = False,
     parameter: OfParameter = "",
     output: DrawnFile = None,
 ) -> None:
-    """Draw a model below places, against depth: relative changes, and speeds beside the reference Earth's.
+    """Draw depth profiles of a model at places: relative changes, and speeds beside the reference Earth's.
 
-    [bold]craton tomography profile demo-run --at 19.4,-155.3 --at 64,-19 -o profiles.csv[/bold]
+    Example:
+
+        craton tomography profile demo-run --at 19.4,-155.3 --at 64,-19
     """
     from craton.tomography.model import fields
     from craton.tomography.report import drawing
@@ -122,16 +139,23 @@ def profile(
 @app.command("fit", rich_help_panel=PANEL)
 def fit(
     directory: RunDirectory,
-    path: Annotated[str, typer.Option(metavar="EVENT,STATION", help="Names as in the run's catalogues.")],
+    path: Annotated[
+        str,
+        typer.Option(
+            metavar="EVENT,STATION", help="Names of the earthquake and the station, as in the run's catalogues."
+        ),
+    ],
     component: Annotated[
         str | None,
-        choice("Z", "R", "T", text="Of several windows; else the first."),
+        choice("Z", "R", "T", text="Component of the window. Default: the first."),
     ] = None,
     output: DrawnFile = None,
 ) -> None:
-    """Draw the seismogram of one path: data, starting model, final model, and what is left.
+    """Draw the seismogram of one path: data, starting model, final model and residual.
 
-    [bold]craton tomography fit demo-run --path C201809061549A,II.RPN[/bold]
+    Example:
+
+        craton tomography fit demo-run --path C201809061549A,II.RPN
     """
     from craton.tomography.inversion.folder import RunFolder
     from craton.tomography.report import drawing
@@ -148,11 +172,16 @@ def export(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="NetCDF (.nc), VTK (.vts, .vtu) or .csv; else model.nc inside RUN."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="NetCDF (.nc), VTK (.vts, .vtu) or .csv file. Default: model.nc inside DIR.",
         ),
     ] = None,
-    step: Annotated[float, typer.Option(metavar="DEG", help="Between grid points; a divisor of 180.")] = 2.0,
-    depth_step: Annotated[float, typer.Option(metavar="KM", help="Between depths.")] = 50.0,
+    step: Annotated[
+        float, typer.Option(metavar="DEG", help="Spacing of grid points, in degrees; a divisor of 180.")
+    ] = 2.0,
+    depth_step: Annotated[float, typer.Option(metavar="KM", help="Spacing of depths, in km.")] = 50.0,
     model: OtherModel = None,
     iteration: OfIteration = None,
     target: OfTarget = False,
@@ -160,11 +189,16 @@ def export(
 ) -> None:
     """Write a model for other programs, on a grid of longitude, latitude and depth.
 
-    NetCDF as the IRIS Earth Model Collaboration has it:    [bold]craton tomography export demo-run -o model.nc[/bold]
+    NetCDF, as the IRIS Earth Model Collaboration defines it:
 
-    For ParaView:    [bold]craton tomography export demo-run --step 1 -o model.vtu[/bold]
+        craton tomography export demo-run -o model.nc
 
-    dvs is in percent of the reference Earth, vs in km/s. Latitudes are geographic; depths are below 6371 km.
+    For ParaView:
+
+        craton tomography export demo-run --step 1 -o model.vtu
+
+    In these files dvs is in percent of the reference Earth and vs in km/s. Latitudes are geographic. Depths are in km below a
+    radius of 6371 km.
     """
     from craton.tomography.model import export as model_export
     from craton.tomography.model import fields

@@ -20,34 +20,40 @@ def modes(
     model: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light."
+            metavar="NAME",
+            help="Reference Earth: prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light.",
         ),
     ] = "prem",
     shortest_period: Annotated[
-        float, typer.Option(metavar="SECONDS", help="All modes with longer periods, 10 to 2000 s.")
+        float, typer.Option(metavar="SECONDS", help="Shortest period, in s; 10 to 2000.")
     ] = 300.0,
     kind: Annotated[
         str,
-        choice("spheroidal", "toroidal", "both", text="Which modes. Radial ones are among the spheroidal."),
+        choice("spheroidal", "toroidal", "both", text="Kind of modes. Radial modes are spheroidal."),
     ] = "both",
     elastic: Annotated[
-        bool, typer.Option("--elastic", help="The model as it is at 1 s, without physical dispersion.")
+        bool, typer.Option("--elastic", help="Use the model's speeds at 1 s, without physical dispersion.")
     ] = False,
     csv: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write them to a CSV file instead of printing them.")
+        Path | None, typer.Option(metavar="FILE", help="Write a CSV file instead of printing a table.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw a dispersion diagram: frequency against degree.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw a dispersion diagram, frequency against degree (.png, .pdf, .svg)."),
     ] = None,
-    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")] = Path(
         "~/.cache/craton"
     ),
 ) -> None:
     """List the free oscillations of a spherically symmetric Earth: periods, Q, group and phase velocities.
 
-    Longer than five minutes:    [bold]craton tomography modes[/bold]
+    Modes with periods above 300 s:
 
-    All that seismograms beyond 60 s need:    [bold]craton tomography modes --shortest-period 60 --csv modes.csv[/bold]
+        craton tomography modes
+
+    All modes that seismograms filtered at 60 s and longer need:
+
+        craton tomography modes --shortest-period 60 --csv modes.csv
     """
     from craton._craton import EarthModel
     from craton.runs.progress import make_console
@@ -81,23 +87,33 @@ def modes(
 
 @app.command(rich_help_panel=PANEL)
 def kernel(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The picture: .png, .pdf or .svg.")],
-    distance: Annotated[float, typer.Option(metavar="DEGREES", help="Between source and station, 1 to 179.")] = 80.0,
-    depth: Annotated[float, typer.Option(metavar="KM", help="Of the source.")] = 35.0,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Picture to write (.png, .pdf, .svg).")
+    ],
+    distance: Annotated[
+        float, typer.Option(metavar="DEGREES", help="Epicentral distance, in degrees; 1 to 179.")
+    ] = 80.0,
+    depth: Annotated[float, typer.Option(metavar="KM", help="Depth of the source, in km.")] = 35.0,
     component: Annotated[
         str,
-        choice("Z", "R", "T", text="Up, away from the source, or to the right of that."),
+        choice("Z", "R", "T", text="Component: Z up, R away from the source, T to the right of R."),
     ] = "T",
     periods: Annotated[
         str,
-        typer.Option(metavar="T1,T2,T3,T4", help="Of the filter, in seconds, decreasing: a cosine taper in frequency."),
+        typer.Option(
+            metavar="T1,T2,T3,T4",
+            help="Corner periods of the filter, in s, decreasing. The filter is a cosine taper in frequency.",
+        ),
     ] = "400,250,75,60",
     theory: Annotated[
         str,
-        choice("pava", "nact", "both", text="pava: path averages; nact: coupling across branches as well."),
+        choice("pava", "nact", "both", text="Theory: pava is path averages, nact adds coupling across mode branches."),
     ] = "both",
     times: Annotated[
-        str, typer.Option(metavar="T1,T2,...", help="Seconds after the origin time; the largest motions when left out.")
+        str,
+        typer.Option(
+            metavar="T1,T2,...", help="Times after the origin time, in s. Default: those of the largest motions."
+        ),
     ] = "",
     model: Annotated[
         str,
@@ -106,15 +122,19 @@ def kernel(
             help="Reference Earth: prem_isotropic, prem (anisotropic), prem_isotropic_ocean or prem_iso_light.",
         ),
     ] = "prem_isotropic",
-    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder of computed mode catalogues.")] = Path(
+    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")] = Path(
         "~/.cache/craton"
     ),
 ) -> None:
-    """Draw what a seismogram sees between source and station: its sensitivity to shear speed in the great circle's plane.
+    """Draw the sensitivity of a seismogram to shear speed in the plane of the great circle.
 
-    Transverse motion at 80 degrees, both theories:    [bold]craton tomography kernel -o kernel.png[/bold]
+    Transverse motion at 80 degrees, both theories:
 
-    Vertical motion, at two times:    [bold]craton tomography kernel -o z.png --component Z --times 1400,2300[/bold]
+        craton tomography kernel -o kernel.png
+
+    Vertical motion, at two times:
+
+        craton tomography kernel -o z.png --component Z --times 1400,2300
     """
     from craton._craton import EarthModel
     from craton.pages.figures import save_picture
