@@ -241,6 +241,7 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
+        """All that a run may write, whether it is there or not."""
         names = [name for kind in ("result", "input", "working") for name in self.named(kind)]  # type: ignore[arg-type]
         return (*(self.path / name for name in names), *self.more_results())
 

@@ -84,6 +84,7 @@ class ProgressBar:
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
+        """So many are done; total, if it is another one now."""
         self._done = done
         self._total = self._total if total is None else total
         if self._bar is not None and self._task is not None:
@@ -98,6 +99,7 @@ class ProgressBar:
             self._bar.reset(self._task, completed=done)
 
     def advance(self, count: int = 1) -> None:
+        """So many more are done."""
         self.update(self._done + count)
 
     def __exit__(

@@ -7,11 +7,11 @@ Where the grid has no place on the Earth the time of the first step is 1970-01-0
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
+from craton.runs.files import remove
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import Seismograms, read_seismograms
 
@@ -36,15 +36,15 @@ def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False
     if to.exists() and not overwrite:
         raise UserError(f"{to}: exists; allowed: --overwrite, or another --output")
     aside = to.with_name(f"{to.name}.partial")
-    _remove(aside)
+    remove(aside)
     try:
         _write(kind, found, aside, record.title)
-        _remove(to)
+        remove(to)
         aside.rename(to)
     except OSError as problem:
         raise UserError(f"{to}: cannot be written: {problem.strerror or problem}; allowed: a place with room") from None
     finally:
-        _remove(aside)
+        remove(aside)
     return to
 
 
@@ -125,10 +125,3 @@ def _need(package: str, what: str) -> None:
         raise UserError(
             f"{what}: the package {package} is not installed; allowed: pip install {package}, or another --format"
         )
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

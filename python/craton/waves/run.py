@@ -212,7 +212,7 @@ class _Job:
         """Collective."""
         s = self.simulation
         begun_s = time.perf_counter()
-        facts = {"cells": self.config.cells, "spacing_m": self.config.grid.spacing_m, "dt_s": s.dt_s}
+        facts: dict[str, Any] = {"cells": self.config.cells, "spacing_m": self.config.grid.spacing_m, "dt_s": s.dt_s}
         on_root(self.comm, lambda: self.progress.enter("steps", done=s.step, total=s.steps, unit="steps", **facts))
         with ProgressBar("Waves", s.steps, "steps", self.console, self._speed) as bar:
             bar.begin_at(s.step)

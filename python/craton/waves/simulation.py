@@ -83,6 +83,7 @@ class Simulation:
 
     @property
     def step(self) -> int:
+        """Steps done."""
         return self.run.step
 
     @property
@@ -206,10 +207,13 @@ class Simulation:
 def box_of(
     cells: tuple[int, int, int], bricks: tuple[int, int, int], rank: int, brick_of_rank: Sequence[int] = ()
 ) -> Box:
-    return Box(*_craton.brick_of(cells, bricks, rank, list(brick_of_rank)))
+    """Cells of a rank's brick."""
+    (a, b, c), (d, e, f) = _craton.brick_of(cells, bricks, rank, list(brick_of_rank))
+    return Box((a, b, c), (d, e, f))
 
 
 def solver_options(setup: Setup, dt_s: float, threads: int) -> _craton.WaveOptions:
+    """What the solver is told: step, absorbing sides, attenuation, threads."""
     config = setup.config
     options = _craton.WaveOptions()
     options.spacing_m, options.dt_s, options.threads = config.grid.spacing_m, dt_s, threads
@@ -231,7 +235,8 @@ def relaxation_of(config: Config) -> _craton.WaveRelaxation | None:
     if given is None:
         return None
     reference = given.reference_frequency_hz
-    return _craton.WaveRelaxation(*given.band_hz, reference, given.exponent, reference)
+    lowest, highest = given.band_hz
+    return _craton.WaveRelaxation(lowest, highest, reference, given.exponent, reference)
 
 
 def _cuda_device(config: Config, comm: MPI.Comm) -> int | None:

@@ -36,11 +36,13 @@ class Box:
 
     @property
     def shape(self) -> tuple[int, int, int]:
+        """Cells along x, y and z."""
         a, b, c = (max(high - low, 0) for low, high in zip(self.first, self.last, strict=True))
         return a, b, c
 
     @property
     def cells(self) -> int:
+        """Number of cells."""
         return math.prod(self.shape)
 
     def grown(self, width: int) -> Box:
@@ -71,11 +73,13 @@ class Grid:
 
     @property
     def size_m(self) -> tuple[float, float, float]:
+        """Lengths along x, y and z, m."""
         a, b, c = (n * self.spacing_m for n in self.cells)
         return a, b, c
 
     @property
     def box(self) -> Box:
+        """All cells."""
         return Box((0, 0, 0), self.cells)
 
     def contains(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> NDArray[np.bool_]:

@@ -72,10 +72,12 @@ class TransverseMercator(Projection):
     """Conformal; true to scale along the origin's meridian."""
 
     def forward(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
+        """Degrees to metres east and north of the origin."""
         east, north = self._from_meridian(longitude_deg, latitude_deg)
         return east, north - self._from_meridian(self.longitude_deg, self.latitude_deg)[1]
 
     def inverse(self, east_m: ArrayLike, north_m: ArrayLike) -> tuple[Array, Array]:
+        """Metres east and north of the origin to degrees."""
         origin = self._from_meridian(self.longitude_deg, self.latitude_deg)[1]
         eta = np.asarray(east_m, float) / RECTIFYING_M
         xi = (np.asarray(north_m, float) + origin) / RECTIFYING_M

@@ -83,6 +83,7 @@ class Range:
     lowest_qs: float = math.inf
 
     def joined(self, other: Range) -> Range:
+        """The range of both."""
         return Range(
             min(self.slowest_vs, other.slowest_vs),
             max(self.fastest_vp, other.fastest_vp),
@@ -94,6 +95,7 @@ class Range:
 
     @staticmethod
     def of(material: Material) -> Range:
+        """The range of some material."""
         solid = material.vs[material.vs > 0]
         return Range(
             float(solid.min()) if solid.size else math.inf,
@@ -115,9 +117,11 @@ class QualityRules:
 
     @staticmethod
     def of(qp: float | str, qs: float | str) -> QualityRules:
+        """From numbers or rules such as "0.05 vs". UserError for what is neither."""
         return QualityRules(quality_rule("qp", qp), quality_rule("qs", qs))
 
     def applied(self, material: Material) -> Material:
+        """The material with the quality factors of these rules."""
         known = {"vp": material.vp, "vs": material.vs}
         known["qs"] = self.qs(known)
         return replace(material, qs=known["qs"], qp=self.qp(known))
@@ -223,14 +227,17 @@ class Constant(Medium):
     qs: float | None = None
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """Material at x, y, z in m, the same everywhere."""
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         values = (self.vp, self.vs, self.rho, self.qp, self.qs)
         return Material(*(None if value is None else np.full(shape, value, np.float32) for value in values))  # type: ignore[arg-type]
 
     def range(self, grid: Grid) -> Range:
+        """That of the one material."""
         return Range.of(self.at(grid, *np.zeros((3, 1))))
 
     def subsamples(self, grid: Grid) -> Subsamples:
+        """(1, 1, 1): whole cells."""
         return 1, 1, 1
 
 
@@ -255,15 +262,18 @@ class Layers(Medium):
 
     @property
     def interfaces_m(self) -> Array:
+        """Depths of the interfaces, m."""
         return np.cumsum([row[0] for row in self.rows[:-1]])
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """Material of the layers at x, y, z in m."""
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         layer = np.searchsorted(self.interfaces_m, z, side="right")
         columns = np.asarray(self.rows, np.float32).T[1:]
         return Material(*(np.broadcast_to(column[layer], shape) for column in columns))
 
     def range(self, grid: Grid) -> Range:
+        """Over all layers."""
         tops = np.concatenate([[0], self.interfaces_m])
         tops = tops[tops < grid.size_m[2]]
         origin = np.zeros(1)

@@ -89,6 +89,7 @@ class GriddedMedium(Medium):
     """or "nearest": beyond its ends the file goes on as at them"""
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """Material at x, y, z in m, linear between the nodes of the file. UserError outside the file."""
         at = [*self._horizontal(grid, x, y), self._weights(2, z)]
         part = tuple(slice(int(low.min()), int(low.max()) + 2) for low, _ in at)
         fields = {name: self._between(name, part, at) for name in self.variables}
@@ -134,7 +135,8 @@ class GriddedMedium(Medium):
     def _between(self, name: str, part: tuple[slice, ...], at: list[Weights]) -> NDArray[np.float32]:
         block = self._block(name, part)
         near: list[Weights] = [(below - p.start, weight) for (below, weight), p in zip(at, part, strict=True)]
-        across = _across(*(below for below, _ in near))
+        (u, _), (v, _), (w, _) = near
+        across = _across(u, v, w)
         if across is not None:
             moved = [tuple(np.moveaxis(values, across, 2) for values in one) for one in near]
             return np.moveaxis(_in_planes(block, *moved), 2, across)  # type: ignore[arg-type]
@@ -178,7 +180,7 @@ def _part(block: NDArray[np.float32], near: list[Weights], corner: tuple[int, ..
     return np.asarray(np.where(weight > 0, weight * values, 0), dtype=np.float32)
 
 
-def _across(u: Array, v: Array, w: Array) -> int | None:
+def _across(u: NDArray[np.int64], v: NDArray[np.int64], w: NDArray[np.int64]) -> int | None:
     """The dimension of three along which the third varies, if it varies along that alone and the others do not."""
     if not u.ndim == v.ndim == w.ndim == 3:
         return None
@@ -242,8 +244,11 @@ def _netcdf4(path: Path) -> dict[str, Variable]:
         raise UserError(f"{path}: not a complete NetCDF file: {_one_line(error)}; allowed: one") from None
 
     def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
-        # a variable does not keep its file open; this does
-        return lambda part, _keep=file: np.asarray(variable[part])
+        def read(part: tuple[slice, ...], _keep: Any = file) -> NDArray[Any]:
+            """A variable does not keep its file open; this does."""
+            return np.asarray(variable[part])
+
+        return read
 
     return {
         name: Variable(tuple(v.dimensions), v.shape, dict(v.attrs), reader(v)) for name, v in file.variables.items()
@@ -400,6 +405,7 @@ class AwpMedium(Medium):
     spacing_m: float = 1.0
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """Material at x, y, z in m: that of the cell they are in. UserError outside the file."""
         cells = self.values.shape[2::-1]
         for axis, n, size in zip("xyz", cells, grid.size_m, strict=True):
             if size > n * self.spacing_m * (1 + 1e-9):
@@ -417,6 +423,7 @@ class AwpMedium(Medium):
         return Material(*(block[k, j, i, n].astype(np.float32) for n in range(self.values.shape[3])))
 
     def subsamples(self, grid: Grid) -> tuple[int, int, int]:
+        """2 along each side where the file's cells are smaller than the grid's."""
         return (1, 1, 1) if self.spacing_m >= grid.spacing_m * (1 - 1e-9) else (2, 2, 2)
 
 

@@ -71,17 +71,21 @@ class PartitionedMedium(Medium):
 
     @property
     def parts(self) -> tuple[int, int, int]:
+        """Bricks along x, y and z that the files are for."""
         a, b, c = self.facts["parts"]
         return a, b, c
 
     def subsamples(self, grid: Grid) -> Subsamples:
+        """Those that were written."""
         a, b, c = self.facts["subsamples"]
         return a, b, c
 
     def range(self, grid: Grid) -> Range:
+        """Over all parts, as it was when they were written."""
         return Range(**self.facts["range"])
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+        """Material of the part of a cell that each point lies in. UserError for another grid, or a part without its file."""
         if grid.facts() != self.facts["grid"]:
             raise UserError(f"{self.folder}: written for another grid; allowed: that one, or write the media again")
         cut = self.subsamples(grid)

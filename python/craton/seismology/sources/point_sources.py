@@ -69,8 +69,9 @@ COMPONENTS = {"moment": ("xx", "yy", "zz", "xy", "xz", "yz"), "force": ("x", "y"
 class Source(Protocol):
     """Points of one kind on one rank."""
 
-    kind: str
-    """moment or force"""
+    @property
+    def kind(self) -> str:
+        """moment or force"""
 
     @property
     def position_m(self) -> Array:
@@ -96,9 +97,11 @@ class PointSource:
 
     @property
     def kind(self) -> str:
+        """Kind: "moment" or "force"."""
         return "moment" if self.mode == "moment_rate" else "force"
 
     def in_steps(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
+        """(steps): means of the moment rate over steps, 1/s, or the force at their beginnings, relative to the tensor."""
         step = first_step + np.arange(steps)
         if self.kind == "moment":
             series = self.time_function.rate_in_steps((step + 0.5) * dt_s - self.start_s, dt_s)
@@ -130,13 +133,16 @@ class PointSources:
 
     @property
     def position_m(self) -> Array:
+        """(n, 3), m."""
         return np.array([point.position_m for point in self.points], float).reshape(-1, 3)
 
     @property
     def pattern(self) -> Array:
+        """(n, 6) in N m, or (n, 3) in N."""
         return np.array([point.tensor for point in self.points], float).reshape(-1, len(COMPONENTS[self.kind]))
 
     def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
+        """(n, steps): what the pattern is multiplied with in each step."""
         out = np.zeros((len(self.points), steps), np.float32)
         for row, point in zip(out, self.points, strict=True):
             row[:] = point.in_steps(first_step, steps, dt_s)

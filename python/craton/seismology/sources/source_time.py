@@ -78,6 +78,7 @@ class SourceTime:
         return self.rate(middles_s)
 
     def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
+        """The history that steps of length dt_s about these times take: the value there."""
         return self.history(middles_s)
 
     @cached_property
@@ -112,18 +113,23 @@ class SourceTime:
 
 @dataclass(frozen=True)
 class Gaussian(SourceTime):
+    """A bell of standard deviation sigma_s."""
+
     sigma_s: float
     centre_s: float | None = None
 
     @property
     def middle_s(self) -> float:
+        """centre_s; by default 6 sigma, which begins quietly."""
         return 6 * self.sigma_s if self.centre_s is None else self.centre_s
 
     @property
     def end_s(self) -> float:
+        """6 sigma after the middle."""
         return self.middle_s + 6 * self.sigma_s
 
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         t = np.asarray(t, float)
         bell = np.exp(-0.5 * ((t - self.middle_s) / self.sigma_s) ** 2) / (math.sqrt(2 * math.pi) * self.sigma_s)
         return np.where(t >= 0, bell, 0)
@@ -131,13 +137,17 @@ class Gaussian(SourceTime):
 
 @dataclass(frozen=True)
 class Brune(SourceTime):
+    """t exp(-t / period) / period^2: rises at once, and falls slowly."""
+
     period_s: float
 
     @property
     def end_s(self) -> float:
+        """25 periods."""
         return 25 * self.period_s
 
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         x = np.maximum(np.asarray(t, float), 0) / self.period_s
         return x * np.exp(-x) / self.period_s
 
@@ -153,21 +163,30 @@ class _Lasting(SourceTime):
 
 @dataclass(frozen=True)
 class Triangle(_Lasting):
+    """Rises and falls along straight lines."""
+
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         x = 2 * np.asarray(t, float) / self.duration_s - 1
         return np.maximum(1 - np.abs(x), 0) * 2 / self.duration_s
 
 
 @dataclass(frozen=True)
 class Cosine(_Lasting):
+    """One period of 1 - cos."""
+
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         x = np.clip(np.asarray(t, float) / self.duration_s, 0, 1)
         return (1 - np.cos(2 * np.pi * x)) / self.duration_s
 
 
 @dataclass(frozen=True)
 class Liu(_Lasting):
+    """Liu, Archuleta and Hartzell (2006): rises in 0.13 of its duration and falls slowly."""
+
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         t = np.asarray(t, float)
         t1 = 0.13 * self.duration_s
         t2 = self.duration_s - t1
@@ -181,34 +200,44 @@ class Liu(_Lasting):
 
 @dataclass(frozen=True)
 class Step(_Lasting):
+    """A force that rises to 1 within duration_s and stays; as a moment, half a period of a sine."""
+
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         x = np.clip(np.asarray(t, float) / self.duration_s, 0, 1)
         return 0.5 * np.pi * np.sin(np.pi * x) / self.duration_s
 
     def history(self, t: ArrayLike) -> Array:
+        """Rises from 0 to 1 and stays."""
         return 0.5 - 0.5 * np.cos(np.pi * np.clip(np.asarray(t, float) / self.duration_s, 0, 1))
 
 
 @dataclass(frozen=True)
 class Ricker(SourceTime):
+    """The second derivative of a bell, as a force; as a moment rate, that of it."""
+
     frequency_hz: float
     centre_s: float | None = None
 
     @property
     def middle_s(self) -> float:
+        """centre_s; by default 1.5 periods."""
         return 1.5 / self.frequency_hz if self.centre_s is None else self.centre_s
 
     @property
     def end_s(self) -> float:
+        """1.5 periods after the middle."""
         return self.middle_s + 1.5 / self.frequency_hz
 
     def rate(self, t: ArrayLike) -> Array:
+        """The history's derivative, 1/s."""
         t = np.asarray(t, float)
         c = (np.pi * self.frequency_hz) ** 2
         since = t - self.middle_s
         return np.where(t >= 0, c * since * (4 * c * since**2 - 6) * np.exp(-c * since**2), 0)
 
     def history(self, t: ArrayLike) -> Array:
+        """(1 - 2 a) exp(-a), a = (pi f (t - middle))^2."""
         t = np.asarray(t, float)
         a = (np.pi * self.frequency_hz * (t - self.middle_s)) ** 2
         return np.where(t >= 0, (1 - 2 * a) * np.exp(-a), 0)
@@ -224,16 +253,20 @@ class Table(SourceTime):
 
     @property
     def end_s(self) -> float:
+        """The last sample."""
         return self.times_s[-1]
 
     def rate(self, t: ArrayLike) -> Array:
+        """s(t), 1/s."""
         return np.interp(np.asarray(t, float), self.times_s, self.rates, left=0, right=0)
 
     def rate_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
+        """The mean over each step, 1/s."""
         middles = np.asarray(middles_s, float)
         return (self._integral(middles + 0.5 * dt_s) - self._integral(middles - 0.5 * dt_s)) / dt_s
 
     def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
+        """The mean over each step; its largest value is about 1."""
         return self.rate_in_steps(middles_s, dt_s) / self._largest
 
     @cached_property
@@ -300,7 +333,7 @@ def read_series(path: str | os.PathLike[str]) -> Table:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}; allowed: a text file of time and rate") from None
-    rows = []
+    rows: list[tuple[float, float]] = []
     for number, line in enumerate(lines, 1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words:

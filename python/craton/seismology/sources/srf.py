@@ -229,7 +229,7 @@ def _hdf5_rows(path: Path, file: h5py.File) -> Iterator[Subfault]:
             raise UserError(f"{path}: subfaults {first} to {first + len(block) - 1} hold NaN; allowed: finite numbers")
         for number, row in enumerate(zip(*columns, strict=True)):
             slip = float(block[number].sum(dtype=float)) * sample
-            yield Subfault(
+            yield Subfault(  # type: ignore[misc]  # the first fields are HDF5_NEEDED, in their order
                 *row,
                 sample_s=sample,
                 slip_rates_m_s=(block[number], none, none),

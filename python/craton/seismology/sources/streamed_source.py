@@ -58,14 +58,17 @@ class StreamedSource:
         self.close()
 
     def close(self) -> None:
+        """Closes the file."""
         self._file.close()
 
     @property
     def position_m(self) -> Array:
+        """(n, 3), m."""
         return self._position
 
     @property
     def pattern(self) -> Array:
+        """(n, 6): moment per metre of slip, N m / m."""
         return self._pattern
 
     @property

@@ -57,6 +57,7 @@ class Findings:
 
     @property
     def points(self) -> int:
+        """Cells of the grid."""
         return math.prod(self.grid.cells)
 
     @property
@@ -71,10 +72,12 @@ class Findings:
 
     @property
     def source_points_per_wavelength(self) -> float:
+        """Cells in the shortest S wave of the sources."""
         return self.range.slowest_vs / (self.grid.spacing_m * self.highest_source_hz)
 
     @property
     def time_s(self) -> float:
+        """That the steps take, s."""
         return self.points * self.steps / self.points_per_s
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,6 +122,7 @@ class Findings:
         return table
 
     def rows(self) -> list[tuple[str, str]]:
+        """Label and text of each line of the table."""
         h, size = self.grid.spacing_m, self.grid.size_m
         given, r = self.points_per_wavelength or 5, self.range
         rows = [

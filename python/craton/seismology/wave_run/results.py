@@ -32,7 +32,8 @@ class Seismograms:
 
     @property
     def time_s(self) -> NDArray[np.float64]:
-        return self.first_time_s + self.dt_s * np.arange(self.velocity.shape[-1])
+        """(time), s."""
+        return np.asarray(self.first_time_s + self.dt_s * np.arange(self.velocity.shape[-1]), np.float64)
 
     def components(self) -> dict[str, NDArray[np.float32]]:
         """Up, north and east where x is north; else up, and x and y as 1 and 2."""
@@ -52,8 +53,9 @@ class Snapshots:
 
     @property
     def time_s(self) -> NDArray[np.float64]:
+        """(time), s."""
         count = next(iter(self.fields.values())).shape[0]
-        return self.first_time_s + self.dt_s * np.arange(count)
+        return np.asarray(self.first_time_s + self.dt_s * np.arange(count), np.float64)
 
     @property
     def extent_km(self) -> tuple[float, float, float, float]:

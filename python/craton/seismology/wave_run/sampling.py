@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,7 @@ class Parts:
         )
         return _mean(columns, self.anelastic)
 
-    def _parts(self, d: int, at: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _parts(self, d: int, at: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         part = (
             np.floor(at / self.grid.spacing_m * self.cut[d] + 1e-9).astype(np.int64) - self.box.first[d] * self.cut[d]
         )

@@ -81,6 +81,7 @@ class Setup:
 
     @cached_property
     def receivers(self) -> Receivers | None:
+        """Stations of the list and of the file; None without any. UserError for one outside the grid."""
         given = self.config.receivers
         if given.file and given.stations:
             raise self.config.wrong("[receivers] both file and stations; allowed: one of them")
@@ -119,9 +120,11 @@ class Setup:
         return given
 
     def steps(self, dt_s: float) -> int:
+        """So many last as long as the configuration says."""
         return max(1, math.ceil(self.config.time.duration_s / dt_s - 1e-9))
 
     def decomposition(self, ranks: int) -> tuple[int, int, int]:
+        """Bricks along x, y and z for so many ranks."""
         return process_grid(self.config, ranks)
 
     def boxes(self, ranks: int) -> list[Box]:
@@ -131,13 +134,14 @@ class Setup:
     def sources(self, box: Box, dt_s: float) -> list[Source]:
         """Those that reach into a brick: points' moments, points' forces, and faults, in parts of at most the memory that each may
         take. Empty ones are left out."""
-        found: list[Source] = list(PointSources.of(self.points, box_metres(box, self.grid, MARGIN_CELLS)))
+        found: list[Source] = [*PointSources.of(self.points, box_metres(box, self.grid, MARGIN_CELLS))]
         for source in self.config.sources:
             if source.fault_file:
                 found.append(self.fault(source, box, dt_s))
         return [one for one in found if len(one.position_m)]
 
     def fault(self, source: SourceConfig, box: Box, dt_s: float) -> Source:
+        """A kinematic source within a brick: read whole, or streamed where it was partitioned."""
         memory = int(source.memory_mb * 2**20)
         if _is_partitioned(source.fault_file):
             if source.start_s:
@@ -170,6 +174,7 @@ def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
 
 
 def grid_of(config: Config) -> Grid:
+    """The grid, with its place on the Earth where it has one."""
     given = config.grid
     grid = Grid(config.cells, given.spacing_m, None, given.azimuth_deg)
     if not given.origin_lon_lat:
@@ -207,6 +212,8 @@ def medium_of(config: Config, grid: Grid) -> Medium:
 
 
 def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
+    """lambda and mu of a medium at points, Pa."""
+
     def rigidity(x: Array, y: Array, z: Array) -> tuple[Array, Array]:
         material = medium.at(grid, x, y, z)
         return material.lam, material.mu
@@ -251,7 +258,8 @@ def _point(source: SourceConfig, grid: Grid) -> PointSource:
         if source.strike_dip_rake_deg:
             moment = source.m0_Nm or moment_of_magnitude(source.mw)
             north = float(grid.north_deg(place[0], place[1]))
-            amplitude = moment * double_couple(*source.strike_dip_rake_deg, north)
+            strike, dip, rake = source.strike_dip_rake_deg
+            amplitude = moment * double_couple(strike, dip, rake, north)
     return point_source(source.mode, place, amplitude, series, start_s=source.start_s)
 
 
