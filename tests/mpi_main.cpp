@@ -33,6 +33,6 @@ int main(int argc, char** argv) {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank != 0) delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new end_job_on_failure); // NOLINT: gtest takes ownership
+    listeners.Append(new end_job_on_failure); // gtest takes ownership
     return RUN_ALL_TESTS();
 }

@@ -45,7 +45,7 @@ void add_column(float* column, const float* block, const std::int64_t* ix, std::
 } // namespace
 
 plain_loop::plain_loop(std::int64_t side)
-    : side_(side), elements_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(side * side))) { // NOLINT: as above
+    : side_(side), elements_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(side * side))) { // as above
     reset();
 }
 

@@ -29,7 +29,7 @@ class plain_loop {
 
   private:
     std::int64_t side_;
-    std::unique_ptr<float[]> elements_; // NOLINT: a vector would touch all pages from one thread
+    std::unique_ptr<float[]> elements_; // a vector would touch all pages from one thread
 };
 
 } // namespace craton::bench

@@ -7,7 +7,7 @@
 namespace craton::bench {
 
 replicated_matrix::replicated_matrix(MPI_Comm comm, std::int64_t side)
-    : comm_(comm), side_(side), elements_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count()))) { // NOLINT
+    : comm_(comm), side_(side), elements_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(count()))) {
     MPI_Comm_rank(comm, &rank_);
     reset();
 }

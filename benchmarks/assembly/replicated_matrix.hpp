@@ -32,7 +32,7 @@ class replicated_matrix {
     MPI_Comm comm_;
     std::int64_t side_;
     int rank_ = 0;
-    std::unique_ptr<float[]> elements_; // NOLINT: a vector would write all elements twice
+    std::unique_ptr<float[]> elements_; // a vector would write all elements twice
 };
 
 } // namespace craton::bench

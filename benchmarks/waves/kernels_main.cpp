@@ -41,8 +41,7 @@ class arrays {
         // Values that stay far from denormal numbers for any number of steps.
         for (std::int64_t n = 0; n < apart_ * count; ++n) memory_[n] = 1e-3F * static_cast<float>(n * 2654435761 >> 20 & 255);
         for (std::int64_t n = 2 * apart_ * 9; n < 2 * apart_ * 19; ++n)
-            reinterpret_cast<std::uint16_t*>(memory_)[n] =
-                half_of(1e-3F * static_cast<float>(n * 2654435761 >> 20 & 255), 0.5F); // NOLINT
+            reinterpret_cast<std::uint16_t*>(memory_)[n] = half_of(1e-3F * static_cast<float>(n * 2654435761 >> 20 & 255), 0.5F);
     }
     arrays(const arrays&) = delete;
     arrays& operator=(const arrays&) = delete;
@@ -67,7 +66,7 @@ class arrays {
 
     // In the first half of the room of an array of floats.
     [[nodiscard]] compact_field medium(std::int64_t n) const {
-        return {reinterpret_cast<const std::uint16_t*>(memory_ + apart_ * n) + first_, 1}; // NOLINT
+        return {reinterpret_cast<const std::uint16_t*>(memory_ + apart_ * n) + first_, 1};
     }
     [[nodiscard]] float* at(std::int64_t n) const { return memory_ + apart_ * n + first_; }
     [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(apart_ * count) * sizeof(float); }

@@ -25,7 +25,7 @@ namespace {
 // mpi4py keeps the handle inside the object; MPI._addressof gives its address. Same MPI on both sides is checked at import.
 MPI_Comm communicator_of(const nb::object& comm) {
     const auto address = nb::cast<std::uintptr_t>(nb::module_::import_("mpi4py.MPI").attr("_addressof")(comm));
-    return *reinterpret_cast<MPI_Comm*>(address); // NOLINT: that is what _addressof means
+    return *reinterpret_cast<MPI_Comm*>(address); // that is what _addressof means
 }
 
 nb::dict to_dict(const bench::comparison& found) {

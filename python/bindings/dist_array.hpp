@@ -236,7 +236,7 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
                               nanobind::rv_policy::reference);
     }
     static std::vector<std::int64_t> list(const array::place<N>& p) { return {p.begin(), p.end()}; }
-    static T* elements(const python_memory& of) { return reinterpret_cast<T*>(of.first); } // NOLINT: its dtype says so
+    static T* elements(const python_memory& of) { return reinterpret_cast<T*>(of.first); } // its dtype says so
     static array::strided_memory<const T, N> memory(const python_memory& of) { return {elements(of), place(of.strides)}; }
 
     template <class Array> static auto& alike(Array& other, const char* call) {

@@ -104,8 +104,8 @@ template <class Object, class T> struct merge_slots {
         if (const auto* merge = merge_of(self)) merge->forget_function();
         return 0;
     }
-    static inline PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, // NOLINT: as Python wants them
-                                         {Py_tp_clear, reinterpret_cast<void*>(&clear)},       // NOLINT
+    static inline PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse)}, // as Python wants them
+                                         {Py_tp_clear, reinterpret_cast<void*>(&clear)},
                                          {0, nullptr}};
 };
 

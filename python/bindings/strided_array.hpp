@@ -17,7 +17,7 @@ struct strided_array {
         namespace nb = nanobind;
         const nb::object interface = array.attr("__array_interface__");
         const auto data = nb::cast<nb::tuple>(interface["data"]);
-        bytes = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0])); // NOLINT: that is what it means
+        bytes = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(data[0])); // that is what it means
         element_bytes = nb::cast<std::int64_t>(array.attr("itemsize"));
         for (const auto& extent : nb::cast<nb::tuple>(array.attr("shape"))) extents.push_back(nb::cast<std::int64_t>(extent));
         for (const auto& stride : nb::cast<nb::tuple>(array.attr("strides"))) {

@@ -14,7 +14,7 @@ namespace craton::array {
 
 namespace {
 
-constexpr const char* axis_name[] = {"x", "y", "z"}; // NOLINT: a list
+constexpr const char* axis_name[] = {"x", "y", "z"};
 
 std::string in_words(const index3& numbers) { return fmt::format("{} x {} x {}", numbers[0], numbers[1], numbers[2]); }
 

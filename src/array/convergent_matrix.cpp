@@ -129,7 +129,7 @@ template <class T> std::int64_t convergent_matrix<T>::stripe_number(std::int64_t
 }
 
 template <class T> runtime::stripe_lock& convergent_matrix<T>::stripe(int rank, std::int64_t j_local) const {
-    auto* locks = reinterpret_cast<runtime::stripe_lock*>(memory_.base(rank)); // NOLINT: zeroed memory is unlocked locks
+    auto* locks = reinterpret_cast<runtime::stripe_lock*>(memory_.base(rank)); // zeroed memory is unlocked locks
     return locks[stripe_number(j_local)];
 }
 

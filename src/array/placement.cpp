@@ -415,7 +415,7 @@ std::vector<candidate> candidates_of(const brick_layout& layout, const bytes3& b
 void disturb_and_improve(const link_lists& links, const node_network& network, std::vector<int>& best, double hop_bytes,
                          std::int64_t evaluations) {
     constexpr int patience = 200;
-    std::mt19937 random; // NOLINT: the same each time
+    std::mt19937 random; // the same each time
     for (int since_gain = 0; since_gain < patience && evaluations > 0; ++since_gain) {
         std::vector<int> trial = best;
         improvement swaps(links, network, trial, evaluations);

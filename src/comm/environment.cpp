@@ -21,7 +21,7 @@ struct finalise_actions {
 };
 
 finalise_actions& registry() {
-    static auto* const all = new finalise_actions; // NOLINT: never destroyed, MPI may be finalised after every static
+    static auto* const all = new finalise_actions; // never destroyed, MPI may be finalised after every static
     return *all;
 }
 

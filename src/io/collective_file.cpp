@@ -31,7 +31,7 @@ fs::path folder_of(const std::string& path) {
 
 // "" or why. Delayed allocation can still meet a full disk here, so a file is whole only after this.
 std::string force_to_disk(const fs::path& path, int flags) {
-    const int file = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC); // NOLINT: POSIX's own signature
+    const int file = ::open(path.c_str(), flags | O_RDONLY | O_CLOEXEC); // POSIX's own signature
     if (file < 0) return fmt::format("{} when opening it again", errno_in_words());
     std::string failure;
     // EINVAL: a file system that has nothing to force (the standard allows it for special ones).
@@ -43,7 +43,7 @@ std::string force_to_disk(const fs::path& path, int flags) {
 // "" or why there is no room: a disk or quota that is full, a limit on file sizes. A full disk is found here, by one rank, and not in the
 // middle of a collective transfer, out of which MPI libraries do not lead all ranks. Nothing is reserved where the file system cannot.
 std::string reserve(const std::string& path, int flags, std::uintmax_t bytes) {
-    const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666); // NOLINT: POSIX's own signature
+    const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666); // POSIX's own signature
     if (file < 0) return errno_in_words();
     std::string failure;
     if (::fallocate(file, 0, 0, static_cast<off_t>(bytes)) != 0 &&

@@ -115,8 +115,8 @@ enum class direction { to_file, to_storage, compare };
 template <class Element>
 bool transpose(direction where, std::byte* storage_bytes, std::int64_t lld, const dimension_part& rows, const dimension_part& cols,
                std::byte* buffer_bytes) {
-    auto* const storage = reinterpret_cast<Element*>(storage_bytes); // NOLINT: opaque elements, copied whole
-    auto* const buffer = reinterpret_cast<Element*>(buffer_bytes);   // NOLINT
+    auto* const storage = reinterpret_cast<Element*>(storage_bytes); // opaque elements, copied whole
+    auto* const buffer = reinterpret_cast<Element*>(buffer_bytes);
     // Bands of rows short enough that the lines of the buffer that a column touches stay in the cache from column to column.
     constexpr std::int64_t band = 64;
     bool same = true;

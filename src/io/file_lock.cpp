@@ -20,7 +20,7 @@ file_lock::~file_lock() {
 }
 
 std::string file_lock::take(const std::string& path, double patience_s) {
-    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); // NOLINT: POSIX's own signature
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); // POSIX's own signature
     if (file_ < 0) return fmt::format("{} when opening '{}'", std::error_code(errno, std::generic_category()).message(), path);
     const base::timer waited;
     while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {

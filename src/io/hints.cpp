@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
 } // namespace
 
 hints hints_from_environment() {
-    const char* const variable = std::getenv("CRATON_IO_HINTS"); // NOLINT(concurrency-mt-unsafe)
+    const char* const variable = std::getenv("CRATON_IO_HINTS");
     hints found;
     std::string_view rest = variable == nullptr ? "" : variable;
     while (!rest.empty()) {

@@ -95,11 +95,11 @@ void multiply_strip(const T* strip, const std::array<const T*, columns_wide>& co
     using vec = typename vector_of<T>::type;
     constexpr std::int64_t h = packed_panel<T>::strip_height();
     constexpr auto lanes = static_cast<std::int64_t>(vector_bytes / sizeof(T));
-    vec sums[columns_wide][vectors_high] = {}; // NOLINT: registers
+    vec sums[columns_wide][vectors_high] = {}; // registers
     for (std::int64_t t = 0; t < k; ++t) {
-        vec high[vectors_high]; // NOLINT: registers
+        vec high[vectors_high]; // registers
 #pragma GCC unroll 8
-        for (int v = 0; v < vectors_high; ++v) high[v] = *reinterpret_cast<const vec*>(strip + t * h + v * lanes); // NOLINT
+        for (int v = 0; v < vectors_high; ++v) high[v] = *reinterpret_cast<const vec*>(strip + t * h + v * lanes);
 #pragma GCC unroll 8
         for (int c = 0; c < columns_wide; ++c) {
             const T factor = columns[static_cast<std::size_t>(c)][t * h];
@@ -111,7 +111,7 @@ void multiply_strip(const T* strip, const std::array<const T*, columns_wide>& co
     for (int c = 0; c < columns_wide; ++c) {
 #pragma GCC unroll 8
         for (int v = 0; v < vectors_high; ++v) {
-            *reinterpret_cast<vec*>(out[static_cast<std::size_t>(c)] + v * lanes) = sums[c][v]; // NOLINT
+            *reinterpret_cast<vec*>(out[static_cast<std::size_t>(c)] + v * lanes) = sums[c][v];
         }
     }
 }

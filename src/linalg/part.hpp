@@ -29,7 +29,7 @@ template <class T> struct part {
 /// ScaLAPACK takes operands that it only reads by pointers to constant elements; a `part` of a constant matrix must not be written.
 template <class T> [[nodiscard]] part<T> whole(const process_context& context, const array::convergent_matrix<T>& matrix) {
     const auto description = context.descriptor(matrix.layout(), matrix.ranks().rank());
-    return {const_cast<T*>(matrix.local().data()), description, 1, 1, description[2], description[3]}; // NOLINT
+    return {const_cast<T*>(matrix.local().data()), description, 1, 1, description[2], description[3]};
 }
 
 /// A matrix on the process grid of its layout.

@@ -64,7 +64,7 @@ void buffer_pool::shrink() {
 
 void keep_until_the_end(byte_buffer buffer) {
     static std::mutex mutex;
-    static auto* const kept = new std::list<byte_buffer>; // NOLINT: never destroyed, MPI may outlive every static
+    static auto* const kept = new std::list<byte_buffer>; // never destroyed, MPI may outlive every static
     const std::lock_guard lock(mutex);
     kept->push_back(std::move(buffer));
 }

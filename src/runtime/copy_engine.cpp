@@ -80,7 +80,7 @@ copy_handle copy_engine::start(const copy_end& source, const copy_end& target, c
     destination where{target.rank, to == nullptr ? target.in->name() : by_address, target.offset_bytes, world_->rank(), 0, 0, 0};
     if (to != nullptr) {
         where.rank = world_->rank();
-        where.offset = reinterpret_cast<std::uintptr_t>(to); // NOLINT: read again by this process only
+        where.offset = reinterpret_cast<std::uintptr_t>(to); // read again by this process only
     }
     {
         const std::lock_guard lock(mutex_);
@@ -214,15 +214,14 @@ std::span<const std::byte> copy_engine::put_first(std::span<const std::byte> pay
     box.element_bytes = header.element_bytes;
     std::ranges::copy(in.array<std::int64_t>(static_cast<std::size_t>(header.dimensions)), box.shape.begin());
     std::ranges::copy(in.array<std::int64_t>(static_cast<std::size_t>(header.dimensions)), box.target_stride.begin());
-    auto* const to = header.to.memory == by_address
-                         ? reinterpret_cast<std::byte*>(header.to.offset) // NOLINT: an address of this process
-                         : world_->named_memory(header.to.memory) + header.to.offset;
+    auto* const to = header.to.memory == by_address ? reinterpret_cast<std::byte*>(header.to.offset) // an address of this process
+                                                    : world_->named_memory(header.to.memory) + header.to.offset;
     const auto bytes = static_cast<std::size_t>(header.count * header.element_bytes);
     unpack_box(box, header.first, header.count, in.array<std::byte>(bytes).data(), to);
     if (header.to.origin == counted_by_target) {
         auto* const counter = world_->named_memory(header.to.counter) + header.to.token;
         // Made as an atomic by whoever named it.
-        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count, std::memory_order_release); // NOLINT
+        reinterpret_cast<std::atomic<std::int64_t>*>(counter)->fetch_add(header.count, std::memory_order_release);
     } else if (header.to.origin == world_->rank()) {
         arrived(header.to.token, header.count);
     } else {

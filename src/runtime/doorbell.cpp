@@ -35,7 +35,7 @@ doorbell::doorbell(const comm::communicator& ranks) : rank_(ranks.rank()) {
 
 doorbell::bell* doorbell::at(int rank) const noexcept {
     const int place = place_.empty() ? -1 : place_[static_cast<std::size_t>(rank)];
-    return place < 0 ? nullptr : reinterpret_cast<bell*>(memory_.base(place)); // NOLINT: zeroed memory is a bell at rest
+    return place < 0 ? nullptr : reinterpret_cast<bell*>(memory_.base(place)); // zeroed memory is a bell at rest
 }
 
 void doorbell::ring(int rank) noexcept {

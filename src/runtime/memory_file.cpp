@@ -36,8 +36,7 @@ class file_descriptor {
 };
 
 std::string last_error(const char* what, std::size_t bytes) {
-    return fmt::format("{} failed for {} bytes of shared memory: {}", what, bytes,
-                       std::strerror(errno)); // NOLINT(concurrency-mt-unsafe)
+    return fmt::format("{} failed for {} bytes of shared memory: {}", what, bytes, std::strerror(errno));
 }
 
 constexpr std::size_t small_page = 4096;
@@ -66,8 +65,7 @@ void* shared_memory(int fd, std::size_t bytes) {
     void* const reserved = ::mmap(nullptr, needed + large_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved == MAP_FAILED) return MAP_FAILED;
     auto* const begin = static_cast<std::byte*>(reserved);
-    const std::size_t before =
-        (large_page - reinterpret_cast<std::uintptr_t>(begin) % large_page) % large_page; // NOLINT: an address
+    const std::size_t before = (large_page - reinterpret_cast<std::uintptr_t>(begin) % large_page) % large_page; // an address
     auto* const first = begin + before;
     if (before > 0) ::munmap(begin, before);
     if (before < large_page) ::munmap(first + needed, large_page - before);

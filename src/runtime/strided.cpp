@@ -13,7 +13,7 @@ namespace {
 template <std::size_t Bytes>
 void copy_run_of(std::int64_t count, const std::byte* from, std::int64_t from_stride, std::byte* to, std::int64_t to_stride) {
     struct element {
-        std::byte bytes[Bytes]; // NOLINT: copied as a whole
+        std::byte bytes[Bytes]; // copied as a whole
     };
     for (std::int64_t i = 0; i < count; ++i) {
         std::memcpy(to + i * to_stride * static_cast<std::int64_t>(Bytes),

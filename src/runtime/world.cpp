@@ -57,7 +57,7 @@ std::size_t checked_bound(std::size_t bytes) {
 
 int ranks_per_node_setting(int option) {
     if (option > 0) return option;
-    const char* text = std::getenv("CRATON_RANKS_PER_NODE"); // NOLINT(concurrency-mt-unsafe): read before threads start
+    const char* text = std::getenv("CRATON_RANKS_PER_NODE"); // read before threads start
     if (text == nullptr || *text == '\0') return 0;
     const std::string_view view(text);
     int value = 0;

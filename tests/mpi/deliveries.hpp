@@ -37,6 +37,6 @@ inline std::string delivery_name(const testing::TestParamInfo<int>& info) {
 
 } // namespace craton::tests
 
-// NOLINTNEXTLINE: gtest's own macro
+// gtest's own macro
 #define CRATON_FOR_EVERY_DELIVERY(suite)                                                                                           \
     INSTANTIATE_TEST_SUITE_P(deliveries, suite, testing::Values(0, 1, 2), craton::tests::delivery_name)

@@ -7,8 +7,7 @@
 // UCX's progress function, which all waits of MPICH's ch4:ucx call; it returns how many communications it has moved on.
 extern "C" unsigned ucp_worker_progress(void* worker) {
     using function = unsigned (*)(void*);
-    static const auto real =
-        reinterpret_cast<function>(dlsym(RTLD_NEXT, "ucp_worker_progress")); // NOLINT: that is how symbols are found
+    static const auto real = reinterpret_cast<function>(dlsym(RTLD_NEXT, "ucp_worker_progress")); // that is how symbols are found
     constexpr int looks_before_yield = 16;
     thread_local int idle = 0;
     const unsigned moved = real(worker);

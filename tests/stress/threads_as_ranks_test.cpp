@@ -50,7 +50,7 @@ TEST_F(threads_as_ranks_test, a_stripe_lock_keeps_what_it_guards_whole) {
         std::int64_t words[8];
     };
     const runtime::segment memory(world_, stripes * sizeof(guarded)); // zeroed: unlocked, all words 0
-    auto* const stripe = reinterpret_cast<guarded*>(memory.local());  // NOLINT: as convergent_matrix lays out its locks
+    auto* const stripe = reinterpret_cast<guarded*>(memory.local());  // as convergent_matrix lays out its locks
     std::atomic<int> torn{0};
     run_team([&](int t) {
         std::minstd_rand random(static_cast<unsigned>(t + 1));

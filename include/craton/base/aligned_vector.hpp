@@ -19,7 +19,7 @@ template <class T> struct cache_line_allocator {
     }
 
     cache_line_allocator() = default;
-    template <class U> cache_line_allocator(const cache_line_allocator<U>&) noexcept {} // NOLINT: containers rebind implicitly
+    template <class U> cache_line_allocator(const cache_line_allocator<U>&) noexcept {} // containers rebind implicitly
 
     [[nodiscard]] T* allocate(std::size_t count) {
         const std::size_t bytes = count * sizeof(T);

@@ -15,7 +15,7 @@ class flush_to_zero {
     flush_to_zero() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040U); } // results, and operands
     ~flush_to_zero() { _mm_setcsr(before_); }
 #else
-    flush_to_zero() {} // NOLINT: a guard
+    flush_to_zero() {} // a guard
     ~flush_to_zero() {}
 #endif
     flush_to_zero(const flush_to_zero&) = delete;

@@ -40,12 +40,12 @@ template <class T, std::size_t N> [[nodiscard]] stored_rectangles stored(array::
             {a.extents().begin(), a.extents().end()},
             [&a, rectangle](auto low, auto high, std::byte* to) {
                 const auto what = rectangle(low, high);
-                a.get(what, array::strided_memory<T, N>{reinterpret_cast<T*>(to), // NOLINT: a buffer of such elements
+                a.get(what, array::strided_memory<T, N>{reinterpret_cast<T*>(to), // a buffer of such elements
                                                         array::row_major_strides(what.extents())});
             },
             [&a, rectangle](auto low, auto high, const std::byte* from) {
                 const auto what = rectangle(low, high);
-                a.put(what, array::strided_memory<const T, N>{reinterpret_cast<const T*>(from), // NOLINT
+                a.put(what, array::strided_memory<const T, N>{reinterpret_cast<const T*>(from),
                                                               array::row_major_strides(what.extents())});
             }};
 }
@@ -57,7 +57,7 @@ template <class T, std::size_t N> [[nodiscard]] stored_rectangles stored(array::
 template <class T, std::size_t N>
 void save_dist_array(const array::dist_array<T, N>& a, const std::string& path, const std::string& dataset,
                      const save_options& options = {}) {
-    auto& readable = const_cast<array::dist_array<T, N>&>(a); // NOLINT: saving does not put
+    auto& readable = const_cast<array::dist_array<T, N>&>(a); // saving does not put
     save_array(stored(readable), a.ranks(), path, dataset, options);
 }
 

@@ -47,8 +47,7 @@ struct stored_array {
 
 /// Reading alone does not change the matrix; loading goes through the overload below it.
 template <class T> [[nodiscard]] stored_array stored(const array::convergent_matrix<T>& matrix) {
-    auto* const elements =
-        const_cast<T*>(matrix.local().data()); // NOLINT: written only by load, which asks for a matrix that may change
+    auto* const elements = const_cast<T*>(matrix.local().data()); // written only by load, which asks for a matrix that may change
     return {element_of<T>::value, 2, matrix.layout(), reinterpret_cast<std::byte*>(elements), {}};
 }
 

@@ -21,7 +21,7 @@ class byte_buffer {
   private:
     static constexpr std::size_t alignment = 64;
     struct release {
-        void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // NOLINT: from aligned_alloc
+        void operator()(std::byte* bytes) const noexcept { std::free(bytes); } // from aligned_alloc
     };
     static std::byte* allocate(std::size_t capacity) {
         void* const bytes = std::aligned_alloc(alignment, (capacity + alignment - 1) / alignment * alignment);

@@ -43,7 +43,7 @@ struct copy_end {
         return {place.in, place.rank, place.offset_bytes, nullptr};
     }
     template <class T> static copy_end here(T* place) {
-        return {nullptr, -1, 0, reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(place))}; // NOLINT: bytes of a T
+        return {nullptr, -1, 0, reinterpret_cast<std::byte*>(const_cast<std::remove_const_t<T>*>(place))}; // bytes of a T
     }
 };
 

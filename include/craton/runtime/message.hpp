@@ -52,7 +52,7 @@ class payload_writer {
     }
     /// Room for `count` elements that the caller fills.
     template <class T> [[nodiscard]] T* claim(std::size_t count) {
-        auto* here = reinterpret_cast<T*>(bytes_.data() + at_); // NOLINT: aligned by construction
+        auto* here = reinterpret_cast<T*>(bytes_.data() + at_); // aligned by construction
         at_ += padded<T>(count);
         return here;
     }
@@ -78,7 +78,7 @@ class payload_reader {
         return v;
     }
     template <class T> [[nodiscard]] std::span<const T> array(std::size_t count) {
-        const auto* here = reinterpret_cast<const T*>(bytes_.data() + at_); // NOLINT: aligned by construction
+        const auto* here = reinterpret_cast<const T*>(bytes_.data() + at_); // aligned by construction
         at_ += payload_writer::padded<T>(count);
         return {here, count};
     }

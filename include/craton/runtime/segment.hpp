@@ -53,7 +53,7 @@ template <class T> struct global_ptr {
     /// A plain pointer where the owner shares memory with the caller, else null.
     [[nodiscard]] T* local() const {
         std::byte* base = in->base(rank);
-        return base == nullptr ? nullptr : reinterpret_cast<T*>(base + offset_bytes); // NOLINT: the segment holds a T there
+        return base == nullptr ? nullptr : reinterpret_cast<T*>(base + offset_bytes); // the segment holds a T there
     }
     [[nodiscard]] global_ptr operator+(std::size_t elements) const { return {in, rank, offset_bytes + elements * sizeof(T)}; }
     friend bool operator==(const global_ptr&, const global_ptr&) = default;

@@ -72,7 +72,7 @@ class side_by_side {
             x_[t] = motion_[t * lanes + record * components_];
             y_[t] = motion_[t * lanes + record * components_ + 1];
         }
-        std::array<double, rotations> peaks; // NOLINT: rotated_peaks fills it
+        std::array<double, rotations> peaks; // rotated_peaks fills it
         rotated_peaks(x_, y_, peaks);
         const auto found = measures_of(peaks);
         return {factor_ * found.median, factor_ * found.largest};

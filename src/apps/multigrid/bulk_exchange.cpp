@@ -145,7 +145,7 @@ void bulk_exchange::receive(const runtime::incoming_message& message) {
     const auto number = static_cast<std::size_t>(from - partners_.begin());
     // A partner is at most one exchange ahead; its two messages may overtake each other.
     const std::int64_t turn = runtime::payload_reader(message.payload).value<std::int64_t>();
-    auto* const buffers = reinterpret_cast<double*>(received_.local()); // NOLINT: doubles
+    auto* const buffers = reinterpret_cast<double*>(received_.local()); // doubles
     const auto values = message.payload.subspan(runtime::payload_writer::padded<std::int64_t>(1));
     std::memcpy(buffers + turn % 2 * receive_elements_ + from->receive_at, values.data(), at(from->elements_in) * sizeof(double));
     arrived_[number][at(turn % 2)].store(turn + 1, std::memory_order_release);
@@ -189,8 +189,7 @@ template <class What> void bulk_exchange::for_each(std::int64_t count, const Wha
 void bulk_exchange::operator()(int vector) {
     for (const auto& each : partners_) send(each, vector);
     for_each(std::ssize(local_), [&](std::int64_t n) { copy(local_[at(n)], vector); });
-    const double* const mine =
-        reinterpret_cast<const double*>(received_.local()) + turn_ % 2 * receive_elements_; // NOLINT: doubles
+    const double* const mine = reinterpret_cast<const double*>(received_.local()) + turn_ % 2 * receive_elements_; // doubles
     for (std::size_t number = 0; number < partners_.size(); ++number) {
         const partner& from = partners_[number];
         wait_for(number);

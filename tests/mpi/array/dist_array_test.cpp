@@ -395,7 +395,7 @@ TEST_P(dist_array_test, refuses_bad_rectangles_memory_and_functions_with_nothing
                       {"threshold is nan", "a number"});
     expect_user_error([&] { a.apply(three, array::function_id{1}); }, {"function 1 of 1", "register_function()"});
     // Never read: it is refused for its length.
-    const std::span<const std::byte> huge(reinterpret_cast<const std::byte*>(four.data()), std::size_t{1} << 30); // NOLINT
+    const std::span<const std::byte> huge(reinterpret_cast<const std::byte*>(four.data()), std::size_t{1} << 30);
     expect_user_error([&] { a.apply(three, id, huge); }, {"an argument of 1073741824 bytes", "less than"});
     expect_user_error([&] { static_cast<void>(a.own_tile(-1)); }, {"tile -1", "none", "allowed: tiles of rank"});
     if (world().size() > 1) {

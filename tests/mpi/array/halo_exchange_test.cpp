@@ -96,8 +96,7 @@ void fills_halos(runtime::world& world, const box_layout::shape& shape, int ghos
     world.barrier();
 }
 
-constexpr exchange_step every_step[] = {exchange_step::small_copies, exchange_step::local_loops,
-                                        exchange_step::strided, // NOLINT: a list
+constexpr exchange_step every_step[] = {exchange_step::small_copies, exchange_step::local_loops, exchange_step::strided,
                                         exchange_step::neighbours, exchange_step::one_wait};
 
 TEST_P(halo_exchange_test, every_step_of_the_ladder_fills_the_same_halos) {
@@ -169,7 +168,7 @@ TEST_P(halo_exchange_test, rows_begin_on_cache_lines) {
     for (const auto box : layout.blocks_of(world().rank())) {
         for (int v = 0; v < 4; ++v) {
             for (std::int64_t k = 0; k < 6; ++k) {
-                EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&grid.view(box, v).at(0, 1, k)) % 64, 0U); // NOLINT: the address
+                EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&grid.view(box, v).at(0, 1, k)) % 64, 0U); // the address
             }
         }
     }

@@ -55,7 +55,7 @@ settings parse(int argc, char** argv) {
                                                        {"work_ms", &s.work_ms}, {"threads", &s.threads}, {"limit", &s.limit},
                                                        {"limited", &s.limited}};
     for (int k = 2; k < argc; ++k) {
-        const std::string argument = argv[k]; // NOLINT: what main gives
+        const std::string argument = argv[k]; // what main gives
         const auto equals = argument.find('=');
         const auto name = argument.substr(0, equals);
         const auto value = equals == std::string::npos ? std::string{} : argument.substr(equals + 1);
@@ -248,7 +248,7 @@ int main(int argc, char** argv) {
         const settings s = parse(argc, argv);
         runtime::world ranks(comm::communicator::world());
         try {
-            const std::string what = argc > 1 ? argv[1] : ""; // NOLINT: what main gives
+            const std::string what = argc > 1 ? argv[1] : ""; // what main gives
             const int code = what == "types" ? types(s, ranks) : run(s, ranks);
             ranks.barrier();
             return code;

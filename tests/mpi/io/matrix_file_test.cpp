@@ -220,11 +220,11 @@ TEST_F(matrix_file_test, hints_that_cannot_be_are_refused_on_every_rank) {
 
 TEST_F(matrix_file_test, hints_reach_mpi_those_of_the_program_over_those_of_the_environment) {
     convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
-    ::setenv("CRATON_IO_HINTS", "striping_unit=65536;cb_nodes=1", 1); // NOLINT(concurrency-mt-unsafe)
+    ::setenv("CRATON_IO_HINTS", "striping_unit=65536;cb_nodes=1", 1);
     io::save_matrix(matrix, path("h.h5"), "a", {.transfer = {.hints = {{"cb_nodes", "2"}, {"my_hint", "x"}}}});
-    ::setenv("CRATON_IO_HINTS", "cb_nodes", 1); // NOLINT(concurrency-mt-unsafe)
+    ::setenv("CRATON_IO_HINTS", "cb_nodes", 1);
     expect_user_error([&] { io::save_matrix(matrix, path("h.h5"), "a"); }, "CRATON_IO_HINTS: 'cb_nodes' is not a hint");
-    ::unsetenv("CRATON_IO_HINTS"); // NOLINT(concurrency-mt-unsafe)
+    ::unsetenv("CRATON_IO_HINTS");
     EXPECT_EQ(hints_seen, (io::hints{{"cb_nodes", "2"}, {"my_hint", "x"}, {"striping_unit", "65536"}}));
     world_.barrier();
 }

@@ -28,7 +28,7 @@ std::function<void(hid_t dataset)> before_reading;
 
 // In the place of HDF5's own, which it calls.
 extern "C" herr_t H5Dread(hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, void* buffer) {
-    static auto* const real = reinterpret_cast<decltype(&H5Dread)>(dlsym(RTLD_NEXT, "H5Dread")); // NOLINT
+    static auto* const real = reinterpret_cast<decltype(&H5Dread)>(dlsym(RTLD_NEXT, "H5Dread"));
     if (before_reading) before_reading(dataset);
     return real(dataset, memory_type, memory_space, file_space, transfer, buffer);
 }

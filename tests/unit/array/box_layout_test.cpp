@@ -18,7 +18,7 @@ using array::box_order;
 using array::domain;
 using array::index3;
 
-constexpr box_order every_order[] = {box_order::lexicographic, box_order::morton, box_order::hilbert}; // NOLINT: a list
+constexpr box_order every_order[] = {box_order::lexicographic, box_order::morton, box_order::hilbert};
 
 TEST(domain_test, calculus) {
     const domain a{{0, 0, 0}, {4, 5, 6}};

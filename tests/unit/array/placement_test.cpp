@@ -173,7 +173,7 @@ TEST(placement_test, eight_by_four_on_a_small_torus_is_optimal) {
     const index3 cells{64, 32, 16};
     const index3 processes{8, 4, 1};
     const double face = 8 * 16 * 6;
-    std::mt19937 random(1); // NOLINT: the same each time
+    std::mt19937 random(1); // the same each time
     for (int trial = 0; trial < 20; ++trial) {
         const auto network = network_from_text(torus_list({2, 2, 2}, 4, trial == 0 ? nullptr : &random), "list");
         const auto found = place_bricks(brick_layout(cells, processes), {6, 6, 6}, network);
@@ -186,15 +186,12 @@ TEST(placement_test, eight_by_four_on_a_small_torus_is_optimal) {
 
 // Where the process grid is the torus itself, neighbours can all be one hop apart, however the nodes are listed.
 TEST(placement_test, a_grid_like_the_torus_is_found_in_any_list) {
-    std::mt19937 random(2); // NOLINT: the same each time
+    std::mt19937 random(2); // the same each time
     struct {
         index3 processes;
         std::vector<int> torus;
-    } const cases[] = {{{4, 4, 4}, {4, 4, 4}},
-                       {{8, 4, 2}, {2, 8, 4}},
-                       {{6, 5, 1}, {5, 6}},
-                       {{16, 1, 1}, {16}},
-                       {{3, 4, 5}, {5, 3, 4}}}; // NOLINT: a list
+    } const cases[] = {
+        {{4, 4, 4}, {4, 4, 4}}, {{8, 4, 2}, {2, 8, 4}}, {{6, 5, 1}, {5, 6}}, {{16, 1, 1}, {16}}, {{3, 4, 5}, {5, 3, 4}}};
     for (const auto& [processes, torus] : cases) {
         SCOPED_TRACE(testing::Message() << processes[0] << " x " << processes[1] << " x " << processes[2]);
         const index3 cells{4 * processes[0], 4 * processes[1], 4 * processes[2]};
@@ -227,12 +224,11 @@ double least_hop_bytes(const index3& cells, const index3& processes, const bytes
 }
 
 TEST(placement_test, small_cases_are_the_best_of_every_permutation) {
-    std::mt19937 random(3); // NOLINT: the same each time
+    std::mt19937 random(3); // the same each time
     struct {
         index3 processes;
         int ranks_per_node;
-    } const cases[] = {{{2, 2, 2}, 1}, {{2, 2, 2}, 2}, {{4, 2, 1}, 1},
-                       {{4, 2, 1}, 2}, {{7, 1, 1}, 3}, {{3, 2, 1}, 4}}; // NOLINT: a list
+    } const cases[] = {{{2, 2, 2}, 1}, {{2, 2, 2}, 2}, {{4, 2, 1}, 1}, {{4, 2, 1}, 2}, {{7, 1, 1}, 3}, {{3, 2, 1}, 4}};
     for (const auto& [processes, ranks_per_node] : cases) {
         const auto ranks = static_cast<int>(processes[0] * processes[1] * processes[2]);
         const int nodes = (ranks + ranks_per_node - 1) / ranks_per_node;
@@ -253,12 +249,11 @@ TEST(placement_test, small_cases_are_the_best_of_every_permutation) {
 
 // Larger, uneven, in parts of networks: what must hold of any, with much and with no time to improve it.
 TEST(placement_test, never_worse_than_before) {
-    std::mt19937 random(4); // NOLINT: the same each time
+    std::mt19937 random(4); // the same each time
     struct {
         index3 processes;
         int ranks_per_node;
-    } const cases[] = {{{5, 3, 2}, 4}, {{4, 4, 4}, 8}, {{7, 3, 1}, 2},
-                       {{6, 4, 3}, 5}, {{1, 1, 1}, 1}, {{9, 1, 1}, 32}}; // NOLINT: a list
+    } const cases[] = {{{5, 3, 2}, 4}, {{4, 4, 4}, 8}, {{7, 3, 1}, 2}, {{6, 4, 3}, 5}, {{1, 1, 1}, 1}, {{9, 1, 1}, 32}};
     for (const auto& [processes, ranks_per_node] : cases) {
         const auto ranks = static_cast<int>(processes[0] * processes[1] * processes[2]);
         const int nodes = (ranks + ranks_per_node - 1) / ranks_per_node + 1; // one is left over

@@ -69,9 +69,9 @@ TEST(thread_team_test, says_when_the_system_starts_no_more) {
             const thread_team team(2000);
         } catch (const craton::user_error& error) {
             std::fputs(error.what(), stderr);
-            std::exit(2); // NOLINT: the process has no other thread
+            std::exit(2); // the process has no other thread
         }
-        std::exit(0); // NOLINT
+        std::exit(0);
     };
     EXPECT_EXIT(with_little_room(), testing::ExitedWithCode(2),
                 "thread team: 2000 threads: .* allowed: as many as the system starts");

@@ -14,9 +14,9 @@ using craton::tests::expect_user_error;
 
 class hints_test : public testing::Test {
   protected:
-    ~hints_test() override { ::unsetenv("CRATON_IO_HINTS"); } // NOLINT(concurrency-mt-unsafe)
+    ~hints_test() override { ::unsetenv("CRATON_IO_HINTS"); }
     static hints of(const char* text) {
-        ::setenv("CRATON_IO_HINTS", text, 1); // NOLINT(concurrency-mt-unsafe)
+        ::setenv("CRATON_IO_HINTS", text, 1);
         return hints_from_environment();
     }
 };

@@ -105,7 +105,7 @@ TEST(blas_check, a_mistaken_openblas_is_noticed_at_the_start) {
     ASSERT_NE(realpath("/proc/self/exe", self.data()), nullptr);
     const std::string command = "OPENBLAS_CORETYPE=Prescott '" + std::string(self.data()) +
                                 "' --gtest_also_run_disabled_tests --gtest_filter=blas_check.DISABLED_prints_its_line";
-    std::FILE* const child = popen(command.c_str(), "r"); // NOLINT: the command is this test's own
+    std::FILE* const child = popen(command.c_str(), "r"); // the command is this test's own
     ASSERT_NE(child, nullptr);
     std::string printed;
     for (int c = std::fgetc(child); c != EOF; c = std::fgetc(child)) printed.push_back(static_cast<char>(c));

@@ -122,7 +122,7 @@ class peaks_of_points {
         count_ = 0;
     }
 
-    std::array<double, 256> x_, y_; // NOLINT: filled as far as count_ says
+    std::array<double, 256> x_, y_; // filled as far as count_ says
     std::size_t count_ = 0;
     std::array<double, padded> peaks_{};
 };

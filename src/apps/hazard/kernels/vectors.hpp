@@ -25,18 +25,10 @@ struct anywhere {
     using doubles [[gnu::vector_size(bytes_per_vector), gnu::aligned(alignof(double)), gnu::may_alias]] = double;
 };
 
-[[gnu::always_inline]] inline floats load_floats(const float* from) {
-    return *reinterpret_cast<const anywhere::floats*>(from);
-} // NOLINT
-[[gnu::always_inline]] inline doubles load_doubles(const double* from) {
-    return *reinterpret_cast<const anywhere::doubles*>(from);
-} // NOLINT
-[[gnu::always_inline]] inline void store_floats(float* to, floats value) {
-    *reinterpret_cast<anywhere::floats*>(to) = value;
-} // NOLINT
-[[gnu::always_inline]] inline void store_doubles(double* to, doubles value) {
-    *reinterpret_cast<anywhere::doubles*>(to) = value;
-} // NOLINT
+[[gnu::always_inline]] inline floats load_floats(const float* from) { return *reinterpret_cast<const anywhere::floats*>(from); }
+[[gnu::always_inline]] inline doubles load_doubles(const double* from) { return *reinterpret_cast<const anywhere::doubles*>(from); }
+[[gnu::always_inline]] inline void store_floats(float* to, floats value) { *reinterpret_cast<anywhere::floats*>(to) = value; }
+[[gnu::always_inline]] inline void store_doubles(double* to, doubles value) { *reinterpret_cast<anywhere::doubles*>(to) = value; }
 inline floats all(float value) { return value - floats{}; }
 inline doubles all(double value) { return value - doubles{}; }
 

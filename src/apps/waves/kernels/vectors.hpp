@@ -32,10 +32,10 @@ inline lanes all(float value) { return value - lanes{}; }
 [[gnu::always_inline]] inline lanes load(const compact_field& field, std::int64_t n) {
     const std::uint16_t* const from = field.first + n;
 #if defined(__AVX512F__)
-    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); // NOLINT
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
     return all(field.unit) * static_cast<lanes>(_mm512_mask_cvtph_ps(_mm512_setzero_ps(), 0xFFFF, bits));
 #elif defined(__AVX__) && defined(__F16C__)
-    return all(field.unit) * static_cast<lanes>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))); // NOLINT
+    return all(field.unit) * static_cast<lanes>(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 #else
     lanes value{};
     for (std::int64_t lane = 0; lane < lanes_per_vector; ++lane) value[lane] = from_half(from[lane]);
@@ -100,7 +100,7 @@ class part_of_vector {
     part_of_vector(clipped, std::int64_t first, std::int64_t last) {
         alignas(32) std::int32_t used[lanes_per_vector];
         for (std::int64_t n = 0; n < lanes_per_vector; ++n) used[n] = n >= first && n < last ? -1 : 0;
-        mask_ = _mm256_load_si256(reinterpret_cast<const __m256i*>(used)); // NOLINT
+        mask_ = _mm256_load_si256(reinterpret_cast<const __m256i*>(used));
     }
     __m256i mask_;
 #else
@@ -127,8 +127,8 @@ class part_of_vector {
 struct whole_vector {
     [[gnu::always_inline]] static lanes load(const float* from) {
         return *reinterpret_cast<const lanes*>(from);
-    } // NOLINT: floats as a vector
-    [[gnu::always_inline]] static void store(float* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; } // NOLINT
+    } // floats as a vector
+    [[gnu::always_inline]] static void store(float* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; }
     [[nodiscard]] [[gnu::always_inline]] part_of_vector operator&(const part_of_vector& other) const { return other; }
 };
 

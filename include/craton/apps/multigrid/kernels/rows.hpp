@@ -33,8 +33,8 @@ using lanes = lanes_of_double::type;
 // How far ahead memory is asked for: the processor's own prefetching loses its way among rows of half a kilobyte in many arrays.
 inline constexpr std::int64_t rows_ahead = 2;
 
-inline lanes load(const double* from) { return *reinterpret_cast<const lanes*>(from); } // NOLINT: doubles as a vector
-inline void store(double* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; }   // NOLINT
+inline lanes load(const double* from) { return *reinterpret_cast<const lanes*>(from); } // doubles as a vector
+inline void store(double* to, lanes value) { *reinterpret_cast<lanes*>(to) = value; }
 
 inline constexpr std::int64_t whole_vectors(std::int64_t cells) {
     return (cells + lanes_per_vector - 1) / lanes_per_vector * lanes_per_vector;
