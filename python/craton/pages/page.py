@@ -130,11 +130,12 @@ class Links(Block):
 @dataclass(frozen=True)
 class Table(Block):
     """Rows below a header, each as long as it. Cells are text, or links. The first column is to the left, numbers to the
-    right."""
+    right; words: all to the left, and long ones are wrapped. No header: ()."""
 
     kind = "table"
     header: Sequence[str]
     rows: Sequence[Sequence[str | Link]]
+    words: bool = False
 
 
 @dataclass(frozen=True)
@@ -237,7 +238,9 @@ def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mappi
     blocks: list[Block] = [Code(portable_command(command))] if command else []
     if text:
         blocks.append(Details("Configuration", [Code(text)]))
-    return Section("How to get this again", [*blocks, Details("Versions", [Table(["what", "version"], rows)])])
+    return Section(
+        "How to get this again", [*blocks, Details("Versions", [Table(["what", "version"], rows, words=True)])]
+    )
 
 
 def portable_command(command: str) -> str:

@@ -61,8 +61,8 @@ def run(
 
     After it was ended, from its last checkpoint:    [bold]craton waves resume my-run[/bold]
 
-    The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures. Files that are not yet
-    whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
+    The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures, report.html. Files that
+    are not yet whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
     """
     from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config
@@ -243,13 +243,12 @@ def partition(
     typer.echo(partition(load_config(config), ranks, output))
 
 
-@app.command("draw")
-def draw(directory: RunDirectory) -> None:
-    """Draw the pictures of a run again from what it has left in its folder."""
-    from craton.seismology.wave_run.folder import WavesFolder
-    from craton.waves.pictures import draw
+@app.command("report")
+def report(directory: RunDirectory) -> None:
+    """Draw the pictures and report.html of a run again, from what it has left in its folder."""
+    from craton.waves.report import write_report
 
-    typer.echo(draw(WavesFolder(directory)))
+    typer.echo(write_report(directory))
 
 
 @app.command("export")

@@ -201,9 +201,9 @@ class _Job:
         self.step_to_the_end()
         record = self.finish(folder)
         if report:
-            from craton.waves.pictures import draw  # loads what draws
+            from craton.waves.report import write_report  # loads what draws
 
-            self.say(on_root(self.comm, lambda: draw(folder)))
+            self.say(f"report: {on_root(self.comm, lambda: write_report(folder.path))}")
         return record
 
     # ------------------------------------------------------------------------------------------------------------ stepping

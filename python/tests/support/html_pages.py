@@ -9,11 +9,11 @@ ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "name", "content"}, "title": set(), "style": set(), "body": set(),
     "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(), "h3": set(),
     "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "src"}, "figcaption": set(),
-    "table": set(), "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(), "details": set(),
+    "table": {"class"}, "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(), "details": set(),
     "summary": set(),
 }  # fmt: skip
 """Elements and attributes that templates write."""
-CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links"}
+CLASSES = {"what", "muted", "notice", "numbers", "narrow", "scroll", "columns", "links", "words"}
 
 
 class ReadPage(html.parser.HTMLParser):

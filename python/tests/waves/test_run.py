@@ -43,7 +43,7 @@ def finished(tmp_path_factory):
 
 def test_a_run_leaves_whole_files(finished):
     names = {file.name for file in finished.iterdir()}
-    assert names == {*FILES, "config.toml", "stations.csv", "record.json", "pictures"}
+    assert names == {*FILES, "config.toml", "stations.csv", "record.json", "report.html", "pictures"}
     assert {file.name for file in (finished / "pictures").iterdir()} == {
         "seismograms.png",
         "snapshots.png",

@@ -98,8 +98,9 @@ def read_snapshots(path: Path) -> Snapshots:
         if not fields:
             raise UserError(f"{path}: no fields (time, z, y, x); allowed: a file of snapshots")
         facts: dict[str, Any] = dict(file[next(iter(fields))].attrs)
-    a, b, c = (int(by) for by in facts.get("stride", (1, 1, 1)))
-    return Snapshots(fields, float(facts["first_time_s"]), float(facts["dt_s"]), float(facts["h_m"]), (a, b, c))
+    h_m = float(facts["h_m"])
+    a, b, c = (round(float(by) / h_m) for by in facts["spacing_xyz_m"])
+    return Snapshots(fields, float(facts["first_time_s"]), float(facts["dt_s"]), h_m, (a, b, c))
 
 
 def _opened(path: Path) -> h5py.File:

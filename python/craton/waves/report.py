@@ -1,0 +1,185 @@
+"""report.html of a wave run: what was computed, sources and stations, seismograms, the surface as it moves."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from craton.errors import UserError
+from craton.pages.figures import png
+from craton.pages.page import (
+    Block,
+    Details,
+    Link,
+    Links,
+    Numbers,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    counted,
+    how_to_repeat,
+    render,
+)
+from craton.runs.files import replaced, write_text
+from craton.seismology.wave_run.check import examine
+from craton.seismology.wave_run.config import build
+from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
+from craton.seismology.wave_run.results import Seismograms, read_seismograms, read_snapshots
+from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
+
+__all__ = ["page_of", "write_report"]
+
+MOST_ROWS = 100
+"""Of a table of sources or stations."""
+MOST_CELLS = 2e8
+"""Of a grid whose medium is read once more for the report."""
+LARGEST_MOVIE = 8e6
+"""Bytes of one inside the page; a larger one is linked to."""
+
+
+def write_report(path: str | os.PathLike[str]) -> Path:
+    """Draws pictures/ and report.html from the other files of a run's folder. Not collective. UserError for a folder without the
+    record of a run that has ended."""
+    folder = WavesFolder(path)
+    record = folder.read_record()
+    page = render(page_of(folder, record))
+    write_text(folder.report, page)
+    return folder.report
+
+
+def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
+    """The report as data; writes its pictures beside it, too."""
+    stations = read_seismograms(folder) if folder.seismograms.is_file() else None
+    blocks: list[Block] = [
+        _key_numbers(record),
+        _settings(folder, record),
+        Section("Sources and stations", _sources_and_stations(record, stations), "sources", "Sources"),
+        *_motion(folder, record, stations),
+        Section("Where the time went", [_timing(record)], "time", "Time"),
+        how_to_repeat(record.command, record.config, record.versions),
+    ]
+    version = record.versions.get("version", "")
+    return Page(record.title, "a wave run", f"Craton {version}, started {record.started}.", blocks)
+
+
+def _key_numbers(record: WavesRecord) -> Numbers:
+    cells = " × ".join(map(str, record.cells))
+    steps_s = record.seconds.get("steps", 0.0)
+    part = f", {record.memory_fraction:.0%} of the memory's bandwidth" if record.memory_gb_s else ""
+    return Numbers(
+        [
+            (f"{record.steps * record.dt_s:.4g} s", f"of waves in {record.steps:,} steps of {record.dt_s:.4g} s"),
+            (f"{math.prod(record.cells):,}", f"cells: {cells}, {record.spacing_m:g} m wide"),
+            (
+                f"{steps_s:.3g} s",
+                f"for the steps on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
+            ),
+            (f"{1e-6 * record.points_per_s:.3g} million", f"points per second{part}"),
+            (f"{record.peak_velocity_m_s:.3g} m/s", "largest velocity anywhere at the end"),
+        ]
+    )
+
+
+def _settings(folder: WavesFolder, record: WavesRecord) -> Section:
+    """What `craton waves check` says."""
+    blocks: list[Block]
+    if math.prod(record.cells) > MOST_CELLS:
+        blocks = [Text("The medium is large: craton waves check says what the grid resolves.", muted=True)]
+    else:
+        try:
+            found = examine(build(record.config, folder.config), record.ranks, record.points_per_s or None)
+        except UserError as problem:
+            blocks = [Text(f"Not checked again: {problem}.", muted=True)]
+        else:
+            notes = [("note", warning) for warning in found.warnings]
+            blocks = [Table((), [list(row) for row in [*found.rows(), *notes]], words=True)]
+    return Section("What was computed", blocks, "settings", "Settings")
+
+
+def _sources_and_stations(record: WavesRecord, stations: Seismograms | None) -> list[Block]:
+    """A map; tables."""
+    rows = [
+        [str(number), *_position(at), *_strength(source)]
+        for number, (source, at) in enumerate(_told(record), 1)
+        if number <= MOST_ROWS
+    ]
+    header = ["source", "x, km", "y, km", "depth, km", "kind", "strength", "time function"]
+    caption = "Stars: sources. Triangles: stations. x is up, y to the right."
+    blocks: list[Block] = [Picture(map_figure(record, stations), caption, narrow=True)]
+    if rows:
+        blocks.append(Table(header, rows))
+    if len(record.sources_m) > len(rows):
+        blocks.append(Text(f"The first {len(rows)} of {len(record.sources_m)} points.", muted=True))
+    if stations is not None:
+        places = [[name, *_position(at)] for name, at in zip(stations.names, stations.position_m, strict=True)]
+        table = Table(["station", "x, km", "y, km", "depth, km"], places[:MOST_ROWS])
+        more = [Text(f"The first {MOST_ROWS}; all are in stations.csv.", muted=True)] if len(places) > MOST_ROWS else []
+        blocks.append(Details(f"{counted(len(places), 'station')}", [table, *more]))
+    return blocks
+
+
+def _told(record: WavesRecord) -> list[tuple[dict[str, Any], list[float]]]:
+    """The settings and the place of each point source; settings are empty where a [[source]] is a file of many."""
+    sources = record.config.get("source", [])
+    if len(sources) != len(record.sources_m):
+        sources = [{} for _ in record.sources_m]
+    return list(zip(sources, record.sources_m, strict=True))
+
+
+def _position(at: Any) -> list[str]:
+    return [f"{1e-3 * float(value):.4g}" for value in at]
+
+
+def _strength(source: dict[str, Any]) -> list[str]:
+    """Kind, strength, time function."""
+    if source.get("force_N"):
+        strength = f"{' '.join(f'{value:.4g}' for value in source['force_N'])} N"
+    elif source.get("m0_Nm"):
+        strength = f"{source['m0_Nm']:.4g} N m"
+    elif source.get("mw", -99.0) > -99.0:
+        strength = f"Mw {source['mw']:g}"
+    else:
+        strength = "moment tensor" if source.get("moment_Nm") else ""
+    return [str(source.get("mode", "")).replace("_", " "), strength, str(source.get("time_function", ""))]
+
+
+def _motion(folder: WavesFolder, record: WavesRecord, stations: Seismograms | None) -> list[Section]:
+    """Seismograms, snapshots, movie: what the run has recorded."""
+    sections = []
+    if stations is not None:
+        drawn = _written(folder, "seismograms.png", png(record_section_figure(stations, record)))
+        text = "Velocity at the stations over time, by distance along the surface from the first source; a scale for each panel."
+        sections.append(Section("Seismograms", [Picture(drawn, text)], "seismograms", "Seismograms"))
+    if folder.snapshots.is_file():
+        drawn = _written(
+            folder, "snapshots.png", png(snapshots_figure(read_snapshots(folder.snapshots), record, stations))
+        )
+        text = "The surface at several times, each with a scale of its own. Stars: sources; triangles: stations."
+        sections.append(Section("Snapshots", [Picture(drawn, text)], "snapshots", "Snapshots"))
+    if folder.surface.is_file():
+        drawn = _written(folder, "movie.gif", movie(read_snapshots(folder.surface), record, stations))
+        text = "Speed at the surface; colours follow its square root."
+        shown: Block = Picture(drawn, text, narrow=True)
+        if len(drawn) > LARGEST_MOVIE:
+            shown = Links([Link(f"pictures/movie.gif ({1e-6 * len(drawn):.0f} MB)", "pictures/movie.gif")])
+        sections.append(Section("Movie", [shown], "movie", "Movie"))
+    return sections
+
+
+def _written(folder: WavesFolder, name: str, content: bytes) -> bytes:
+    """pictures/<name>, whole or not at all. UserError where it cannot be written."""
+    try:
+        folder.pictures.mkdir(exist_ok=True)
+    except OSError as problem:
+        raise UserError(f"{folder.pictures}: {problem.strerror}; allowed: a folder that can be made") from None
+    with replaced(folder.pictures / name) as aside:
+        aside.write_bytes(content)
+    return content
+
+
+def _timing(record: WavesRecord) -> Table:
+    return Table(["of rank 0", "s"], [[name, f"{seconds:.3g}"] for name, seconds in record.seconds.items()])

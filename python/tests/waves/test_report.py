@@ -1,0 +1,92 @@
+"""Pictures of a wave run are figures of what its files hold; report.html shows them and what was computed."""
+
+import io
+
+import numpy as np
+import pytest
+from html_pages import checked
+from PIL import Image
+
+MPI = pytest.importorskip("mpi4py.MPI")
+
+from craton.errors import UserError
+from craton.seismology.wave_run.config import load_config
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.results import read_seismograms, read_snapshots
+from craton.waves import pictures
+from craton.waves.report import write_report
+from craton.waves.run import run
+from wave_config import write_config
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("waves")
+    config = load_config(write_config(place), directory=place / "run")
+    run(config, MPI.COMM_SELF, report=False)
+    return WavesFolder(place / "run")
+
+
+def test_a_record_section_has_a_panel_for_each_component(folder):
+    found, record = read_seismograms(folder), folder.read_record()
+    figure = pictures.record_section_figure(found, record)
+    panels = figure.axes[:3]
+    assert [axes.get_title(loc="left").split(":")[0] for axes in panels] == ["up", "north", "east"]
+    for axes, (letter, values) in zip(panels, found.components().items(), strict=True):
+        lines = [line.get_ydata() for line in axes.lines]
+        assert len(lines) == 2
+        scale = [np.ptp(line) / np.ptp(trace) for line, trace in zip(lines, values, strict=True)]
+        assert scale[0] == pytest.approx(scale[1], rel=1e-4), letter  # NEAR is nearer: the order is that of the file
+    assert record.sources_m[0] == [1250.0, 1430.0, 800.0]
+    distance = np.hypot(found.position_m[:, 0] - 1250.0, found.position_m[:, 1] - 1430.0)
+    np.testing.assert_allclose(panels[0].get_yticks(), 1e-3 * distance)
+
+
+def test_snapshots_lie_where_their_cells_are(folder):
+    """Every third cell of 30 x 28 x 24, 100 m wide: 10 along x and along y."""
+    shots = read_snapshots(folder.snapshots)
+    assert shots.stride == (3, 3, 3) and shots.extent_km == pytest.approx((0.0, 3.0, 0.0, 3.0))
+    figure = pictures.snapshots_figure(shots, folder.read_record(), read_seismograms(folder))
+    images = [image for axes in figure.axes for image in axes.images]
+    assert [list(image.get_extent()) for image in images] == [pytest.approx([0.0, 3.0, 0.0, 3.0])] * 2
+    np.testing.assert_array_equal(images[0].get_array(), shots.fields["vx"][0, 0].T)
+
+
+def test_a_movie_has_a_frame_for_each_snapshot_of_the_surface(folder):
+    shots = read_snapshots(folder.surface)
+    with Image.open(io.BytesIO(pictures.movie(shots, folder.read_record()))) as found:
+        assert found.format == "GIF" and found.n_frames == len(shots.time_s) == 5
+
+
+def test_the_report_shows_what_the_run_has_left(folder):
+    assert write_report(folder.path) == folder.report
+    page = folder.report.read_text(encoding="utf-8")
+    read = checked(page)
+    assert len(read.pictures) == 4
+    assert {file.name for file in folder.pictures.iterdir()} == {"seismograms.png", "snapshots.png", "movie.gif"}
+    for text in (
+        "20,160 cells: 30 × 28 × 24, 100 m wide",
+        "vs from 2000, vp to 6000 m/s",
+        "a source lasts to 1.02 s, longer than the run",
+        "1 1.25 1.43 0.8 moment rate Mw 4 gaussian",
+        "2 1.82 1.61 0 force z 1e+12 N cosine",
+        "FAR 2.21 1.95 0.73",
+        "How to get this again",
+    ):
+        assert text in read.text, text
+    assert str(folder.path.parent) not in page
+
+
+def test_a_report_shows_only_what_is_there(folder):
+    aside = folder.path / "aside.h5"
+    folder.surface.rename(aside)
+    try:
+        read = checked(write_report(folder.path).read_text(encoding="utf-8"))
+    finally:
+        aside.rename(folder.surface)
+    assert len(read.pictures) == 3 and "Movie" not in read.text
+
+
+def test_no_run_is_the_users_fault(tmp_path):
+    with pytest.raises(UserError, match=r"record\.json"):
+        write_report(tmp_path)
