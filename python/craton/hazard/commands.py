@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import keep_mpi_off
-from craton.cli.options import ConfigFile, Directory, Json, Overwrite, RunDirectory, choice, count
+from craton.cli.launching import check_alone, keep_mpi_off
+from craton.cli.options import ConfigFile, Directory, Json, Overwrite, Report, RunDirectory, Threads, choice, count
 from craton.cli.output import check_folders, print_json, print_table
-from craton.errors import UserError
 
 if TYPE_CHECKING:
+    from craton.hazard.queries import Answer
     from craton.hazard.results import Results
 
 app = group(
@@ -22,76 +21,21 @@ app = group(
     "Start with: [bold]craton hazard run examples/hazard/basin.toml[/bold]",
 )
 
+Schedule = Annotated[
+    str | None,
+    choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase; overrides \\[run] schedule."),
+]
+Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores to use; overrides \\[run] cores.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time; overrides \\[run] jobs.")
+]
+Ranks = Annotated[
+    int | None, typer.Option(metavar="N", parser=count, help="Processes of each wave run; overrides \\[run] ranks.")
+]
 Site = Annotated[str | None, typer.Option(metavar="NAME", help="Of the run's sites; else the first.")]
 Measure = Annotated[str | None, typer.Option(metavar="SA(T)", help="As in SA(3.0); else the first of the run.")]
 Output = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, or a picture (.png, .svg, .pdf).")]
-
-
-@app.command("run")
-def run(
-    config: ConfigFile,
-    schedule: Annotated[
-        str | None,
-        choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase; overrides \\[run] schedule."),
-    ] = None,
-    cores: Annotated[
-        int | None, typer.Option(metavar="N", parser=count, help="Cores to use; overrides \\[run] cores.")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time; overrides \\[run] jobs.")
-    ] = None,
-    directory: Directory = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Do what is missing in the folder of a run that was ended.")
-    ] = False,
-    overwrite: Overwrite = False,
-) -> None:
-    """Compute the hazard of sites: waves from each site, seismograms of all ruptures by reciprocity, curves, maps, a report.
-
-    [bold]craton hazard run examples/hazard/basin.toml[/bold]
-
-    After it was ended, however it was ended:    [bold]craton hazard run my.toml --resume[/bold]
-
-    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. What the run
-    needs is told beforehand by [bold]craton hazard check[/bold]. The folder has report.html, hazard.h5, curves.csv, maps.csv,
-    disaggregation.csv and openquake/.
-    """
-    keep_mpi_off()
-    from craton.hazard import run as command
-    from craton.runs.progress import make_console
-
-    if resume and overwrite:
-        raise UserError("--resume with --overwrite; allowed: one of them")
-    if (launched_size() or 0) > 1:
-        raise UserError("craton hazard run under mpirun; allowed: alone: it starts its wave runs itself ([run] ranks)")
-    settings = command.loaded(config, directory=directory, schedule=schedule, cores=cores, jobs=jobs)
-    command.run(settings, console=make_console(), overwrite=overwrite, resume=resume)
-
-
-@app.command("check")
-def check(
-    config: ConfigFile,
-    as_json: Json = False,
-) -> None:
-    """Say what a run computes and what memory, disk and time it needs; compute nothing.
-
-    [bold]craton hazard check examples/hazard/basin.toml[/bold]
-    """
-    keep_mpi_off()
-    from craton.hazard import run as command
-
-    found = command.examined(command.loaded(config))
-    if as_json:
-        print_json(dict(found))
-        return
-    from rich.table import Table
-
-    table = Table(title="What the run does", show_header=False, title_justify="left")
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in found:
-        table.add_row(name, value)
-    print_table(table)
+INSTEAD = "one process, which starts its wave runs itself ([run] ranks)"
 
 
 @app.command("template")
@@ -105,8 +49,141 @@ def template() -> None:
     typer.echo(config.template())
 
 
+@app.command("check")
+def check(config: ConfigFile, as_json: Json = False) -> None:
+    """Say what a run computes and what memory, disk and time it needs; compute nothing.
+
+    [bold]craton hazard check examples/hazard/basin.toml[/bold]
+    """
+    keep_mpi_off()
+    from craton.hazard.check import examine
+    from craton.hazard.config import load_config
+
+    found = examine(load_config(config))
+    if as_json:
+        print_json(dict(found))
+        return
+    from rich.table import Table
+
+    table = Table(title="What the run does", show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in found:
+        table.add_row(name, value)
+    print_table(table)
+
+
+@app.command("run")
+def run(
+    config: ConfigFile,
+    schedule: Schedule = None,
+    cores: Cores = None,
+    jobs: Jobs = None,
+    ranks: Ranks = None,
+    threads: Threads = None,
+    directory: Directory = None,
+    overwrite: Overwrite = False,
+    report: Report = True,
+) -> None:
+    """Compute the hazard of sites: waves from each site, seismograms of all ruptures by reciprocity, curves, maps, a report.
+
+    [bold]craton hazard run examples/hazard/basin.toml[/bold]
+
+    After it was ended, however it was ended:    [bold]craton hazard resume basin-run[/bold]
+
+    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. The command
+    [bold]craton hazard check[/bold] says beforehand what the run needs. The folder has report.html, hazard.h5, curves.csv,
+    maps.csv, disaggregation.csv and openquake/.
+    """
+    keep_mpi_off()
+    check_alone("craton hazard run", INSTEAD)
+    from craton.hazard import run as command
+    from craton.hazard.config import load_config
+    from craton.runs.progress import make_console
+
+    settings = load_config(
+        config, directory=directory, schedule=schedule, cores=cores, jobs=jobs, ranks=ranks, threads=threads
+    )
+    command.run(settings, console=make_console(), overwrite=overwrite, report=report)
+
+
+@app.command("resume")
+def resume(
+    directory: RunDirectory,
+    config: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[CONFIG]",
+            help="The run's TOML file, changed in \\[run]; without it the run goes on as it was started.",
+        ),
+    ] = None,
+    schedule: Schedule = None,
+    cores: Cores = None,
+    jobs: Jobs = None,
+    ranks: Ranks = None,
+    threads: Threads = None,
+    report: Report = True,
+) -> None:
+    """Do what is missing in the folder of a run that was killed or has failed.
+
+    Where it was:    [bold]craton hazard status basin-run[/bold]
+
+    To go on:    [bold]craton hazard resume basin-run[/bold]
+
+    What a job has left as a file is not computed again; wave runs go on from their checkpoints. Only \\[run] may differ from what
+    the run was started with. In the folder of a run that has finished, files that were deleted are made again.
+    """
+    keep_mpi_off()
+    check_alone("craton hazard resume", INSTEAD)
+    from craton.hazard import run as command
+    from craton.hazard.config import load_config
+    from craton.runs.progress import make_console
+
+    command.resume(
+        directory,
+        None if config is None else load_config(config),
+        console=make_console(),
+        report=report,
+        schedule=schedule,
+        cores=cores,
+        jobs=jobs,
+        ranks=ranks,
+        threads=threads,
+    )
+
+
+@app.command("status")
+def status(directory: RunDirectory, as_json: Json = False) -> None:
+    """Say where a run is: which jobs run, which sites are finished, how long it may still take.
+
+    [bold]craton hazard status basin-run[/bold]
+    """
+    keep_mpi_off()
+    from craton.hazard import run as command
+
+    found = command.status(directory)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+@app.command("report")
+def report(directory: RunDirectory) -> None:
+    """Write tables, pictures and report.html of a run again, from what its finished sites have left.
+
+    [bold]craton hazard report basin-run[/bold]
+    """
+    keep_mpi_off()
+    from craton.hazard.report.page import write_report
+
+    typer.echo(str(write_report(directory)))
+
+
 @app.command("curve")
-def curve(directory: RunDirectory, site: Site = None, measure: Measure = None, output: Output = None) -> None:
+def curve(
+    directory: RunDirectory, site: Site = None, measure: Measure = None, output: Output = None, as_json: Json = False
+) -> None:
     """Show a hazard curve of a run; into a file also those of all sites together.
 
     [bold]craton hazard curve basin-run --site basin --output curve.png[/bold]
@@ -115,7 +192,7 @@ def curve(directory: RunDirectory, site: Site = None, measure: Measure = None, o
     from craton.hazard import queries
 
     check_folders(output=output)
-    print_table(queries.curve(_results(directory), site, measure, output))
+    _print(queries.curve(_results(directory), site, measure, output), as_json)
 
 
 @app.command("map")
@@ -126,6 +203,7 @@ def hazard_map(
         float | None, typer.Option(metavar="P", help="In the forecast's time span; else the first of the run.")
     ] = None,
     output: Output = None,
+    as_json: Json = False,
 ) -> None:
     """Show the level that is exceeded with a probability at each site; into a file also the map between them.
 
@@ -135,7 +213,7 @@ def hazard_map(
     from craton.hazard import queries
 
     check_folders(output=output)
-    print_table(queries.hazard_map(_results(directory), measure, probability, output))
+    _print(queries.hazard_map(_results(directory), measure, probability, output), as_json)
 
 
 @app.command("disagg")
@@ -148,6 +226,7 @@ def disagg(
     ] = None,
     level: Annotated[float | None, typer.Option(metavar="G", help="Level in g instead of a probability.")] = None,
     output: Output = None,
+    as_json: Json = False,
 ) -> None:
     """Show what makes the hazard of a site: shares by magnitude, distance and source.
 
@@ -157,21 +236,7 @@ def disagg(
     from craton.hazard import queries
 
     check_folders(output=output)
-    print_table(queries.disaggregation(_results(directory), site, measure, probability, level, output))
-
-
-@app.command("report")
-def report(directory: RunDirectory) -> None:
-    """Write tables, pictures and report.html of a run again, from what its finished sites have left. Draws anew."""
-    keep_mpi_off()
-    from craton.hazard.folder import HazardFolder
-    from craton.hazard.pipeline.beside_models import models_beside, write_beside
-    from craton.hazard.report.page import write_results
-
-    results, folder = _results(directory), HazardFolder(directory)
-    beside = models_beside(results.work)
-    write_beside(results.work, folder, beside)
-    typer.echo(write_results(results.work, folder, folder.read_record(), beside, anew=True))
+    _print(queries.disaggregation(_results(directory), site, measure, probability, level, output), as_json)
 
 
 def _results(directory: Path) -> Results:
@@ -179,3 +244,10 @@ def _results(directory: Path) -> Results:
     from craton.hazard.results import read_results
 
     return read_results(HazardFolder(directory))
+
+
+def _print(answer: Answer, as_json: bool) -> None:
+    if as_json:
+        print_json(answer.to_dict())
+    else:
+        print_table(answer.table())

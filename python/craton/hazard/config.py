@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from craton._launch import usable_cores
 from craton.errors import UserError
 from craton.hazard.forecast.config import FaultConfig, ForecastConfig, ModelConfig, VariationsConfig
 from craton.hazard.motion.slip_rates import SHAPES
@@ -116,6 +117,16 @@ class RunConfig:
     checkpoint_s: float = setting(300.0, number(0, 1e7, "s"), "s between checkpoints of a wave run; 0: none")
     variations_per_task: int = setting(0, integer(0, 10**9), "of post-processing; 0: a quarter of a site's")
     memory_mb: float = setting(1024.0, number(1, 1e7, "MB"), "MB that a rupture's tensors may take")
+
+    @property
+    def all_cores(self) -> int:
+        """That jobs may use together."""
+        return self.cores or usable_cores()
+
+    @property
+    def rank_threads(self) -> int:
+        """Of each rank of a wave run."""
+        return self.threads or (max(1, self.all_cores // self.ranks) if self.schedule == "sequential" else 1)
 
 
 @dataclass(frozen=True)
@@ -238,10 +249,17 @@ OWN: dict[str, type] = {
 LISTED: dict[str, type] = {"site": SiteConfig, "fault": FaultConfig, "model": ModelConfig}
 
 
-def load_config(path: str | os.PathLike[str]) -> Config:
-    """Reads and checks a configuration file. UserError names the key, the value and what is allowed."""
+def load_config(path: str | os.PathLike[str], *, directory: Path | None = None, **run: Any) -> Config:
+    """Reads and checks a configuration file. UserError names the key, the value and what is allowed.
+
+    directory, run: settings of [run] instead of the file's; None leaves one as it is.
+    """
     path = Path(path)
-    return build(read_toml(path, "craton hazard template"), path)
+    config = build(read_toml(path, "craton hazard template"), path)
+    given = {name: value for name, value in run.items() if value is not None}
+    if directory is not None:
+        given["directory"] = str(directory)
+    return config.replaced("run", **given) if given else config
 
 
 def build(raw: Mapping[str, Any], path: Path) -> Config:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,12 +21,39 @@ from craton.pages.figures import save_picture
 from craton.pages.style import styled
 from craton.runs.files import replaced
 
-__all__ = ["curve", "disaggregation", "hazard_map"]
+__all__ = ["Answer", "curve", "disaggregation", "hazard_map"]
 
 PERCENT = 100.0
 
 
-def curve(results: Results, site: str | None, measure: str | None, output: Path | None) -> Table:
+@dataclass(frozen=True)
+class Answer:
+    """What a query found: a title and a table."""
+
+    title: str
+    columns: tuple[tuple[str, str, str], ...]
+    """of each the heading for people, the key in JSON, the format of a value"""
+    rows: list[tuple[Any, ...]]
+
+    def table(self) -> Table:
+        """For a console."""
+        table = Table(title=self.title, title_justify="left")
+        for heading, _, form in self.columns:
+            table.add_column(heading, justify="right" if form else "left")
+        for row in self.rows:
+            table.add_row(*(format(value, form) for value, (_, _, form) in zip(row, self.columns, strict=True)))
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: title, and rows as objects; null for a value that is not known."""
+        keys = [key for _, key, _ in self.columns]
+        rows = [
+            [None if isinstance(value, float) and math.isnan(value) else value for value in row] for row in self.rows
+        ]
+        return {"title": self.title, "rows": [dict(zip(keys, row, strict=True)) for row in rows]}
+
+
+def curve(results: Results, site: str | None, measure: str | None, output: Path | None) -> Answer:
     """Of one site (the first), or as a file of one site or of all (site None)."""
     name, chosen = results.checked(site, measure)
     curves = [one for one in results.curves(chosen) if site is None or one.site == site]
@@ -34,15 +64,16 @@ def curve(results: Results, site: str | None, measure: str | None, output: Path 
             probability = results.work.config.hazard.probabilities[0]
             _save(lambda: pictures.curves_figure(curves, probability, by_site=True, title=chosen), output)
     shown = next(one for one in curves if one.site == name)
-    table = Table(title=f"{chosen} at {name}, {shown.years:g} years", title_justify="left")
-    for column in ("level, g", "probability", "per year"):
-        table.add_column(column, justify="right")
-    for level, probability, rate in zip(shown.levels, shown.probability, shown.annual_rates(), strict=True):
-        table.add_row(f"{level:.5g}", f"{probability:.6g}", f"{rate:.6g}")
-    return table
+    rows = zip(shown.levels.tolist(), shown.probability.tolist(), shown.annual_rates().tolist(), strict=True)
+    columns = (
+        ("level, g", "level_g", ".5g"),
+        ("probability", "probability", ".6g"),
+        ("per year", "annual_rate", ".6g"),
+    )
+    return Answer(f"{chosen} at {name}, {shown.years:g} years", columns, list(rows))
 
 
-def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Table:
+def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Answer:
     """The level at each site that has this probability."""
     _, chosen = results.checked(None, measure)
     wanted = results.work.config.hazard.probabilities[0] if probability is None else _probability(probability)
@@ -52,12 +83,17 @@ def hazard_map(results: Results, measure: str | None, probability: float | None,
             write_maps_csv(output, results.sites, [found])
         else:
             _save(lambda: pictures.map_figure(results, chosen, wanted), output)
-    table = Table(title=f"{chosen} exceeded with {wanted:g} in {found.years:g} years", title_justify="left")
-    for column in ("site", "longitude", "latitude", "level, g"):
-        table.add_column(column, justify="left" if column == "site" else "right")
-    for site, value in zip(results.sites, found.values, strict=True):
-        table.add_row(site.name, f"{site.longitude_deg:.5f}", f"{site.latitude_deg:.5f}", f"{value:.5g}")
-    return table
+    rows = [
+        (site.name, site.longitude_deg, site.latitude_deg, float(value))
+        for site, value in zip(results.sites, found.values, strict=True)
+    ]
+    columns = (
+        ("site", "site", ""),
+        ("longitude", "longitude_deg", ".5f"),
+        ("latitude", "latitude_deg", ".5f"),
+        ("level, g", "level_g", ".5g"),
+    )
+    return Answer(f"{chosen} exceeded with {wanted:g} in {found.years:g} years", columns, rows)
 
 
 def disaggregation(
@@ -67,7 +103,7 @@ def disaggregation(
     probability: float | None,
     level: float | None,
     output: Path | None,
-) -> Table:
+) -> Answer:
     """Shares of bins, the largest first, at a level or at the level of a probability."""
     name, chosen = results.checked(site, measure)
     if probability is not None and level is not None:
@@ -92,12 +128,13 @@ def disaggregation(
         else:
             _save(lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"), output)
     title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, mean M {found.mean_magnitude:.2f} at "
-    table = Table(title=f"{title}{1e-3 * found.mean_distance_m:.1f} km", title_justify="left")
-    for column in ("source", "magnitude", "distance, km", "share"):
-        table.add_column(column, justify="left" if column == "source" else "right")
-    for source, magnitude, distance, share in rows:
-        table.add_row(source, f"{magnitude:.2f}", f"{distance:.4g}", f"{share:.2f}%")
-    return table
+    columns = (
+        ("source", "source", ""),
+        ("magnitude", "magnitude", ".2f"),
+        ("distance, km", "distance_km", ".4g"),
+        ("share, %", "share_percent", ".2f"),
+    )
+    return Answer(f"{title}{1e-3 * found.mean_distance_m:.1f} km", columns, rows)
 
 
 def _probability(value: float) -> float:
@@ -106,11 +143,9 @@ def _probability(value: float) -> float:
     return value
 
 
-def _save(draw: object, output: Path) -> None:
-    assert callable(draw)
+def _save(draw: Callable[[], Figure], output: Path) -> None:
     with styled():
-        figure: Figure = draw()
-        save_picture(figure, output)
+        save_picture(draw(), output)
 
 
 def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -16,6 +16,7 @@ from craton.hazard.curves.export import (
     write_openquake_map,
 )
 from craton.hazard.results import Results
+from craton.runs.files import write_text
 
 __all__ = ["write_files"]
 
@@ -24,17 +25,16 @@ def write_files(results: Results) -> list[Path]:
     """hazard.h5, curves.csv, maps.csv, disaggregation.csv and openquake/, of all finished sites; returns the first four."""
     folder, sites = results.folder, results.sites
     curves, maps = results.all_curves(), results.maps()
-    (folder.path / "openquake").mkdir(exist_ok=True)
+    folder.openquake.mkdir(exist_ok=True)
     written = [
-        write_hdf5(folder.path / "hazard.h5", sites, curves, maps),
-        write_curves_csv(folder.path / "curves.csv", sites, curves),
-        write_maps_csv(folder.path / "maps.csv", sites, maps),
+        write_hdf5(folder.hdf5, sites, curves, maps),
+        write_curves_csv(folder.curves, sites, curves),
+        write_maps_csv(folder.maps, sites, maps),
     ]
-    write_openquake_curves(folder.path / "openquake", sites, curves)
-    write_openquake_map(folder.path / "openquake", sites, maps)
-    shares = folder.path / "disaggregation.csv"
-    folder.write_text(shares, _disaggregations(results))
-    return [*written, shares]
+    write_openquake_curves(folder.openquake, sites, curves)
+    write_openquake_map(folder.openquake, sites, maps)
+    write_text(folder.disaggregation, _disaggregations(results))
+    return [*written, folder.disaggregation]
 
 
 def _disaggregations(results: Results) -> str:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from craton.errors import UserError
 from craton.hazard import jobs
+from craton.hazard.config import load_config
 from craton.hazard.curves.ground_motion_models import SiteConditions, model_curves
 from craton.hazard.folder import HazardFolder
 from craton.hazard.forecast.variations import VariationRules, variation
 from craton.hazard.pipeline.work import Work
 from craton.hazard.results import Results, read_results
-from craton.hazard.run import loaded
 from craton.seismology.sources.srf import Plane, Subfault, write_srf
 from hazard_faults import nrml
 from hazard_pipeline import CONFIG, craton, run_here
@@ -74,7 +74,7 @@ def write_files(folder) -> str:
     """The fault of FAULT as all kinds of files have it; the tables that name them."""
     config = folder / "fault.toml"
     config.write_text(ONE_SITE + FAULT)
-    work = Work.of(loaded(config))
+    work = Work.of(load_config(config))
     (rupture,) = work.forecast.ruptures
     surface = rupture.surface
     x, y = np.array(TRACE_M).T

@@ -7,10 +7,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from craton.hazard.config import load_config
 from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
 from craton.hazard.results import read_results
-from craton.hazard.run import loaded
 from hazard_pipeline import craton, run_here, write_config
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "hazard" / "basin.toml"
@@ -70,7 +70,7 @@ def test_any_bricks_give_the_same_curves(tmp_path):
         config = tmp_path / f"{name}.toml"
         ways = f"[run]\nranks = {ranks}\ncores = {max(ranks, 2)}\n" + (f"decomposition = {bricks}\n" if bricks else "")
         config.write_text(EXAMPLE.read_text().replace('"basin.h5"', f'"{EXAMPLE.parent / "basin.h5"}"') + ways)
-        assert sum(Work.of(loaded(config)).counts) == 3200
+        assert sum(Work.of(load_config(config)).counts) == 3200
         done = craton("run", config, "--directory", name, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     for name in ("two", "four"):

@@ -43,7 +43,7 @@ def resumed_at(run) -> int:
 def test_waves_go_on_from_their_checkpoint(tmp_path):
     config, run = one_site(tmp_path), tmp_path / "run"
     killed_in_waves(config, run)
-    done = craton("run", config, "--directory", run, "--resume", cwd=tmp_path)
+    done = craton("resume", run, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     step = resumed_at(run)
     print(f"killed in 767 steps, gone on from step {step}")
@@ -61,7 +61,7 @@ def test_another_way_of_running_may_finish_it(tmp_path):
     config = one_site(tmp_path, longer, ("variations_per_task = 4", "variations_per_task = 100\nranks = 2"))
     killed_in_waves(config, run)
     config = one_site(tmp_path, longer)
-    done = craton("run", config, "--directory", run, "--resume", cwd=tmp_path)
+    done = craton("resume", run, config, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert "going on" not in (HazardFolder(run).site("A") / "waves-x.log").read_text()
     run_here(config, tmp_path / "whole")
@@ -72,5 +72,5 @@ def test_another_way_of_running_may_finish_it(tmp_path):
     np.testing.assert_allclose(psa[0], psa[1], rtol=1e-5)
     # and once all is done another portion size does no harm
     config = one_site(tmp_path, longer, ("variations_per_task = 4", "variations_per_task = 100"))
-    done = craton("run", config, "--directory", run, "--resume", cwd=tmp_path)
+    done = craton("resume", run, config, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr

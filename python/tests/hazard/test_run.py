@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 import subprocess
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from craton.hazard.folder import HazardFolder
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_page
 from craton.hazard.results import read_results
-from craton.hazard.run import loaded, run
+from craton.hazard.run import resume, run, status
+from craton.runs.progress_file import Progress, Start
 from hazard_pipeline import assert_refused, command, contents, craton, kill_when, same_results, write_config
 from helpers import environment_without_mpi
 from html_pages import checked
@@ -114,7 +116,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
     for number, (phase, reached) in enumerate(PHASES.items()):
         before = kept(run)
         kill_when(
-            command("run", config, "--directory", run, *["--resume"][: int(number > 0)]),
+            command("resume", run) if number else command("run", config, "--directory", run),
             tmp_path,
             partial(reached, run),
         )
@@ -122,7 +124,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(finished, tmp_path):
         assert before.items() <= after.items(), f"{phase}: finished files were touched"
         assert not (run / "report.html").exists()
     before = kept(run)
-    done = craton("run", config, "--directory", run, "--resume", cwd=tmp_path)
+    done = craton("resume", run, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert before.items() <= kept(run).items()
     record = HazardFolder(run).read_record()
@@ -148,7 +150,7 @@ def kept(run: Path) -> dict[str, tuple[int, str]]:
 def refused(folder: Path, *changes: tuple[str, str]) -> str:
     """By a check of the configuration and all it names."""
     with pytest.raises(UserError) as caught:
-        Work.of(loaded(write_config(folder, *changes)))
+        Work.of(load_config(write_config(folder, *changes)))
     line = str(caught.value)
     assert "\n" not in line and "allowed" in line, line
     return line
@@ -210,7 +212,7 @@ def test_a_truncated_srf_file(finished, tmp_path):
             '[[model]]\nkind = "srf"\nfile = "cut.srf"\nannual_rate = 0.01\n\n[[site]]\nname = "A"',
         ),
     )
-    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
+    done = craton("run", config, "--directory", "run", "--overwrite", cwd=tmp_path)
     assert_refused(done, "cut.srf")
     assert contents(run) == before and (run / "report.html").is_file()
 
@@ -232,9 +234,10 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     else:
         with h5py.File(own, "r+") as file:
             file["sgt"].attrs["dt_s"] *= 1.5
-    config = write_config(tmp_path)
-    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
-    assert_refused(done, "A: measures ", "SGT file of another site or time step", "sites/A/", "--resume")
+    done = craton("resume", "run", cwd=tmp_path)
+    assert_refused(
+        done, "A: measures ", "SGT file of another site or time step", "sites/A/", "craton hazard resume run"
+    )
     assert not (run / "sites/A/site.h5").exists()
     with h5py.File(run / "hazard.h5") as file:
         assert [name.decode() for name in file["sites/name"]] == ["B"]
@@ -242,7 +245,7 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
     assert "Not finished: A." in checked(page).text and 'id="seismogram-B"' in page and "<p>old</p>" not in page
     # with the right file again, what is missing is done
     shutil.copy(finished / "sites/A/y/sgt.h5", own)
-    done = craton("run", config, "--directory", "run", "--resume", cwd=tmp_path)
+    done = craton("resume", "run", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     same_results(finished, run)
 
@@ -250,14 +253,65 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
 def test_results_are_kept_unless_told_otherwise(finished, tmp_path):
     config = write_config(tmp_path)
     assert_refused(
-        craton("run", config, "--directory", finished, cwd=tmp_path), "is there already", "--resume", "--overwrite"
+        craton("run", config, "--directory", finished, cwd=tmp_path),
+        "is there already",
+        "another folder",
+        "--overwrite",
     )
     other = write_config(tmp_path, ("slips = 2", "slips = 3"))
     assert_refused(
-        craton("run", other, "--directory", finished, "--resume", cwd=tmp_path),
+        craton("resume", finished, other, cwd=tmp_path),
         "not the configuration of this run",
         "slips = 2",
     )
+
+
+def test_a_run_says_where_it_is(finished, tmp_path):
+    """When it has finished, and when it was killed; resuming a finished run makes what was deleted, and nothing else."""
+    found = status(finished)
+    assert (found.state, found.app) == ("finished", "hazard") and len(found.sessions) == 1
+    assert found.rows["sites finished"] == "2 of 2: A, B" and found.files["sites"] > 10**6
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    folder = HazardFolder(run)
+    folder.finished("B").unlink()
+    (run / "curves.csv").unlink()
+    before = kept(run)
+    again = resume(run)
+    assert {one["name"] for one in again.tasks} == {"B: curves", "B: pictures", "all sites: pictures"}
+    assert {name for name, what in before.items() if kept(run)[name] != what} == {
+        "sites/B/section.html",
+        "overview.html",
+    }
+    assert again.title == "small" and again.resumed == 10 and len(status(run).sessions) == 2
+    same_results(finished, run)
+    # as if it had been killed now
+    text = json.dumps(progress_of(run) | {"phase": "jobs", "done": 12, "total": 13, "unit": "tasks"})
+    folder.progress.write_text(text)
+    folder.finished("A").unlink()
+    done = craton("status", run, "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["state"], told["done"], told["total"]) == (0, "interrupted", 12, 13)
+    assert told["rows"]["sites finished"] == "1 of 2: B"
+    assert ("to go on", f"craton hazard resume {run}") in status(run).lines()
+    for what, words in (("status", "no such folder"), ("resume", "config.toml: no such file")):
+        assert_refused(craton(what, tmp_path / "none", cwd=tmp_path), words, "allowed: the folder of a run")
+
+
+def progress_of(run: Path) -> dict[str, object]:
+    """What progress.json holds when a run begins."""
+    config = load_config(run / "config.toml")
+    return asdict(Progress.of(Start("hazard", config.to_dict(), "small.toml", ("jobs", "results"))))
+
+
+def test_results_without_a_report(finished, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(finished, run)
+    for name in ("report.html", "overview.html", "hazard.h5", "sites/A/section.html"):
+        (run / name).unlink()
+    done = craton("resume", run, "--no-report", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "") and (run / "hazard.h5").is_file()
+    assert not any((run / name).exists() for name in ("report.html", "overview.html", "sites/A/section.html"))
 
 
 def test_the_report_is_written_again_from_what_there_is(finished, tmp_path):
@@ -281,7 +335,7 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
     folder = HazardFolder(tmp_path / "run")
     shutil.copytree(finished, folder.path)
     model = ("probabilities = [0.1]", 'probabilities = [0.1]\nmodels = ["BooreAtkinson2008"]')
-    config = loaded(write_config(tmp_path, model), directory=folder.path)
+    config = load_config(write_config(tmp_path, model), directory=folder.path)
     folder.config.write_text(config.to_toml(run=False))
     work = Work.of(config)
     falling = np.linspace(0.9, 0.1, len(work.levels_g()))
@@ -294,7 +348,7 @@ def test_jobs_draw_what_is_missing(finished, tmp_path, monkeypatch):
             folder.section(site).unlink()
         if not written:
             monkeypatch.setattr("craton.hazard.run.write_beside", lambda *_: broken.write_text(""))
-        run(config, resume=True)
+        resume(folder.path)
         assert folder.report.read_text().count("<figcaption>Solid: simulated") == 2
         assert folder.record.read_text() == recorded
         assert ["BooreAtkinson2008.csv:1: nothing; allowed" in log.read_text() for log in logs] == [not written] * 2
@@ -306,6 +360,8 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
     )
     assert done.returncode == 0 and "SA(5.0) at B, 50 years" in done.stdout
     assert len((tmp_path / "b.csv").read_text().splitlines()) == 9
+    told = json.loads(craton("map", finished, "--json", cwd=tmp_path).stdout)
+    assert [row["site"] for row in told["rows"]] == ["A", "B"] and told["rows"][0]["level_g"] > 0
     results = read_results(HazardFolder(finished))
     queries.hazard_map(results, None, 0.2, tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 1000
@@ -350,7 +406,7 @@ def test_questions_are_answered_from_the_folder(finished, tmp_path):
 def test_what_cannot_run_costs_no_results(finished, tmp_path, change, words):
     """--overwrite does not touch an earlier run's results where the new one could never begin."""
     shutil.copytree(finished, tmp_path / "run")
-    config = loaded(write_config(tmp_path, change), directory=tmp_path / "run")
+    config = load_config(write_config(tmp_path, change), directory=tmp_path / "run")
     with pytest.raises(UserError) as caught:
         run(config, overwrite=True)
     assert all(word in str(caught.value) for word in words), caught.value

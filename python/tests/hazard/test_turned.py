@@ -15,7 +15,6 @@ from craton.hazard.forecast.surfaces import surface_of_nodes
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.seismograms import seismograms
 from craton.hazard.pipeline.work import Work
-from craton.hazard.run import loaded
 from craton.pages.maps import axis_names
 from hazard_pipeline import run_here, write_config
 from hazard_runs import made_up
@@ -27,7 +26,7 @@ TURNED = ("origin_lon_lat = [10.0, 45.0]", f"origin_lon_lat = [10.0, 45.0]\nazim
 
 def in_degrees(folder):
     """Sites and faults of the turned grid by longitude and latitude, at the same x and y."""
-    grid = Work.of(loaded(write_config(folder, TURNED))).grid
+    grid = Work.of(load_config(write_config(folder, TURNED))).grid
     changes = [TURNED]
 
     def lon_lat(x, y):

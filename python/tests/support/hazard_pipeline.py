@@ -10,14 +10,17 @@ import time
 from pathlib import Path
 
 import h5py
-from craton.hazard import run as hazard
+from craton.hazard.config import load_config
 from craton.hazard.folder import HazardFolder, HazardRecord
 from craton.hazard.pipeline.beside_models import models_beside, write_beside
+from craton.hazard.pipeline.inputs import write_inputs
 from craton.hazard.pipeline.post_processing import finish_site, measure_portion
+from craton.hazard.pipeline.wave_runs import waves_of
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
 from craton.hazard.results import Results, read_results
-from craton.seismology.wave_run.config import load_config
+from craton.runs.record import facts_of
+from craton.seismology.wave_run.config import load_config as load_waves_config
 from craton.waves import run as waves
 from helpers import environment_without_mpi
 from mpi4py import MPI
@@ -115,27 +118,24 @@ def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def run_here(config: Path, directory: Path) -> Results:
     """What `craton hazard run` does, without processes of its own: seconds instead of tens of them."""
-    settings = hazard.loaded(config, directory=directory)
+    settings = load_config(config, directory=directory)
     work, folder = Work.of(settings), HazardFolder(directory)
-    steps, beside = hazard.waves_of(work).steps, models_beside(work)
+    steps, beside = waves_of(work).steps, models_beside(work)
     folder.make()
-    hazard.write_inputs(work, folder)
+    write_inputs(work, folder)
     for number, site in enumerate(settings.sites):
         for direction in settings.green.directions:
-            made = load_config(folder.site(site.name) / f"{direction}.toml")
+            made = load_waves_config(folder.site(site.name) / f"{direction}.toml")
             waves.run(made, MPI.COMM_SELF, report=False)
         for portion in range(len(work.portions)):
             measure_portion(work, folder, number, portion)
         finish_site(work, folder, number)
     record = HazardRecord(
-        title="here",
-        command="none",
-        started="",
-        versions={},
+        **facts_of("hazard", config, settings.to_dict()),
         schedule="sequential",
         cores=1,
         jobs=1,
-        seconds=1.0,
+        seconds={"jobs": 1.0},
         given=1.0,
         computed=1.0,
         resumed=0,

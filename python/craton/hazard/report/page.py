@@ -116,7 +116,7 @@ def _key_numbers(results: Results, record: HazardRecord) -> Numbers:
             (f"{record.variations:,}", f"variations of {record.ruptures:,} ruptures at each"),
             (f"{record.points:,}", "points of strain Green's tensors"),
             (cells, f"cells, {record.steps:,} steps, {directions} runs for each site"),
-            (f"{record.seconds:.0f} s", f"on {record.cores} cores, {record.schedule}; {record.computed:.0%} computing"),
+            (f"{record.jobs_s:.0f} s", f"on {record.cores} cores, {record.schedule}; {record.computed:.0%} computing"),
         ]
     )
 
@@ -126,7 +126,7 @@ def _timeline(results: Results, record: HazardRecord) -> Picture:
     before = (
         f"; {record.resumed} tasks were done by an earlier run and are not in the picture" if record.resumed else ""
     )
-    text = f"Jobs on {record.cores} cores. {how}: {record.seconds:.1f} s{before}."
+    text = f"Jobs on {record.cores} cores. {how}: {record.jobs_s:.1f} s{before}."
     return written_picture(results, "timeline", pictures.timeline_figure(record), text)
 
 

@@ -241,7 +241,7 @@ def timeline_figure(record: HazardRecord) -> Figure:
         seconds = task["ended_s"] - task["begun_s"]
         for core in task["cores"]:
             axes.barh(core, seconds, left=task["begun_s"], height=0.8, color=colour, edgecolor="white", linewidth=0.8)
-        if seconds > 0.035 * record.seconds:
+        if seconds > 0.035 * record.jobs_s:
             said = task["site"] + (f" {task['name'][-1]}" if task["kind"] == "waves" else "")
             middle = task["begun_s"] + seconds / 2
             axes.text(
@@ -251,9 +251,9 @@ def timeline_figure(record: HazardRecord) -> Figure:
         axes.plot([], [], color=colour, linewidth=7, label=kind)
     axes.set_yticks(range(record.cores), [f"core {core}" for core in range(record.cores)])
     axes.invert_yaxis()
-    axes.set(xlabel="s", xlim=(0, max(record.seconds, 1e-3)))
+    axes.set(xlabel="s", xlim=(0, max(record.jobs_s, 1e-3)))
     axes.set_title(
-        f"{record.schedule}: {record.seconds:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
+        f"{record.schedule}: {record.jobs_s:.1f} s; {record.given:.0%} of cores given to jobs, {record.computed:.0%} computing"
     )
     figure.legend(loc="outside lower right", ncols=len(KINDS), fontsize=8)
     return figure

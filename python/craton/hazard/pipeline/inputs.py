@@ -1,0 +1,69 @@
+"""What the jobs of a run read: written when it is started or resumed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from craton.hazard.config import waves_config
+from craton.hazard.folder import HazardFolder
+from craton.hazard.motion.pulses import flat_text
+from craton.hazard.pipeline.work import Work
+from craton.runs.files import replaced, write_text
+from craton.seismology.wave_run.folder import WavesFolder
+from craton.settings import table_to_toml
+
+__all__ = ["write_inputs"]
+
+SECONDS_TO_END = 15.0
+
+
+def write_inputs(work: Work, folder: HazardFolder) -> None:
+    """What jobs read. Anew when a run is resumed: the same, but for [run]. A checkpoint belongs to the bricks that it was written
+    from: where others are wanted now, waves that have not come to their end begin anew."""
+    wanted = _bricks_of(asdict(work.config.run))
+    other_bricks = folder.run_settings.is_file() and _bricks_of(folder.read_run()) != wanted
+    write_text(folder.config, work.config.to_toml(run=False))
+    with replaced(folder.points) as aside, aside.open("wb") as stream:
+        np.save(stream, work.points_m)
+    if work.config.green.highest_hz:
+        write_text(folder.pulse, flat_text(work.config.green.highest_hz))
+    for site in work.config.sites:
+        own = folder.site(site.name)
+        own.mkdir(parents=True, exist_ok=True)
+    for left_behind in [*folder.pictures.glob("*.new"), *folder.path.glob("sites/*/*.new")]:
+        left_behind.unlink()
+    for site, at in zip(work.config.sites, work.position_m, strict=True):
+        for direction in work.config.green.directions:
+            waves = WavesFolder(folder.waves(site.name, direction))
+            _wait_until_free(waves)
+            if other_bricks and not waves.record.is_file():
+                waves.discard()
+            made = waves_config(
+                work.config,
+                at,
+                direction,
+                folder.points,
+                folder.pulse,
+                threads=work.config.run.rank_threads,
+                decomposition=list(work.config.run.decomposition),
+                directory=str(folder.waves(site.name, direction)),
+            )
+            write_text(folder.waves_config(site.name, direction), made.to_toml())
+    # last, because it stands for what checkpoints there are
+    write_text(folder.run_settings, table_to_toml("run", work.config.run))
+
+
+def _bricks_of(run: dict[str, Any]) -> tuple[int, list[int]]:
+    """Of a table [run]."""
+    return int(run["ranks"]), list(run["decomposition"])
+
+
+def _wait_until_free(waves: WavesFolder) -> None:
+    """Ranks of a run that was killed take a moment to end."""
+    until = time.monotonic() + SECONDS_TO_END
+    while waves.owner is not None and time.monotonic() < until:
+        time.sleep(0.1)
