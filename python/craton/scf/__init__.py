@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from craton.scf.iteration.rhf import RHF
     from craton.scf.iteration.uhf import UHF
     from craton.scf.molecule import BOHR_ANGSTROM, Molecule
-    from craton.scf.pictures.orbital import draw_orbital
+    from craton.scf.pictures.orbital import draw_orbital, orbital_figure
 
 __all__ = [
     "BOHR_ANGSTROM",
@@ -68,7 +68,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.scf.engines.libcint": ["find_libcint", "open_libcint"],
         "craton.scf.files.molden": ["write_molden"],
         "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
-        "craton.scf.pictures.orbital": ["draw_orbital"],
+        "craton.scf.pictures.orbital": ["draw_orbital", "orbital_figure"],
         "craton.scf.iteration.rhf": ["RHF"],
         "craton.scf.iteration.uhf": ["UHF"],
     },

@@ -1,300 +1,255 @@
-"""`craton scf`: a molecule from a file, iterations as a table, results in words and files."""
+"""`craton scf run` and `resume`: a calculation in a run folder."""
 
 from __future__ import annotations
 
-import json
-import math
+import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import craton
+from craton._launch import launched_size
 from craton.errors import UserError
-from craton.scf.files.checkpoint import Checkpoint, check_target
+from craton.runs.agreement import on_root
+from craton.runs.files import remove, replaced, write_hdf5, write_text
+from craton.runs.progress_file import ProgressFile, Start
+from craton.runs.record import facts_of
+from craton.runs.running import begun, finished, resumed, take_place
+from craton.runs.status import Status, find_status
+from craton.scf.config import Config, build
+from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.files.cube import write_cube
 from craton.scf.files.molden import write_molden
-from craton.scf.iteration import properties
+from craton.scf.folder import ScfFolder, ScfRecord
 from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
-from craton.scf.iteration.rhf import RHF
-from craton.scf.iteration.uhf import UHF
-from craton.scf.molecule import Molecule
-from craton.scf.pictures.load_balance import draw_load_balance
-from craton.scf.pictures.orbital import draw_orbital
+from craton.scf.setup import made_calculation, named, read_start
+from craton.scf.summary import IterationTable, balance_lines, introduction, results_of, say, summary
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from rich.console import Console
 
-NOT_CONVERGED = 3
-"""The exit code where iterations end before they converge."""
-EV = 27.21138505
-"""One hartree, CODATA 2010."""
-METHODS = {"rhf": RHF, "uhf": UHF}
-MOST_RANKS = 64
-"""Of which a line is printed."""
-MOST_CHARGES = 40
-"""Atoms of which charges are printed; files have all."""
+__all__ = ["config_to_resume", "not_converged", "resume", "run", "status"]
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """What the command line asks for."""
-
-    molecule: Path
-    basis: str
-    charge: int = 0
-    multiplicity: int | None = None
-    method: str | None = None
-    library: Path | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    checkpoint: Path | None = None
-    restart: Path | None = None
-    overwrite: bool = False
-    molden: Path | None = None
-    cubes: Sequence[str] = ()
-    picture: Path | None = None
-    orbital: str = "homo"
-    load_balance: Path | None = None
-    json_file: Path | None = None
-
-
-def check(wanted: Wanted) -> None:
-    """UserError for wrong input; computes nothing."""
-    _prepared(wanted, None)
+PHASES = ("set-up", "iterations", "results", "report")
 
 
 def run(
-    wanted: Wanted, console: Console | None, comm: MPI.Comm | None = None, ranks_per_node: int = 0
-) -> tuple[int, str]:
-    """The exit code, and what to say on standard error where that is not 0. With `comm` collective over its ranks, of which
-    rank 0 has the console and writes files. UserError for wrong input, before anything is computed where that is possible."""
-    if wanted.load_balance is not None and comm is None:
-        raise UserError(f"--load-balance {wanted.load_balance}: without --ranks; allowed: with --ranks N")
-    world = None if comm is None else craton.World(comm, ranks_per_node)
-    calculation, start = _prepared(wanted, world)
-    calculation.callback = _Table(console).add
-    _say(console, _introduction(calculation, start, world))
-    calculation.kernel(start)
-    for line in summary(calculation):
-        _say(console, line)
-    if comm is not None:
-        _say(console, _balance(calculation, comm))
-    written = _write(calculation, wanted, world)
-    if comm is not None and wanted.load_balance is not None:
-        _draw_balance(calculation, wanted.load_balance, comm)
-        written.append(str(wanted.load_balance))
-    if written:
-        _say(console, f"written: {', '.join(written)}")
-    if calculation.converged:
-        return 0, ""
-    last = calculation.iterations[-1]
-    kept = f"; {wanted.checkpoint} has the state, --restart {wanted.checkpoint} goes on" if wanted.checkpoint else ""
-    return NOT_CONVERGED, (
-        f"not converged after {len(calculation.iterations)} iterations: the energy last changed by {last.change:.2g} hartree, "
-        f"the gradient is {last.gradient:.2g}{kept}"
-    )
+    config: Config,
+    comm: MPI.Comm,
+    *,
+    ranks_per_node: int = 0,
+    console: Console | None = None,
+    overwrite: bool = False,
+    report: bool = True,
+) -> ScfRecord:
+    """Collective: computes, and leaves a folder. Not to have converged is no error: the record says so, and `resume` goes on.
+
+    console: of rank 0, None on the others. UserError for wrong input, before anything is written.
+    """
+    world = _world(config, comm, ranks_per_node)
+    calculation = made_calculation(config, world)
+    start = read_start(config, calculation.molecule, whole=world is None)
+    folder = ScfFolder(config.run.directory)
+    inputs = {"[molecule] file": config.molecule.file, "[method] start": config.method.start}
+    given = {setting: file for setting, file in inputs.items() if file}
+    with begun(comm, folder, _start(config, comm), overwrite, given) as (place, progress):
+
+        def write_inputs() -> None:
+            write_text(place.config, config.to_toml())
+            with replaced(place.molecule) as aside:
+                shutil.copyfile(config.molecule.file, aside)
+
+        on_root(comm, write_inputs)
+        return _computed(config, comm, world, folder, place, progress, calculation, start, (), console, report)
 
 
-def _say(console: Console | None, text: str, style: str | None = None) -> None:
-    if console is not None:
-        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+def resume(
+    directory: Path,
+    config: Config,
+    comm: MPI.Comm,
+    *,
+    ranks_per_node: int = 0,
+    console: Console | None = None,
+    report: bool = True,
+) -> ScfRecord:
+    """Collective, on any number of ranks: goes on from the last checkpoint of a run that was killed or has not converged.
+
+    config: of config_to_resume. UserError where there is no such run.
+    """
+    world = _world(config, comm, ranks_per_node)
+    folder = ScfFolder(directory)
+    with resumed(comm, folder, _start(config, comm)) as (place, progress):
+        calculation = made_calculation(config, world)
+        start, earlier = read_start(config, calculation.molecule, whole=world is None), ()
+        if on_root(comm, place.checkpoint.exists):
+            start = Checkpoint.read(place.checkpoint, whole=world is None)
+            earlier = tuple(Iteration(int(n), *floats, int(quartets), s) for n, *floats, quartets, s in start.iterations)
+        return _computed(config, comm, world, folder, place, progress, calculation, start, earlier, console, report)
 
 
-def _prepared(wanted: Wanted, world: craton.World | None) -> tuple[HartreeFock, Checkpoint | None]:
-    if wanted.checkpoint is not None:
-        check_target(wanted.checkpoint, wanted.restart, wanted.overwrite)
-    molecule = Molecule.from_xyz(wanted.molecule, wanted.charge, wanted.multiplicity)
-    method = wanted.method or ("rhf" if molecule.multiplicity == 1 else "uhf")
-    start = None if wanted.restart is None else Checkpoint.read(wanted.restart, whole=world is None)
-    if start is not None and start.molecule.symbols != molecule.symbols:
-        raise UserError(
-            f"--restart {wanted.restart}: of {start.molecule.formula}, but {wanted.molecule} is {molecule.formula}; "
-            "allowed: a checkpoint of the same atoms in the same order"
-        )
-    calculation = METHODS[method](molecule, wanted.basis, library=wanted.library, world=world)
-    for name, value in wanted.settings.items():
-        setattr(calculation, name, value)
-    calculation.checkpoint = wanted.checkpoint
-    calculation.check_settings()
-    for what in wanted.cubes:
-        _check_field(calculation, what)
-    if wanted.picture is not None:
-        name, spin = _named(wanted.orbital)
-        properties.orbital_number(name, calculation.occupied[spin], calculation.basis.size)
-    return calculation, start
+def config_to_resume(directory: Path, *, iterations: int | None = None, threads: int | None = None) -> Config:
+    """What the unfinished run in a folder was started with; of its molecule the copy in the folder. Not collective.
+
+    iterations: at most so many more. UserError where there is no such run.
+    """
+    folder = ScfFolder(directory)
+    stored = folder.to_resume()
+    place = folder.unfinished or folder
+    raw = dict(stored.configuration)
+    raw["molecule"] = raw["molecule"] | {"file": str(place.molecule.absolute())}
+    raw["run"] = raw["run"] | {"directory": str(directory)}
+    if place.checkpoint.exists():
+        raw["method"] = raw["method"] | {"start": ""}
+    config = build(raw, Path(stored.source))
+    if iterations is not None:
+        config = config.replaced("convergence", iterations=iterations)
+    return config if threads is None else config.replaced("run", threads=threads)
 
 
-def _check_field(calculation: HartreeFock, what: str) -> None:
-    """UserError for what will not be there when the iterations have ended."""
-    name, spin = _named(what)
-    if name == "density" or (name == "spin" and isinstance(calculation, UHF)):
-        return
-    if name == "spin":
-        raise UserError("--cube spin: with --method rhf it is 0 everywhere; allowed: with --method uhf")
-    properties.orbital_number(name, calculation.occupied[spin], calculation.basis.size)
-
-
-def _named(what: str) -> tuple[str, int]:
-    """A name and a spin: "homo:down"."""
-    name, _, spin = what.partition(":")
-    if spin not in ("", "up", "down"):
-        raise UserError(f"orbital '{what}'; allowed after the colon: up or down")
-    return name, int(spin == "down")
-
-
-def _introduction(calculation: HartreeFock, start: Checkpoint | None, world: craton.World | None) -> str:
-    molecule, c = calculation.molecule, calculation
-    begin = f"guess {c.init_guess}"
-    if start is not None:
-        begin = f"from {start.method}/{start.basis_name} after {len(start.iterations)} iterations"
-        if not start.is_of(molecule, c.shells):
-            begin += ", projected"
-    threads = f"{c.threads} thread{'' if c.threads == 1 else 's'}"
-    if world is not None:
-        threads = f"{world.size} rank{'' if world.size == 1 else 's'} of {threads}"
-    return (
-        f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
-        f"{type(c).__name__}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {begin}; "
-        f"density by {c.density_by}; {threads}"
-    )
-
-
-class _Table:
-    """A line for each iteration, as it ends."""
-
-    def __init__(self, console: Console | None) -> None:
-        self._console = console
-
-    def add(self, line: Iteration) -> None:
-        if line.number == 1:
-            head = "iteration    energy (hartree)      change    gradient   quartets  J and K (s)"
-            _say(self._console, head, style="bold")
-        change = f"{line.change:.2e}" if math.isfinite(line.change) else ""
-        figures = f"{line.energy:18.10f}  {change:>10}  {line.gradient:10.2e}  {line.quartets:9}  {line.fock_s:11.3f}"
-        _say(self._console, f"{line.number:9}  {figures}")
-
-
-def _balance(calculation: HartreeFock, comm: MPI.Comm) -> str:
-    """Collective: who did what of all builds of J and K, and how long each waited for the last."""
-    rows = comm.allgather(calculation.engine.spent)
-    lines = ["rank      tasks   of them stolen   build (s)   integrals (s)   getting, adding (s)   idle"]
-    for rank, spent in enumerate(rows[:MOST_RANKS]):
-        moving = spent["get_s"] + spent["accumulate_s"] + spent["queue_s"]
-        tasks = spent["own_tasks"] + spent["stolen_tasks"]
-        lines.append(
-            f"{rank:4} {tasks:10.0f} {spent['stolen_tasks']:16.0f} {spent['build_s']:11.2f} {spent['compute_s']:15.2f} "
-            f"{moving:21.2f} {spent['idle_s'] / max(spent['build_s'], 1e-9):6.1%}"
-        )
-    idle = sum(each["idle_s"] for each in rows) / max(sum(each["build_s"] for each in rows), 1e-9)
-    return "\n".join([*lines, f"idle in all: {idle:.1%} of the time of J and K"])
-
-
-def _draw_balance(calculation: HartreeFock, path: Path, comm: MPI.Comm) -> None:
-    """Collective."""
-    engine = calculation.engine
-    timelines, spent = comm.gather(engine.timeline), comm.gather(engine.spent)
-    if timelines is None or spent is None:
-        return
-    c, threads = calculation, f"{calculation.threads} thread{'' if calculation.threads == 1 else 's'}"
-    title = f"{c.molecule.formula}, {type(c).__name__}/{c.basis_name}: J and K by {comm.size} ranks of {threads}"
-    draw_load_balance(path, timelines, spent, c.threads, title)
-
-
-def summary(calculation: HartreeFock) -> list[str]:
-    """The results in words."""
-    homo, lumo = calculation.frontier()
-    gap = lumo - homo
-    word = "converged" if calculation.converged else "NOT converged"
-    dipole = calculation.dipole_debye()
-    lines = [
-        f"{word} after {len(calculation.iterations)} iterations: {calculation.e_tot:.10f} hartree",
-        f"HOMO {homo:.6f}, LUMO {lumo:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV" if math.isfinite(gap) else "",
-        f"dipole {' '.join(f'{x:z.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye",
-    ]
-    if isinstance(calculation, UHF):
-        square, multiplicity = calculation.spin_square()
-        lines.append(f"<S^2> {square:.6f}, as of multiplicity {multiplicity:.4f}")
-    lines += _charges(calculation)
-    phases = sorted(calculation.seconds.items(), key=lambda each: -each[1])
-    lines.append("seconds: " + ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases))
-    return [line for line in lines if line]
-
-
-def _charges(calculation: HartreeFock) -> list[str]:
-    symbols, charges = calculation.molecule.symbols, calculation.mulliken_charges()
-    words = [f"{s}{n} {q:+.4f}" for n, (s, q) in enumerate(zip(symbols, charges, strict=True), start=1)][:MOST_CHARGES]
-    rows = ["   ".join(words[first : first + 8]) for first in range(0, len(words), 8)]
-    left = len(symbols) - len(words)
-    return ["Mulliken charges:", *(f"  {row}" for row in rows), *([f"  and {left} more"] if left else [])]
-
-
-def _write(calculation: HartreeFock, wanted: Wanted, world: craton.World | None) -> list[str]:
-    """Collective; rank 0 writes, and fetches what it needs while the others wait."""
-    results = record(calculation) if wanted.json_file is not None else {}
-    if world is not None:
-        world.barrier()
-    files = _write_files(calculation, wanted, results) if world is None or world.rank == 0 else []
-    if world is not None:
-        world.barrier()
-    return files
-
-
-def _write_files(calculation: HartreeFock, wanted: Wanted, results: dict[str, Any]) -> list[str]:
-    written = []
-    if wanted.checkpoint is not None:
-        written.append(str(wanted.checkpoint))
-    if wanted.molden is not None:
-        write_molden(calculation, wanted.molden)
-        written.append(str(wanted.molden))
-    for what in wanted.cubes:
-        name, spin = _named(what)
-        path = Path(f"{wanted.molecule.stem}.{what.replace(':', '-')}.cube")
-        write_cube(calculation, path, name, spin=spin)
-        written.append(str(path))
-    if wanted.picture is not None:
-        name, spin = _named(wanted.orbital)
-        draw_orbital(calculation, wanted.picture, name, spin)
-        written.append(str(wanted.picture))
-    if wanted.json_file is not None:
-        from craton.runs.files import replaced
-
-        with replaced(wanted.json_file.absolute()) as aside:
-            aside.write_text(json.dumps(results, indent=1) + "\n")
-        written.append(str(wanted.json_file))
-    return written
-
-
-def record(calculation: HartreeFock) -> dict[str, Any]:
-    """The results as JSON takes them: hartree, debye, elementary charges, seconds."""
-    homo, lumo = calculation.frontier()
-    found: dict[str, Any] = {
-        "molecule": calculation.molecule.formula,
-        "charge": calculation.molecule.charge,
-        "multiplicity": calculation.molecule.multiplicity,
-        "method": type(calculation).__name__,
-        "basis": calculation.basis_name,
-        "functions": calculation.basis.size,
-        "converged": calculation.converged,
-        "energy_hartree": calculation.e_tot,
-        "homo_hartree": homo if math.isfinite(homo) else None,
-        "lumo_hartree": lumo if math.isfinite(lumo) else None,
-        "orbital_energies_hartree": np.asarray(calculation.mo_energy).tolist(),
-        "dipole_debye": calculation.dipole_debye().tolist(),
-        "mulliken_charges": calculation.mulliken_charges().tolist(),
-        "iterations": [
-            {
-                "energy_hartree": each.energy,
-                "gradient": each.gradient,
-                "quartets": each.quartets,
-                "fock_s": each.fock_s,
-            }
-            for each in calculation.iterations
-        ],
-        "seconds": calculation.seconds,
-    }
-    if isinstance(calculation, UHF):
-        found["spin_square"] = calculation.spin_square()[0]
+def status(directory: Path) -> Status:
+    """Where a run is. Not collective; needs no MPI. UserError where there is none."""
+    folder = ScfFolder(directory)
+    found = find_status(folder)
+    if found.state == "finished":
+        record = folder.read_record()
+        found.rows["energy"] = f"{record.energy_hartree:.10f} hartree"
+        found.rows["calculation"] = f"{record.molecule}, {record.method}/{record.basis}"
+    elif (place := folder.unfinished) is not None:
+        facts = folder.to_resume().facts if found.state != "running" else _facts(place)
+        found.rows |= {name: facts[name] for name in ("energy", "change", "gradient") if name in facts}
     return found
+
+
+def not_converged(record: ScfRecord, folder: Path) -> str:
+    """What to say of such a run; empty where it has converged."""
+    if record.converged:
+        return ""
+    last = record.iterations[-1]
+    changed = "" if last.change_hartree is None else f"the energy last changed by {last.change_hartree:.2g} hartree, "
+    return (
+        f"not converged after {len(record.iterations)} iterations: {changed}the gradient is {last.gradient:.2g}; "
+        f"`craton scf resume {folder}` goes on; what may help: level_shift, damping, the other guess"
+    )
+
+
+def _facts(place: ScfFolder) -> dict[str, Any]:
+    from craton.runs.progress_file import read_progress
+
+    return read_progress(place.progress).facts
+
+
+def _world(config: Config, comm: MPI.Comm, ranks_per_node: int) -> craton.World | None:
+    """None: NumPy matrices of one process, where nobody asked for ranks."""
+    alone = comm.size == 1 and config.run.ranks == 0 and launched_size() is None
+    return None if alone else craton.World(comm, ranks_per_node)
+
+
+def _start(config: Config, comm: MPI.Comm) -> Start:
+    return Start("scf", config.to_dict(), str(config.path), PHASES, comm.size, config.run.threads)
+
+
+def _computed(
+    config: Config,
+    comm: MPI.Comm,
+    world: craton.World | None,
+    folder: ScfFolder,
+    place: ScfFolder,
+    progress: ProgressFile,
+    calculation: HartreeFock,
+    start: Checkpoint | None,
+    earlier: Sequence[Iteration],
+    console: Console | None,
+    report: bool,
+) -> ScfRecord:
+    """Collective: iterations, results, report."""
+    table = IterationTable(console)
+    calculation.checkpoint = place.checkpoint
+    before = len(earlier)
+
+    def note(line: Iteration) -> None:
+        table.add(line)
+        facts = {"energy": f"{line.energy:.10f} hartree", "gradient": f"{line.gradient:.2e}"}
+        progress.progress.facts.update(facts | ({"change": f"{line.change:.2e} hartree"} if before + 1 < line.number else {}))
+        progress.update(line.number)
+        if line.number % calculation.checkpoint_every == 0:
+            progress.progress.saved = line.number - 1
+
+    calculation.callback = note
+    say(console, introduction(calculation, start, world))
+    on_root(comm, lambda: progress.enter("iterations", done=before, total=before + calculation.max_cycle, unit="iterations"))
+    calculation.kernel(start, earlier)
+    on_root(comm, lambda: progress.enter("results"))
+    balance = None if world is None else comm.allgather(calculation.engine.spent)
+    facts = facts_of(
+        "scf", config.path, config.to_dict(), comm.size, 1 if world is None else world.node_count, config.run.threads
+    )
+    record = ScfRecord(**facts, **results_of(calculation), balance=balance)
+    record.started = progress.progress.sessions[0].started
+    _write_results(config, comm, world, place, calculation)
+    for line in [*summary(record), *(balance_lines(balance) if balance else [])]:
+        say(console, line)
+    _end(comm, folder, place, progress, record)
+    if report:
+        on_root(comm, lambda: _write_report(folder))
+    say(console, f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
+    return record
+
+
+def _end(comm: MPI.Comm, folder: ScfFolder, place: ScfFolder, progress: ProgressFile, record: ScfRecord) -> None:
+    """Collective. A run that has not converged has results, and its checkpoint to go on from."""
+    if record.converged:
+        record.stopped_because = f"converged after {len(record.iterations)} iterations"
+        finished(comm, folder, place, progress, record)
+        return
+    take_place(comm, folder, place, progress)
+
+    def write() -> None:
+        record.sessions, record.stopped_because = progress.sessions(), f"not converged after {len(record.iterations)} iterations"
+        progress.progress.failure = record.stopped_because
+        folder.write_record(record)
+        progress.enter("iterations", done=len(record.iterations), total=len(record.iterations), unit="iterations")
+
+    on_root(comm, write)
+
+
+def _write_report(folder: ScfFolder) -> None:
+    from craton.scf.report import write_report
+
+    write_report(folder.path)
+
+
+def _write_results(
+    config: Config, comm: MPI.Comm, world: craton.World | None, place: ScfFolder, calculation: HartreeFock
+) -> None:
+    """Collective: rank 0 writes, and fetches what it needs of the others' matrices while they wait."""
+    engine: Any = calculation.engine
+    timelines = None if world is None else comm.gather(engine.timeline)
+
+    def write() -> None:
+        with replaced(place.orbitals) as aside:
+            shutil.copyfile(place.checkpoint, aside)
+        if config.output.molden:
+            write_molden(calculation, place.molden)
+        for old in place.more_results():
+            remove(old)
+        for what in config.output.cubes:
+            name, spin = named(what)
+            write_cube(calculation, place.cube(what), name, spin=spin, spacing_bohr=config.output.cube_spacing_bohr)
+        if timelines is not None:
+            with replaced(place.balance) as aside:
+                write_hdf5(aside, {f"rank_{rank}": np.asarray(rows) for rank, rows in enumerate(timelines)})
+
+    if world is None:
+        return write()
+    failure = ""
+    world.barrier()  # the others answer from here on
+    if world.rank == 0:
+        try:
+            write()
+        except UserError as error:
+            failure = str(error)
+    world.agree(failure)
+    return None

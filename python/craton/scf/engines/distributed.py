@@ -307,12 +307,14 @@ class DistributedEngine:
                 failure = str(error)
         self.world.agree(failure)
 
-    def _rows(self, matrix: DistArray) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
-        """Rows of a matrix in the order of the basis that was given, some at a time, with their ascending numbers."""
+    def _rows(self, matrix: DistArray, square: bool) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
+        """Rows of a matrix in the order of the basis that was given, some at a time, with their ascending numbers; columns too
+        where they are functions."""
         for first in range(0, len(self.order), ROWS_AT_ONCE):
             rows = self.order[first : first + ROWS_AT_ONCE]
             sort = np.argsort(rows)
-            yield rows[sort], matrix[first : first + len(rows), :].get()[sort][:, self._place]
+            part = matrix[first : first + len(rows), :].get()[sort]
+            yield rows[sort], part[:, self._place] if square else part
 
 
 def _shells_over(first_function: NDArray[np.int64], functions: slice) -> tuple[int, int]:

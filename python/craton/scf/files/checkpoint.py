@@ -27,7 +27,8 @@ Matrix = NDArray[np.float64]
 VERSION = 1
 SAME_BOHR = 1e-8
 """Positions nearer than this are the same."""
-ALLOWED = "a checkpoint that craton scf has written"
+ORBITALS = ("mo_energy", "mo_coeff", "mo_occ")
+ALLOWED = "checkpoint.h5 or orbitals.h5 of a run of craton scf"
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Checkpoint:
     iterations: Matrix
     energy: float
     converged: bool
-    orbitals: dict[str, Matrix]
+    orbitals: dict[str, Any]
 
     def write(self, path: Path) -> None:
         """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
@@ -89,11 +90,27 @@ class Checkpoint:
         file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
         file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
         for name, value in self.orbitals.items():
-            file[name] = value
+            if isinstance(value, np.ndarray):
+                file[name] = value
 
-    def write_by_rows(self, path: Path, rows: Callable[[Any], Iterable[tuple[NDArray[np.int64], Matrix]]]) -> None:
-        """As write, of densities that are not whole here: `rows` yields some of one's rows at a time, with their ascending
-        numbers."""
+    def _write_orbitals_by_rows(self, file: h5py.File, rows: Callable[[Any, bool], Any]) -> None:
+        """mo_coeff of channels that are not whole here: one, or a list of each spin's."""
+        coefficients = self.orbitals.get("mo_coeff")
+        if coefficients is None:
+            return
+        channels = coefficients if isinstance(coefficients, list) else [coefficients]
+        shape = tuple(channels[0].shape)
+        stored = file.create_dataset("mo_coeff", (2, *shape) if len(channels) > 1 else shape, np.float64)
+        for spin, channel in enumerate(channels):
+            for numbers, block in rows(channel, False):
+                if len(channels) > 1:
+                    stored[spin, numbers, :] = block
+                else:
+                    stored[numbers, :] = block
+
+    def write_by_rows(self, path: Path, rows: Callable[[Any, bool], Iterable[tuple[NDArray[np.int64], Matrix]]]) -> None:
+        """As write, of matrices that are not whole here: `rows` yields some of one's rows at a time, with their ascending
+        numbers; its second argument says whether columns are functions too."""
         from craton.runs.files import check_room, replaced
 
         size = sum(function_count(each) for each in self.shells)
@@ -103,8 +120,9 @@ class Checkpoint:
                 self._write_facts(file)
                 stored = file.create_dataset("densities", (len(self.densities), size, size), np.float64)
                 for spin, density in enumerate(self.densities):
-                    for numbers, block in rows(density):
+                    for numbers, block in rows(density, True):
                         stored[spin, numbers, :] = block
+                self._write_orbitals_by_rows(file, rows)
         except (OSError, RuntimeError) as problem:  # HDF5 has words of its own for a full disk
             raise UserError(f"checkpoint {path}: cannot be written ({problem}); allowed: a folder with room") from None
 
@@ -143,7 +161,7 @@ class Checkpoint:
             file["iterations"][()],
             float(file.attrs["energy_hartree"]),
             bool(file.attrs["converged"]),
-            {name: file[name][()] for name in ("mo_energy", "mo_coeff", "mo_occ") if name in file},
+            {name: file[name][()] for name in ORBITALS if whole and name in file},
         )
 
     def is_of(self, molecule: Molecule, shells: list[PlacedShell]) -> bool:
@@ -155,12 +173,3 @@ class Checkpoint:
             and np.allclose(mine.positions_bohr, molecule.positions_bohr, rtol=0, atol=SAME_BOHR)
             and json.loads(json.dumps(self.shells)) == json.loads(json.dumps(shells))
         )
-
-
-def check_target(path: Path, restart: Path | None, overwrite: bool) -> None:
-    """UserError where a checkpoint would replace a file that is not the one that the run goes on from."""
-    if not path.exists() or overwrite or (restart is not None and restart.exists() and path.samefile(restart)):
-        return
-    raise UserError(
-        f"--checkpoint {path}: is there already; allowed: another file, --restart {path} to go on from it, or --overwrite"
-    )

@@ -14,7 +14,7 @@ from craton.scf.functions import orbital_values, summed_squares
 from craton.scf.molecule import NUMBERS, Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.iteration.hartree_fock import HartreeFock
+    from craton.scf.files.orbitals import Orbitals
 
 SPACING_BOHR = 0.2
 MARGIN_BOHR = 5.0
@@ -23,7 +23,7 @@ ORBITALS_AT_ONCE = 128
 
 
 def write_cube(
-    calculation: HartreeFock,
+    calculation: Orbitals,
     path: str | Path,
     what: str | int = "density",
     *,
@@ -56,7 +56,7 @@ def write_cube(
 
 
 def _density(
-    calculation: HartreeFock, what: str | int, points: NDArray[np.float64], path: str | Path
+    calculation: Orbitals, what: str | int, points: NDArray[np.float64], path: str | Path
 ) -> NDArray[np.float64]:
     """From orbitals, some at a time: a density matrix would be all of them at once."""
     channels = np.atleast_2d(calculation.mo_occ)

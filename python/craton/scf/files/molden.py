@@ -15,13 +15,13 @@ from craton.scf.functions import normalised_contractions
 from craton.scf.molecule import NUMBERS
 
 if TYPE_CHECKING:
-    from craton.scf.iteration.hartree_fock import HartreeFock
+    from craton.scf.files.orbitals import Orbitals
 
 LARGEST_MOMENTUM = 4
 """Of the format."""
 
 
-def write_molden(calculation: HartreeFock, path: str | Path) -> None:
+def write_molden(calculation: Orbitals, path: str | Path) -> None:
     """All orbitals of a calculation. UserError for functions beyond g, which the format has not, and a file that cannot be
     written."""
     from craton.runs.files import replaced
@@ -36,7 +36,7 @@ def write_molden(calculation: HartreeFock, path: str | Path) -> None:
         aside.write_text(text + "\n")
 
 
-def _header(calculation: HartreeFock) -> list[str]:
+def _header(calculation: Orbitals) -> list[str]:
     molecule = calculation.molecule
     lines = ["[Molden Format]", "[Title]", f" {molecule.formula} {calculation.basis_name}, by Craton", "[Atoms] AU"]
     for number, (symbol, at) in enumerate(zip(molecule.symbols, molecule.positions_bohr, strict=True), start=1):
@@ -58,7 +58,7 @@ def _basis(shells: list[PlacedShell]) -> list[str]:
     return [*lines, "", "[5D]", "[7F]", "[9G]"]
 
 
-def _orbitals(calculation: HartreeFock) -> list[str]:
+def _orbitals(calculation: Orbitals) -> list[str]:
     order = np.concatenate([_order(shell) for shell in _numbered(calculation.shells)])
     energies, occupations = np.atleast_2d(calculation.mo_energy), np.atleast_2d(calculation.mo_occ)
     lines = ["[MO]"]

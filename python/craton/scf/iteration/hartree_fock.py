@@ -19,10 +19,10 @@ from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
 from craton.scf.files.checkpoint import Checkpoint
-from craton.scf.iteration import properties
+from craton.scf import properties
 from craton.scf.iteration.beginning import Beginning
 from craton.scf.iteration.orthonormal import OrthonormalFunctions, make_symmetric
-from craton.scf.iteration.purification import METHODS
+from craton.scf.iteration.settings import DENSITY_BY, GUESSES
 from craton.scf.iteration.steering import Steering
 from craton.scf.molecule import Molecule
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from craton.arrays.dist_array import DistArray
 
 Matrix = NDArray[np.float64]
-
-GUESSES = ("sad", "core")
-DENSITY_BY = ("diagonalisation", *METHODS)
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,8 @@ class HartreeFock:
         direct_scf_tol      of integrals, hartree (1e-12)
         linear_dependence   eigenvalues of the overlap below it are left out (1e-8)
         threads             of this process (1)
-        checkpoint          a file to write at each iteration; None: none
+        checkpoint          a file to write while it iterates and at its end; None: none
+        checkpoint_every    iterations from one to the next (1)
         callback            called with each Iteration
 
     Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, iterations, seconds (by phase), make_rdm1() and what is derived of it.
@@ -77,7 +75,7 @@ class HartreeFock:
 
     SETTINGS = (
         "conv_tol conv_tol_grad max_cycle init_guess diis_space diis_start_cycle level_shift damp density_by direct_scf_tol "
-        "linear_dependence threads checkpoint callback"
+        "linear_dependence threads checkpoint checkpoint_every callback"
     ).split()
 
     def __init__(
@@ -107,6 +105,7 @@ class HartreeFock:
         self.linear_dependence = 1e-8
         self.threads = 1
         self.checkpoint: str | Path | None = None
+        self.checkpoint_every = 1
         self.callback: Callable[[Iteration], None] | None = None
 
         self.converged = False
@@ -143,7 +142,8 @@ class HartreeFock:
     # ------------------------------------------------------------------------------------------------------------ matrices
 
     @property
-    def _name(self) -> str:
+    def method(self) -> str:
+        """RHF or UHF."""
         return type(self).__name__
 
     @property
@@ -204,7 +204,7 @@ class HartreeFock:
 
     def _need_orbitals(self) -> None:
         if self.mo_coeff is None:
-            raise UserError(f"{self._name}: there are no orbitals; allowed: after run() or kernel()")
+            raise UserError(f"{self.method}: there are no orbitals; allowed: after run() or kernel()")
 
     def _checked(self, density: Any) -> Any:
         """One density matrix, a NumPy array or one of the engine's own."""
@@ -230,7 +230,7 @@ class HartreeFock:
         """Sets the given settings, iterates, returns itself. Not converging is no error: `converged` says so."""
         for name, value in settings.items():
             if name not in self.SETTINGS:
-                raise UserError(f"{self._name}: setting '{name}'; allowed: {', '.join(self.SETTINGS)}")
+                raise UserError(f"{self.method}: setting '{name}'; allowed: {', '.join(self.SETTINGS)}")
             setattr(self, name, value)
         self.kernel()
         return self
@@ -247,18 +247,23 @@ class HartreeFock:
             ("level_shift", self.level_shift >= 0, "at least 0 hartree"),
             ("damp", 0 <= self.damp < 1, "at least 0 and less than 1"),
             ("density_by", self.density_by in DENSITY_BY, ", ".join(DENSITY_BY)),
+            ("checkpoint_every", self.checkpoint_every >= 1, "at least 1"),
             ("linear_dependence", self.linear_dependence > 0, "a positive number"),
         ):
             if not good:
-                raise UserError(f"{self._name}: {name} = {getattr(self, name)}; allowed: {allowed}")
+                raise UserError(f"{self.method}: {name} = {getattr(self, name)}; allowed: {allowed}")
 
     # ---------------------------------------------------------------------------------------------------------- iterations
 
-    def kernel(self, dm0: Matrix | Checkpoint | None = None) -> float:
+    def kernel(self, dm0: Matrix | Checkpoint | None = None, earlier: Sequence[Iteration] = ()) -> float:
         """Iterates from a density (shape as make_rdm1; UHF also one for both spins), from what a checkpoint has, or from the
-        initial guess; returns the total energy."""
+        initial guess; returns the total energy in hartree. Collective over a world. UserError as check_settings, and for a
+        checkpoint of other atoms.
+
+        earlier: iterations of a calculation that this one goes on with; they stay before its own, which are counted on.
+        """
         self.check_settings()
-        self.iterations, self.converged, self.seconds = [], False, {}
+        self.iterations, self.converged, self.seconds = list(earlier), False, {}
         self.mo_energy = self.mo_coeff = self.mo_occ = None
         algebra = self.engine.algebra
         try:
@@ -288,9 +293,10 @@ class HartreeFock:
                 focks = [self._fock(core, each, functions) for each in repulsion]
                 errors = [functions.error(f, p) for f, p in zip(focks, projectors, strict=True)]
                 last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
-            self._save(densities)
             if last:
                 break
+            if cycle % self.checkpoint_every == 0:
+                self._save(densities)
             with self._clock("algebra"):
                 steered = steering.steered(cycle, focks, errors, projectors)
             with self._clock("density"):
@@ -304,7 +310,7 @@ class HartreeFock:
         found = OrthonormalFunctions(overlap, self.linear_dependence, self.engine.algebra)
         if found.count < max(self._occupied):
             raise UserError(
-                f"{self._name}: {found.count} independent functions for {self.molecule.electrons} electrons; "
+                f"{self.method}: {found.count} independent functions for {self.molecule.electrons} electrons; "
                 f"allowed: at least {max(self._occupied)}"
             )
         return found
@@ -360,8 +366,9 @@ class HartreeFock:
 
     def _note(self, cycle: int, energy: float, gradient: float, fock_s: float) -> bool:
         """Records an iteration; whether it is the last."""
-        change = energy - self.e_tot if self.iterations else np.inf
-        self.iterations.append(Iteration(cycle, energy, change, gradient, self.engine.quartets, fock_s))
+        change = energy - self.e_tot if cycle > 1 else np.inf
+        number = self.iterations[-1].number + 1 if self.iterations else 1
+        self.iterations.append(Iteration(number, energy, change, gradient, self.engine.quartets, fock_s))
         self.e_tot = energy
         allowed = np.sqrt(self.conv_tol) if self.conv_tol_grad is None else self.conv_tol_grad
         self.converged = bool(abs(change) < self.conv_tol and gradient < allowed)
@@ -378,15 +385,14 @@ class HartreeFock:
         orbitals = {name: getattr(self, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}
         return Checkpoint(
             self.molecule,
-            self._name,
+            self.method,
             self.basis_name,
             self.shells,
             list(densities),
             np.array([astuple(each) for each in self.iterations], dtype=np.float64).reshape(-1, 6),
             self.e_tot,
             self.converged,
-            # those over many ranks are not kept
-            {name: value for name, value in orbitals.items() if isinstance(value, np.ndarray)},
+            {name: value for name, value in orbitals.items() if value is not None},
         )
 
     @contextmanager

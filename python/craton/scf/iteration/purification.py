@@ -18,12 +18,11 @@ IDEMPOTENT = 1e-11
 ROUNDING = 1e-7
 """Two steps of either method square an error: one below this that two steps do not shrink is rounding."""
 MOST_STEPS = 120
-METHODS = ("canonical", "sp2")
 
 
 def write_projector(fock: Any, occupied: int, method: str, algebra: Any, into: Any) -> None:
     """`into` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix: by "diagonalisation", or by one
-    of METHODS. UserError as purified()."""
+    of PURIFICATIONS. UserError as purified()."""
 
     def alone(whole: Any) -> Any:
         numpy = NumpyAlgebra()

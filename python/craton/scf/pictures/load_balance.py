@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.pages.figures import save_picture
+from craton.pages.figures import new_figure
+from craton.pages.style import ACCENT, COLOURS, LINE, SECOND, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Matrix = NDArray[np.float64]
 
@@ -20,13 +21,13 @@ MOST_ROWS = 96
 """Threads of ranks that are drawn."""
 FINEST = 2000
 """Parts of the build's time: shorter pauses between tasks are not drawn."""
-WORKING, WAITING = "#2b6ca3", "#f0a830"
+WORKING, WAITING = ACCENT, SECOND
 PARTS = (
     ("integrals, and adding them up", ("compute_s",), WORKING),
-    ("getting densities, adding sums, asking for tasks", ("get_s", "accumulate_s", "queue_s"), "#7fb069"),
+    ("getting densities, adding sums, asking for tasks", ("get_s", "accumulate_s", "queue_s"), COLOURS[2]),
     ("waiting for the last", ("idle_s",), WAITING),
 )
-REST = ("before and after the tasks", "#c9c9c9")
+REST = ("before and after the tasks", LINE)
 
 
 def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple[float, float]]:
@@ -42,24 +43,24 @@ def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple
     return found
 
 
-def draw_load_balance(
-    path: str | Path, timelines: Sequence[Matrix], spent: Sequence[Mapping[str, float]], threads: int, title: str
-) -> None:
+@drawing
+def load_balance_figure(
+    timelines: Sequence[Matrix], spent: Sequence[Mapping[str, float]], threads: int, title: str
+) -> Figure:
     """Of each rank the timeline of a build (as busy_intervals takes it), and what it spent its time on in all builds, by the
-    names of DistributedFock.statistics. UserError for a file that cannot be written."""
-    from matplotlib.figure import Figure
+    names of DistributedFock.statistics."""
 
     rows = [(rank, thread) for rank in range(len(timelines)) for thread in range(threads)]
     drawn = rows[:MOST_ROWS]
     ranks = min(len(spent), MOST_ROWS)
     heights = [1.2 + 0.22 * len(drawn), 1.4 + 0.22 * ranks]
-    figure = Figure(figsize=(8, 0.8 + sum(heights)), layout="constrained")
+    figure = new_figure(8, 0.8 + sum(heights))
     above, below = figure.subplots(2, 1, height_ratios=heights)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(title)
     _draw_build(above, timelines, drawn, len(rows))
     _draw_all(below, spent[:ranks])
     figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    save_picture(figure, Path(path))
+    return figure
 
 
 def _draw_build(plot: Axes, timelines: Sequence[Matrix], drawn: Sequence[tuple[int, int]], rows: int) -> None:

@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from craton.pages.figures import save_picture
+from craton.pages.figures import new_figure, save_picture
+from craton.pages.style import drawing
 from craton.scf.functions import orbital_values
 from craton.scf.molecule import BOHR_ANGSTROM, Molecule
 
 if TYPE_CHECKING:
-    from craton.scf.iteration.hartree_fock import HartreeFock
+    from matplotlib.figure import Figure
+
+    from craton.scf.files.orbitals import Orbitals
 
 Array = NDArray[np.float64]
 
@@ -48,12 +51,15 @@ COLOURS = {
 OTHER_COLOUR = (0.75, 0.55, 0.7)
 
 
-def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = "homo", spin: int = 0) -> None:
-    """The orbital (as HartreeFock.orbital takes it) seen across the molecule's flattest direction, red where it is positive,
-    blue where negative; its sign as a whole means nothing. UserError for an orbital that is not there, and a file that cannot
-    be written."""
-    from matplotlib.figure import Figure
+def draw_orbital(calculation: Orbitals, path: str | Path, which: str | int = "homo", spin: int = 0) -> Path:
+    """Writes orbital_figure to a file; returns its path. UserError also for a file that cannot be written."""
+    return save_picture(orbital_figure(calculation, which, spin), Path(path))
 
+
+@drawing
+def orbital_figure(calculation: Orbitals, which: str | int = "homo", spin: int = 0) -> Figure:
+    """The orbital (as HartreeFock.orbital takes it) seen across the molecule's flattest direction, red where it is positive,
+    blue where negative; its sign as a whole means nothing. Not collective. UserError for an orbital that is not there."""
     coefficients, number = calculation.orbital(which, spin)
     molecule = calculation.molecule
     axes, centre = _view(molecule)
@@ -67,7 +73,7 @@ def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = 
     scene.draw_molecule(molecule, seen)
     image = _without_margin(scene.with_surfaces(level))
 
-    figure = Figure(figsize=(7, 7 * image.shape[0] / image.shape[1] + 0.6), layout="constrained")
+    figure = new_figure(7, 7 * image.shape[0] / image.shape[1] + 0.6)
     plot = figure.add_subplot()
     plot.imshow(image, origin="lower", interpolation="bilinear")
     plot.set_axis_off()
@@ -76,11 +82,10 @@ def draw_orbital(calculation: HartreeFock, path: str | Path, which: str | int = 
     name = f"{str(which).upper()} (orbital {number}" if not str(which).isdigit() else f"orbital ({number}"
     spins = f", spin {'down' if spin else 'up'}" if len(energies) > 1 else ""
     plot.set_title(
-        f"{molecule.formula}, {type(calculation).__name__}/{calculation.basis_name}: {name}{spins}), {energy:.4f} hartree\n"
-        f"surfaces at ±{level:.2g} bohr$^{{-3/2}}$, which enclose {ENCLOSED:.0%}",
-        fontsize=11,
+        f"{molecule.formula}, {calculation.method}/{calculation.basis_name}: {name}{spins}), {energy:.4f} hartree\n"
+        f"surfaces at ±{level:.2g} bohr^-3/2, which enclose {ENCLOSED:.0%}",
     )
-    save_picture(figure, Path(path))
+    return figure
 
 
 def _view(molecule: Molecule) -> tuple[Array, Array]:
@@ -95,7 +100,7 @@ def _view(molecule: Molecule) -> tuple[Array, Array]:
 
 
 def _field(
-    calculation: HartreeFock, coefficients: Array, axes: Array, centre: Array, seen: Array
+    calculation: Orbitals, coefficients: Array, axes: Array, centre: Array, seen: Array
 ) -> tuple[Array, float, Array]:
     """The lowest corner, the spacing, and the orbital at [up, right, towards]."""
     low, high = seen.min(axis=0) - MARGIN_BOHR, seen.max(axis=0) + MARGIN_BOHR

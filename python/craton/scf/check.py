@@ -1,0 +1,105 @@
+"""`craton scf check CONFIG`: electrons, functions and memory of a run; nothing is computed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from craton.runs.words import counted, size_text
+from craton.scf.config import Config
+from craton.scf.setup import made_calculation, read_start
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Findings", "examine"]
+
+MATRICES = 12
+"""n x n that an iteration keeps, beside 2 for each Fock matrix of DIIS (docs/scf.md)."""
+LARGEST_MEMORY = 256 << 30
+"""Bytes of a rank above which `check` warns."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a run will be."""
+
+    molecule: str
+    atoms: int
+    charge: int
+    multiplicity: int
+    electrons: int
+    method: str
+    basis: str
+    functions: int
+    shells: int
+    ranks: int
+    threads: int
+    start: str
+    """In words: the guess, or the checkpoint."""
+    memory_of_rank: int
+    """Bytes of matrices."""
+    shell_quartets: int
+    """Of the first iteration, before any is left out."""
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """For a console."""
+        from rich.table import Table
+
+        table = Table(show_header=False)
+        table.add_column(style="bold")
+        table.add_column(overflow="fold")
+        for label, text in (
+            ("molecule", f"{self.molecule}, {counted(self.atoms, 'atom')}, {counted(self.electrons, 'electron')}"),
+            ("charge, multiplicity", f"{self.charge}, {self.multiplicity}"),
+            ("method", f"{self.method}/{self.basis}"),
+            ("basis", f"{counted(self.functions, 'function')} in {counted(self.shells, 'shell')}"),
+            ("begins with", self.start),
+            ("shell quartets", f"at most {self.shell_quartets:.3g} in an iteration"),
+            ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
+            ("memory", f"about {size_text(self.memory_of_rank)} of matrices per rank"),
+            *(("note", warning) for warning in self.warnings),
+        ):
+            table.add_row(label, text)
+        return table
+
+
+def examine(config: Config, ranks: int = 0) -> Findings:
+    """What `run` would do on so many ranks; 0: as the configuration says. Not collective. UserError for what `run` refuses."""
+    made = made_calculation(config, None)
+    start = read_start(config, made.molecule, whole=False)
+    count, n = ranks or config.run.ranks or 1, made.basis.size
+    spins = 2 if made.method == "UHF" else 1
+    memory = spins * (MATRICES + 2 * made.diis_space) * 8 * n * n // count
+    if count == 1:
+        memory += (1 + spins) * 8 * n * n * config.run.threads  # each thread's J and K
+    pairs = made.basis.shell_count * (made.basis.shell_count + 1) // 2
+    warnings = []
+    if memory > LARGEST_MEMORY:
+        warnings.append(f"{size_text(memory)} per rank: more ranks share the matrices")
+    if count > n:
+        warnings.append(f"{count} ranks for {n} functions: some have no part of a matrix")
+    molecule = made.molecule
+    assert molecule.multiplicity is not None
+    return Findings(
+        molecule=molecule.formula,
+        atoms=len(molecule.symbols),
+        charge=molecule.charge,
+        multiplicity=molecule.multiplicity,
+        electrons=molecule.electrons,
+        method=made.method,
+        basis=made.basis_name,
+        functions=n,
+        shells=made.basis.shell_count,
+        ranks=count,
+        threads=config.run.threads,
+        start=f"guess {made.init_guess}" if start is None else f"{start.method}/{start.basis_name}, {config.method.start}",
+        memory_of_rank=memory,
+        shell_quartets=pairs * (pairs + 1) // 2,
+        warnings=tuple(warnings),
+    )

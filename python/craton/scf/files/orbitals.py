@@ -1,0 +1,70 @@
+"""Orbitals of a calculation that has ended, from orbitals.h5 of its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.scf.basis_sets import PlacedShell
+from craton.scf.files.checkpoint import ALLOWED, Checkpoint
+from craton.scf.properties import orbital_number
+from craton.scf.molecule import Molecule
+
+__all__ = ["Orbitals", "StoredOrbitals"]
+
+Matrix = NDArray[np.float64]
+
+
+class Orbitals(Protocol):
+    """What files and pictures of orbitals are made from: a HartreeFock that has run, or StoredOrbitals."""
+
+    molecule: Molecule
+    basis_name: str
+    shells: list[PlacedShell]
+    mo_energy: Any
+    mo_occ: Any
+
+    @property
+    def method(self) -> str:
+        """RHF or UHF."""
+
+    def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
+        """As HartreeFock.orbital."""
+
+    def orbitals(self, first: int, last: int, spin: int = 0) -> Matrix:
+        """As HartreeFock.orbitals."""
+
+
+class StoredOrbitals:
+    """Orbitals in a file, of which only those asked for are read. mo_energy (hartree) and mo_occ as HartreeFock has them."""
+
+    def __init__(self, path: str | Path) -> None:
+        """UserError where there is no such file, or one of a calculation that has not ended."""
+        found = Checkpoint.read(path, whole=False)
+        self.molecule, self.method = found.molecule, found.method
+        self.basis_name, self.shells = found.basis_name, found.shells
+        self._path = Path(path)
+        with h5py.File(path, "r") as file:
+            if "mo_coeff" not in file:
+                raise UserError(f"{path}: no orbitals; allowed: {ALLOWED} that has ended")
+            self.mo_energy, self.mo_occ = file["mo_energy"][()], file["mo_occ"][()]
+
+    def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
+        """As HartreeFock.orbital."""
+        occupied = np.count_nonzero(np.atleast_2d(self.mo_occ)[self._channel(spin)])
+        number = orbital_number(which, int(occupied), self.mo_energy.shape[-1])
+        return self.orbitals(number, number + 1, spin)[:, 0], number + 1
+
+    def orbitals(self, first: int, last: int, spin: int = 0) -> Matrix:
+        """As HartreeFock.orbitals."""
+        with h5py.File(self._path, "r") as file:
+            stored = file["mo_coeff"]
+            return stored[:, first:last] if stored.ndim == 2 else stored[self._channel(spin), :, first:last]
+
+    def _channel(self, spin: int) -> int:
+        return spin if self.mo_energy.ndim > 1 else 0

@@ -1,0 +1,75 @@
+"""The folder of a Hartree-Fock run, and its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from craton.runs.folder import RunFile, RunFolder
+from craton.runs.record import Record
+
+__all__ = ["IterationRow", "ScfFolder", "ScfRecord"]
+
+
+@dataclass(frozen=True)
+class IterationRow:
+    """An iteration, as record.json has it."""
+
+    number: int
+    energy_hartree: float
+    change_hartree: float | None
+    """None for the first of a session."""
+    gradient: float
+    """Norm of the orbital gradient."""
+    quartets: int
+    """Of shells, of which integrals were computed."""
+    fock_s: float
+    """Wall clock of J and K."""
+
+
+@dataclass(kw_only=True)
+class ScfRecord(Record):
+    """What a calculation found: hartree, debye, elementary charges."""
+
+    molecule: str
+    """Sum formula."""
+    symbols: list[str]
+    charge: int
+    multiplicity: int
+    method: str
+    """RHF or UHF."""
+    basis: str
+    functions: int
+    converged: bool
+    energy_hartree: float
+    homo_hartree: float | None
+    lumo_hartree: float | None
+    """None where the basis has no virtual orbital."""
+    orbital_energies_hartree: list[float] | list[list[float]]
+    """Of UHF: of each spin."""
+    dipole_debye: list[float]
+    mulliken_charges: list[float]
+    iterations: list[IterationRow]
+    spin_square: float | None = None
+    """<S^2> of UHF."""
+    balance: list[dict[str, float]] | None = None
+    """Of each rank, over all builds of J and K, where matrices are over ranks: tasks and seconds."""
+
+
+class ScfFolder(RunFolder[ScfRecord]):
+    """Files of a run; cube files are named after what is in them."""
+
+    app, record_type = "scf", ScfRecord
+
+    orbitals = RunFile("orbitals.h5")
+    molden = RunFile("orbitals.molden")
+    balance = RunFile("load_balance.h5")
+    molecule = RunFile("molecule.xyz", "input")
+    checkpoint = RunFile("checkpoint.h5", "working")
+
+    def more_results(self) -> list[Path]:
+        return sorted(self.path.glob("*.cube"))
+
+    def cube(self, what: str) -> Path:
+        """The file of "homo", "density", "homo:down"."""
+        return self.path / f"{what.replace(':', '-')}.cube"

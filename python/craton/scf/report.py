@@ -1,0 +1,188 @@
+"""report.html of a Hartree-Fock run: energies, orbitals, charges, who waited."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from craton.errors import UserError
+from craton.pages.figures import new_figure
+from craton.pages.page import Block, Columns, Notice, Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+from craton.pages.style import ACCENT, MUTED, SECOND, drawing
+from craton.runs.files import read_hdf5, write_text
+from craton.runs.words import counted, duration
+from craton.scf.files.orbitals import StoredOrbitals
+from craton.scf.folder import ScfFolder, ScfRecord
+from craton.scf.molecule import NUMBERS
+from craton.scf.pictures.load_balance import load_balance_figure
+from craton.scf.pictures.orbital import orbital_figure
+from craton.scf.setup import named
+from craton.scf.summary import EV
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["write_report"]
+
+LEVELS_SHOWN = 12
+"""Orbitals on each side of the gap in the table; the picture has those within a range of energies."""
+LOWEST_EV, HIGHEST_EV = -40.0, 20.0
+"""Of the picture of orbital energies, from the middle of the gap."""
+MOST_ATOMS = 200
+
+
+def write_report(folder: str | Path) -> Path:
+    """Draws report.html from what a run has left in its folder; returns its path. Not collective. UserError where there is no run."""
+    place = ScfFolder(folder)
+    record = place.read_record()
+    blocks: list[Block] = []
+    if not record.converged:
+        blocks.append(Notice(f"{record.stopped_because}; what is below is of the last.", "Not converged:"))
+    blocks += [
+        _numbers(record),
+        _iterations(record),
+        _energies(record),
+        *_pictures(place, record),
+        _charges(record),
+        *_balance(place, record),
+        _times(record),
+        how_to_repeat(record.command, record.config, record.versions),
+    ]
+    about = f"{record.method}/{record.basis}, {counted(record.functions, 'function')}; started {record.started}."
+    page = Page(record.title, f"{record.molecule} by Hartree-Fock", about, blocks)
+    write_text(place.report, render(page))
+    return place.report
+
+
+def _numbers(record: ScfRecord) -> Numbers:
+    entries = [(f"{record.energy_hartree:.8f} hartree", "total energy")]
+    if record.homo_hartree is not None and record.lumo_hartree is not None:
+        entries.append((f"{EV * (record.lumo_hartree - record.homo_hartree):.3f} eV", "gap between HOMO and LUMO"))
+    entries.append((f"{np.linalg.norm(record.dipole_debye):.4f} debye", "dipole moment"))
+    if record.spin_square is not None:
+        entries.append((f"{record.spin_square:.4f}", "<S^2>"))
+    entries.append((f"{len(record.iterations)}", "iterations"))
+    return Numbers(entries)
+
+
+def _iterations(record: ScfRecord) -> Section:
+    rows = [
+        [
+            str(each.number),
+            f"{each.energy_hartree:.10f}",
+            "" if each.change_hartree is None else f"{each.change_hartree:.2e}",
+            f"{each.gradient:.2e}",
+            f"{each.quartets:,}",
+            f"{each.fock_s:.2f}",
+        ]
+        for each in record.iterations
+    ]
+    header = ["iteration", "energy (hartree)", "change (hartree)", "gradient", "shell quartets", "J and K (s)"]
+    caption = "How far the energy is from the last one, and the norm of the orbital gradient, after each iteration."
+    return Section(
+        "Convergence", [Picture(_convergence_figure(record), caption), Table(header, rows)], id="convergence", menu="convergence"
+    )
+
+
+@drawing
+def _convergence_figure(record: ScfRecord) -> Figure:
+    figure = new_figure(9.0, 3.0)
+    axes = figure.subplots()
+    numbers = [each.number for each in record.iterations]
+    changes = [np.nan if each.change_hartree is None else abs(each.change_hartree) for each in record.iterations]
+    axes.semilogy(numbers, [max(each.gradient, 1e-16) for each in record.iterations], "o-", color=ACCENT, label="gradient")
+    if np.any(np.isfinite(changes)):
+        axes.semilogy(numbers, np.maximum(changes, 1e-16), "s--", color=SECOND, label="change of the energy (hartree)")
+    axes.set(xlabel="iteration")
+    axes.legend()
+    return figure
+
+
+def _energies(record: ScfRecord) -> Section:
+    channels = np.atleast_2d(np.array(record.orbital_energies_hartree))
+    rows = []
+    for spin, energies in enumerate(channels):
+        name = "" if len(channels) == 1 else (" up", " down")[spin]
+        occupied = _occupied(record, spin)
+        first, last = max(occupied - LEVELS_SHOWN, 0), min(occupied + LEVELS_SHOWN, len(energies))
+        for n in range(first, last):
+            away = n - occupied
+            word = f"LUMO+{away}" if away > 0 else "LUMO" if away == 0 else "HOMO" if away == -1 else f"HOMO{away + 1}"
+            rows.append([f"{n + 1}{name}", word, f"{energies[n]:.6f}", f"{EV * energies[n]:.3f}"])
+    blocks: list[Block] = [
+        Picture(_energies_figure(record), "Orbital energies around the gap; occupied ones are dark.", narrow=True),
+        Table(["orbital", "", "energy (hartree)", "energy (eV)"], rows),
+    ]
+    return Section("Orbital energies", blocks, id="energies", menu="orbital energies")
+
+
+def _occupied(record: ScfRecord, spin: int) -> int:
+    """Orbitals with electrons."""
+    electrons = sum(NUMBERS[symbol] for symbol in record.symbols) - record.charge
+    unpaired = record.multiplicity - 1
+    return (electrons - unpaired) // 2 if spin else (electrons + unpaired) // 2
+
+
+@drawing
+def _energies_figure(record: ScfRecord) -> Figure:
+    figure = new_figure(4.5, 4.5)
+    axes = figure.subplots()
+    channels = EV * np.atleast_2d(np.array(record.orbital_energies_hartree))
+    ends = [each for each in (record.homo_hartree, record.lumo_hartree) if each is not None]
+    middle = EV * float(np.mean(ends)) if ends else 0.0
+    for spin, energies in enumerate(channels):
+        full = np.arange(len(energies)) < _occupied(record, spin)
+        near = (energies > middle + LOWEST_EV) & (energies < middle + HIGHEST_EV)
+        for chosen, colour in ((full & near, ACCENT), (~full & near, MUTED)):
+            axes.hlines(energies[chosen], spin - 0.35, spin + 0.35, color=colour, linewidth=1.2)
+    axes.set(ylabel="energy (eV)")
+    axes.set_xticks(range(len(channels)), ["orbitals"] if len(channels) == 1 else ["spin up", "spin down"])
+    axes.set_xlim(-0.6, len(channels) - 0.4)
+    return figure
+
+
+def _pictures(place: ScfFolder, record: ScfRecord) -> list[Block]:
+    wanted = record.config["output"]["pictures"]
+    if not wanted or not place.orbitals.exists():
+        return []
+    try:
+        stored = StoredOrbitals(place.orbitals)
+    except UserError as problem:
+        return [Section("Orbitals", [Text(str(problem), muted=True)])]
+    caption = "Red where the orbital is positive, blue where it is negative; the sign as a whole means nothing."
+    shown = [[Picture(orbital_figure(stored, *named(which)), caption)] for which in wanted]
+    blocks: list[Block] = [Columns(shown)] if len(shown) > 1 else [shown[0][0]]
+    return [Section("Orbitals", blocks, id="orbitals", menu="orbitals")]
+
+
+def _charges(record: ScfRecord) -> Section:
+    named_atoms = list(zip(record.symbols, record.mulliken_charges, strict=True))
+    rows = [[f"{symbol}{n}", f"{charge:+.5f}"] for n, (symbol, charge) in enumerate(named_atoms, start=1)][:MOST_ATOMS]
+    x, y, z = record.dipole_debye
+    blocks: list[Block] = [
+        Text(f"Dipole moment about the origin: {x:z.5f}, {y:z.5f}, {z:z.5f} debye."),
+        Table(["atom", "Mulliken charge (e)"], rows),
+    ]
+    if len(named_atoms) > MOST_ATOMS:
+        blocks.append(Text(f"The first {MOST_ATOMS} of {len(named_atoms)} atoms; record.json has all.", muted=True))
+    return Section("Charges and dipole", blocks, id="charges", menu="charges")
+
+
+def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
+    if record.balance is None or not place.balance.exists():
+        return []
+    stored = read_hdf5(place.balance)
+    timelines = [np.asarray(stored[f"rank_{rank}"]) for rank in range(len(record.balance))]
+    title = f"{record.molecule}, {record.method}/{record.basis}: J and K by {record.ranks} ranks of {record.threads} threads"
+    figure = load_balance_figure(timelines, record.balance, record.threads, title)
+    caption = "Above the longest build of J and K, task by task; below what each rank spent its time on in all builds."
+    return [Section("Who worked when", [Picture(figure, caption)], id="balance", menu="load balance")]
+
+
+def _times(record: ScfRecord) -> Section:
+    rows = [[phase, f"{seconds:.2f}"] for phase, seconds in sorted(record.seconds.items(), key=lambda each: -each[1])]
+    sessions = counted(len(record.sessions), "session")
+    text = f"{duration(record.spent_s)} in {sessions}, on {counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}."
+    return Section("Time", [Text(text), Table(["phase", "seconds of the last session"], rows)])

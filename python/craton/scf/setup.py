@@ -1,0 +1,75 @@
+"""A calculation from its configuration, with every complaint before anything is computed."""
+
+from __future__ import annotations
+
+import craton
+from craton.errors import UserError
+from craton.scf.config import Config
+from craton.scf.files.checkpoint import Checkpoint
+from craton.scf import properties
+from craton.scf.iteration.hartree_fock import HartreeFock
+from craton.scf.iteration.rhf import RHF
+from craton.scf.iteration.uhf import UHF
+from craton.scf.molecule import Molecule
+
+__all__ = ["made_calculation", "named", "read_start"]
+
+METHODS = {"rhf": RHF, "uhf": UHF}
+
+
+def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
+    """Ready to iterate. With `world` collective. UserError for what does not fit together, also in [output]."""
+    molecule = Molecule.from_xyz(config.molecule.file, config.molecule.charge, config.molecule.multiplicity or None)
+    method = config.method.kind or ("rhf" if molecule.multiplicity == 1 else "uhf")
+    made = METHODS[method](molecule, config.method.basis, library=config.run.library or None, world=world)
+    ours = config.convergence
+    made.init_guess, made.density_by = config.method.guess, config.method.density_by
+    made.direct_scf_tol, made.linear_dependence = config.method.threshold, config.method.linear_dependence
+    made.conv_tol, made.conv_tol_grad, made.max_cycle = ours.energy, ours.gradient or None, ours.iterations
+    made.level_shift, made.damp = ours.level_shift, ours.damping
+    made.diis_space, made.diis_start_cycle = ours.diis_space, ours.diis_start
+    made.threads, made.checkpoint_every = config.run.threads, config.run.checkpoint_every
+    made.check_settings()
+    for what in config.output.cubes:
+        _check_cube(config, made, what)
+    for which in config.output.pictures:
+        _check_orbital(config, made, "pictures", which)
+    return made
+
+
+def read_start(config: Config, molecule: Molecule, whole: bool) -> Checkpoint | None:
+    """What [method] start names, None where it names nothing. whole: as Checkpoint.read. UserError for other atoms."""
+    if not config.method.start:
+        return None
+    found = Checkpoint.read(config.method.start, whole=whole)
+    if found.molecule.symbols != molecule.symbols:
+        raise UserError(
+            f"{config.path}: [method] start = {config.method.start}: of {found.molecule.formula}, but "
+            f"{config.molecule.file} is {molecule.formula}; allowed: a checkpoint of the same atoms in the same order"
+        )
+    return found
+
+
+def named(what: str) -> tuple[str, int]:
+    """A name and a spin: "homo:down". UserError for another spin."""
+    name, _, spin = what.partition(":")
+    if spin not in ("", "up", "down"):
+        raise UserError(f"orbital '{what}'; allowed after the colon: up or down")
+    return name, int(spin == "down")
+
+
+def _check_cube(config: Config, made: HartreeFock, what: str) -> None:
+    """UserError for what will not be there when the iterations have ended."""
+    name, _ = named(what)
+    if name == "spin" and isinstance(made, RHF):
+        raise UserError(f'{config.path}: [output] cubes has "spin", which is 0 everywhere in RHF; allowed: in UHF')
+    if name not in ("density", "spin"):
+        _check_orbital(config, made, "cubes", what)
+
+
+def _check_orbital(config: Config, made: HartreeFock, key: str, which: str) -> None:
+    try:
+        name, spin = named(which)
+        properties.orbital_number(name, made.occupied[spin], made.basis.size)
+    except UserError as problem:
+        raise UserError(f"{config.path}: [output] {key}: {problem}") from None

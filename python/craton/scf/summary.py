@@ -1,0 +1,145 @@
+"""A calculation in words: where it begins, a line for each iteration, its results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import craton
+from craton.runs.words import counted
+from craton.scf.files.checkpoint import Checkpoint
+from craton.scf.folder import IterationRow, ScfRecord
+from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
+from craton.scf.iteration.uhf import UHF
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["EV", "IterationTable", "balance_lines", "introduction", "results_of", "say", "summary"]
+
+EV = 27.21138505
+"""One hartree, CODATA 2010."""
+MOST_RANKS = 64
+"""Of which a line is printed."""
+MOST_CHARGES = 40
+"""Atoms of which charges are printed; files have all."""
+
+
+def say(console: Console | None, text: str, style: str | None = None) -> None:
+    """Prints as it is; nothing on ranks without a console."""
+    if console is not None:
+        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def introduction(calculation: HartreeFock, start: Checkpoint | None, world: craton.World | None) -> str:
+    """What is computed, where it begins, by whom."""
+    molecule, c = calculation.molecule, calculation
+    begin = f"guess {c.init_guess}"
+    if start is not None:
+        begin = f"from {start.method}/{start.basis_name} after {len(start.iterations)} iterations"
+        if not start.is_of(molecule, c.shells):
+            begin += ", projected"
+    threads = counted(c.threads, "thread")
+    if world is not None:
+        threads = f"{counted(world.size, 'rank')} of {threads}"
+    return (
+        f"{molecule.formula}, charge {molecule.charge}, multiplicity {molecule.multiplicity}, {molecule.electrons} electrons\n"
+        f"{c.method}/{c.basis_name}: {c.basis.size} functions in {c.basis.shell_count} shells; {begin}; "
+        f"density by {c.density_by}; {threads}"
+    )
+
+
+class IterationTable:
+    """A line for each iteration, as it ends."""
+
+    def __init__(self, console: Console | None) -> None:
+        self._console, self._begun = console, False
+
+    def add(self, line: Iteration) -> None:
+        """Prints it, and the head before the first."""
+        if not self._begun:
+            head = "iteration    energy (hartree)      change    gradient   quartets  J and K (s)"
+            say(self._console, head, style="bold")
+            self._begun = True
+        change = f"{line.change:.2e}" if math.isfinite(line.change) else ""
+        figures = f"{line.energy:18.10f}  {change:>10}  {line.gradient:10.2e}  {line.quartets:9}  {line.fock_s:11.3f}"
+        say(self._console, f"{line.number:9}  {figures}")
+
+
+def results_of(calculation: HartreeFock) -> dict[str, object]:
+    """The fields of a ScfRecord. Collective over the calculation's world."""
+    c = calculation
+    homo, lumo = c.frontier()
+    return {
+        "molecule": c.molecule.formula,
+        "symbols": list(c.molecule.symbols),
+        "charge": c.molecule.charge,
+        "multiplicity": c.molecule.multiplicity,
+        "method": c.method,
+        "basis": c.basis_name,
+        "functions": c.basis.size,
+        "converged": c.converged,
+        "energy_hartree": c.e_tot,
+        "homo_hartree": homo if math.isfinite(homo) else None,
+        "lumo_hartree": lumo if math.isfinite(lumo) else None,
+        "orbital_energies_hartree": np.asarray(c.mo_energy).tolist(),
+        "dipole_debye": c.dipole_debye().tolist(),
+        "mulliken_charges": c.mulliken_charges().tolist(),
+        "iterations": [
+            IterationRow(
+                each.number,
+                each.energy,
+                each.change if math.isfinite(each.change) else None,
+                each.gradient,
+                each.quartets,
+                each.fock_s,
+            )
+            for each in c.iterations
+        ],
+        "spin_square": c.spin_square()[0] if isinstance(c, UHF) else None,
+        "seconds": dict(c.seconds),
+    }
+
+
+def summary(record: ScfRecord) -> list[str]:
+    """The results in words."""
+    r = record
+    word = "converged" if r.converged else "NOT converged"
+    lines = [f"{word} after {len(r.iterations)} iterations: {r.energy_hartree:.10f} hartree"]
+    if r.homo_hartree is not None and r.lumo_hartree is not None:
+        gap = r.lumo_hartree - r.homo_hartree
+        lines.append(
+            f"HOMO {r.homo_hartree:.6f}, LUMO {r.lumo_hartree:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV"
+        )
+    dipole = r.dipole_debye
+    lines.append(f"dipole {' '.join(f'{x:z.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye")
+    if r.spin_square is not None:
+        lines.append(f"<S^2> {r.spin_square:.6f}, as of multiplicity {math.sqrt(4 * r.spin_square + 1):.4f}")
+    phases = sorted(r.seconds.items(), key=lambda each: -each[1])
+    timing = "seconds: " + ", ".join(f"{phase} {seconds:.2f}" for phase, seconds in phases)
+    return [*lines, *_charges(r), timing]
+
+
+def _charges(record: ScfRecord) -> list[str]:
+    named = zip(record.symbols, record.mulliken_charges, strict=True)
+    words = [f"{symbol}{n} {charge:+.4f}" for n, (symbol, charge) in enumerate(named, start=1)][:MOST_CHARGES]
+    rows = ["   ".join(words[first : first + 8]) for first in range(0, len(words), 8)]
+    left = len(record.symbols) - len(words)
+    return ["Mulliken charges:", *(f"  {row}" for row in rows), *([f"  and {left} more"] if left else [])]
+
+
+def balance_lines(rows: Sequence[dict[str, float]]) -> list[str]:
+    """Who did what of all builds of J and K, and how long each rank waited for the last."""
+    lines = ["rank      tasks   of them stolen   build (s)   integrals (s)   getting, adding (s)   idle"]
+    for rank, spent in enumerate(rows[:MOST_RANKS]):
+        moving = spent["get_s"] + spent["accumulate_s"] + spent["queue_s"]
+        tasks = spent["own_tasks"] + spent["stolen_tasks"]
+        lines.append(
+            f"{rank:4} {tasks:10.0f} {spent['stolen_tasks']:16.0f} {spent['build_s']:11.2f} {spent['compute_s']:15.2f} "
+            f"{moving:21.2f} {spent['idle_s'] / max(spent['build_s'], 1e-9):6.1%}"
+        )
+    idle = sum(each["idle_s"] for each in rows) / max(sum(each["build_s"] for each in rows), 1e-9)
+    return [*lines, f"idle in all: {idle:.1%} of the time of J and K"]
