@@ -16,7 +16,6 @@ from craton.cli.group import Group
 from craton.cli.options import Json
 from craton.cli.output import print_json
 from craton.errors import UserError
-from craton.scf.commands import scf
 
 COMPLETION = "_CRATON_COMPLETE"
 """Set by the shell when it asks what may follow on the command line."""
@@ -57,9 +56,8 @@ def _craton(
         typer.echo(context.get_help())
 
 
-for name in APPLICATIONS[:-1]:
+for name in APPLICATIONS:
     app.add_typer(importlib.import_module(f"craton.{name}.commands").app, name=name)
-app.command("scf")(scf)
 if importlib.util.find_spec("craton_studies"):  # not where only the applications are installed
     app.add_typer(importlib.import_module("craton_studies.commands").app)
 

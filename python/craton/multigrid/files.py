@@ -15,17 +15,11 @@ import numpy as np
 
 from craton import _craton
 from craton.errors import UserError
-from craton.solvers.multigrid import (
-    KINDS,
-    OPERATORS,
-    BoundaryValues,
-    Faces,
-    Field,
-    Side,
-    Solver,
-    harmonic_means,
-    together,
-)
+from craton.runs.agreement import on_all
+from craton.solvers.multigrid.boundary import KINDS, BoundaryValues, Side
+from craton.solvers.multigrid.faces import harmonic_means
+from craton.solvers.multigrid.solver import OPERATORS, Solver
+from craton.solvers.multigrid.values import Faces, Field
 
 Result = TypeVar("Result")
 
@@ -175,7 +169,7 @@ def write_field(
 def _shared(world: _craton.World, path: Path) -> Iterator[h5py.File]:
     """A file that every rank has open to read, or none."""
     with ExitStack() as own:
-        yield together(world, lambda: own.enter_context(_opened(path)))
+        yield on_all(world, lambda: own.enter_context(_opened(path)), "multigrid")
 
 
 class _Field:

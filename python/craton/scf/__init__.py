@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from craton.scf.files.checkpoint import Checkpoint
     from craton.scf.files.cube import write_cube
     from craton.scf.files.molden import write_molden
+    from craton.scf.files.orbitals import StoredOrbitals
     from craton.scf.iteration.diis import DIIS
     from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
     from craton.scf.iteration.rhf import RHF
@@ -45,11 +46,14 @@ __all__ = [
     "Iteration",
     "Molecule",
     "RHF",
+    "StoredOrbitals",
     "UHF",
     "draw_orbital",
     "find_libcint",
     "make_basis",
     "open_libcint",
+    "orbital_figure",
+    "orbital_figure",
     "placed_shells",
     "shells_of",
     "write_cube",
@@ -67,6 +71,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.scf.iteration.hartree_fock": ["HartreeFock", "Iteration"],
         "craton.scf.engines.libcint": ["find_libcint", "open_libcint"],
         "craton.scf.files.molden": ["write_molden"],
+        "craton.scf.files.orbitals": ["StoredOrbitals"],
         "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
         "craton.scf.pictures.orbital": ["draw_orbital", "orbital_figure"],
         "craton.scf.iteration.rhf": ["RHF"],

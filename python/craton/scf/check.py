@@ -98,7 +98,9 @@ def examine(config: Config, ranks: int = 0) -> Findings:
         shells=made.basis.shell_count,
         ranks=count,
         threads=config.run.threads,
-        start=f"guess {made.init_guess}" if start is None else f"{start.method}/{start.basis_name}, {config.method.start}",
+        start=f"guess {made.init_guess}"
+        if start is None
+        else f"{start.method}/{start.basis_name}, {config.method.start}",
         memory_of_rank=memory,
         shell_quartets=pairs * (pairs + 1) // 2,
         warnings=tuple(warnings),

@@ -1,173 +1,260 @@
-"""The command `craton scf`."""
+"""The commands of `craton scf`."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton._launch import checked_ranks, launched_size
-from craton.cli.launching import communicator, console_of, launch, must_launch
-from craton.cli.options import Overwrite, Ranks, RanksPerNode, choice, count, integer
-from craton.cli.output import check_folders
+from craton._launch import launched_size
+from craton.cli.group import group
+from craton.cli.launching import communicator, launch
+from craton.cli.options import (
+    Directory,
+    Json,
+    Overwrite,
+    Ranks,
+    RanksPerNode,
+    Report,
+    RunDirectory,
+    Threads,
+    choice,
+    count,
+    integer,
+)
+from craton.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from craton.scf.config import Config
+    from craton.scf.folder import ScfRecord
+
+NOT_CONVERGED = 3
+"""The exit code where iterations end before they converge."""
+
+app = group(
+    "Compute energies and orbitals of molecules by Hartree-Fock, in Gaussian basis sets.\n\n"
+    "Start with: [bold]craton scf run examples/scf/water.xyz --basis cc-pvdz[/bold]    or without the word run.",
+    short_form="run",
+)
+
+Calculation = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG|FILE.xyz",
+        help="TOML file, as `craton scf template` prints one; or an XYZ file: number of atoms, a line of your own, then symbol "
+        "and x y z in Angstrom per atom.",
+    ),
+]
+Basis = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz."),
+]
+Charge = Annotated[int | None, typer.Option(metavar="Q", parser=integer, help="Total charge, in e.")]
+Multiplicity = Annotated[
+    int | None, typer.Option(metavar="M", parser=count, help="2 S + 1; else the lowest that the electrons allow.")
+]
+Method = Annotated[
+    str | None, choice("rhf", "uhf", text="Restricted or unrestricted; restricted where the multiplicity is 1.")
+]
+Tolerance = Annotated[
+    float | None, typer.Option(metavar="E", help="Converged where the energy changes by less, hartree; 1e-9.")
+]
+StartFrom = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.h5", help="Begin with orbitals.h5 of another run, also of another basis set or geometry."
+    ),
+]
 
 
-def scf(
-    molecule: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MOLECULE.xyz", help="Atoms: their number, a line of your own, then symbol and x y z in Angstrom."
-        ),
-    ],
-    basis: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz."),
-    ],
-    charge: Annotated[int, typer.Option(metavar="Q", parser=integer, help="Of the whole molecule.")] = 0,
-    multiplicity: Annotated[
-        int | None,
-        typer.Option(metavar="M", parser=count, help="2 S + 1; the lowest that the number of electrons allows."),
-    ] = None,
-    method: Annotated[
-        str | None,
-        choice("rhf", "uhf", text="Restricted or unrestricted; restricted where the multiplicity is 1."),
-    ] = None,
-    guess: Annotated[
-        str,
-        choice(
-            "sad", "core", text="Begin with a superposition of atomic densities, or without repulsion of electrons."
-        ),
-    ] = "sad",
-    conv_tol: Annotated[
-        float,
-        typer.Option(
-            metavar="E", help="Converged where the energy changes by less, hartree, and the gradient is below its root."
-        ),
-    ] = 1e-9,
-    max_cycle: Annotated[int, typer.Option(metavar="I", parser=count, help="Iterations at most.")] = 50,
-    density_by: Annotated[
-        str,
-        choice(
-            "diagonalisation",
-            "canonical",
-            "sp2",
-            text="How densities are made: from eigenvectors, or by purification.",
-        ),
-    ] = "diagonalisation",
-    level_shift: Annotated[
-        float,
-        typer.Option(metavar="E", help="Raise virtual orbitals by so many hartree while it iterates; 0.2 steadies."),
-    ] = 0.0,
-    damping: Annotated[
-        float, typer.Option(metavar="D", help="Keep this part of the last Fock matrix until DIIS starts.")
-    ] = 0.0,
-    diis_space: Annotated[
-        int, typer.Option(metavar="K", parser=integer, help="Fock matrices that DIIS combines; 0: none.")
-    ] = 8,
-    diis_start: Annotated[int, typer.Option(metavar="I", parser=count, help="The first iteration with DIIS.")] = 1,
-    threshold: Annotated[
-        float, typer.Option(metavar="E", help="Integrals that matter less, hartree, are left out.")
-    ] = 1e-12,
-    threads: Annotated[
-        int, typer.Option(metavar="T", parser=count, help="Threads that compute integrals, of each rank.")
-    ] = 1,
+def _load(config: Path, **options: Any) -> Config:
+    """The configuration, with what the command line says instead."""
+    from craton.scf.config import load_config
+
+    table_of = {
+        "basis": ("method", "basis"),
+        "method": ("method", "kind"),
+        "start": ("method", "start"),
+        "charge": ("molecule", "charge"),
+        "multiplicity": ("molecule", "multiplicity"),
+        "tolerance": ("convergence", "energy"),
+    }
+    return load_config(config, {table_of.get(name, ("run", name)): value for name, value in options.items()})
+
+
+@app.command("run")
+def run(
+    config: Calculation,
+    basis: Basis = None,
+    charge: Charge = None,
+    multiplicity: Multiplicity = None,
+    method: Method = None,
+    tolerance: Tolerance = None,
+    start: StartFrom = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE.h5", help="Write the state there at each iteration.")
-    ] = None,
-    restart: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.h5", help="Begin with a checkpoint, also of another basis set or geometry."),
-    ] = None,
+    threads: Threads = None,
+    directory: Directory = None,
     overwrite: Overwrite = False,
-    molden: Annotated[
-        Path | None, typer.Option(metavar="FILE.molden", help="Write geometry, basis and orbitals for other programs.")
-    ] = None,
-    cube: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WHAT",
-            help="Write MOLECULE.WHAT.cube here: homo, lumo, homo-1, lumo+1, a number from 1 on (with :down of spin down), "
-            "density, spin. May be given several times.",
-        ),
-    ] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw an orbital there.")] = None,
-    orbital: Annotated[str, typer.Option(metavar="WHICH", help="Which: as with --cube.")] = "homo",
-    load_balance: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.png", help="Draw there who worked when on J and K, and who waited; with --ranks."),
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there too.")
-    ] = None,
-    library: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.so", help="libcint, instead of $CRATON_LIBCINT or the one that is found."),
-    ] = None,
+    report: Report = True,
+    as_json: Json = False,
 ) -> None:
-    """Energy and orbitals of a molecule by Hartree-Fock, in Gaussian basis sets.
+    """Compute a molecule, as a TOML file or an XYZ file with options says; options go before the file.
 
-    Water, in a second:    [bold]craton scf examples/scf/water.xyz --basis cc-pvdz[/bold]
+    Water, in a second:    [bold]craton scf run examples/scf/water.xyz --basis cc-pvdz[/bold]
 
-    Two threads, and a picture of the lowest virtual orbital:    [bold]craton scf examples/scf/benzene.xyz --basis 6-31g*
-    --threads 2 --picture lumo.png --orbital lumo[/bold]
+    With orbitals as cube files:    [bold]craton scf run examples/scf/benzene.toml --threads 2[/bold]
 
-    A triplet, to all digits:    [bold]craton scf examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --conv-tol 1e-10[/bold]
+    A triplet, to all digits:    [bold]craton scf run examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --tolerance
+    1e-10[/bold]
 
-    On two ranks, whose matrices are spread over them:    [bold]craton scf m.xyz --basis cc-pvdz --ranks 2
-    --load-balance balance.png[/bold]
+    On two ranks, whose matrices are spread over them:    [bold]craton scf run my.toml --ranks 2[/bold]
 
-    To be able to go on, then in a larger basis:    [bold]craton scf m.xyz --basis 6-31g --checkpoint m.h5[/bold]    and
-    [bold]craton scf m.xyz --basis cc-pvtz --restart m.h5[/bold]
+    In a larger basis, from the orbitals of a smaller:    [bold]craton scf run m.xyz --basis cc-pvtz --start m-run/orbitals.h5
+    --directory m-large[/bold]
 
-    Each iteration prints a line; then come energies, dipole, charges and where the time went. The exit code is 3 where it has
-    not converged: what is written then says so, the checkpoint has the state. If it does not: --level-shift 0.3, --damping 0.5
-    --diis-start 6, the other --guess. docs/scf.md has the equations.
+    The results are in a folder: record.json, orbitals.h5, report.html, and the files that \\[output] names. The exit code is 3
+    where it has not converged: the folder has what was found, and [bold]craton scf resume DIR[/bold] goes on.
     """
-    check_folders(checkpoint=checkpoint, molden=molden, picture=picture, load_balance=load_balance, json=json_file)
+
+    def load() -> Config:
+        options = {"basis": basis, "charge": charge, "multiplicity": multiplicity, "method": method}
+        return _load(
+            config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
+        )
+
+    if launched_size() is None:
+        planned = load()
+        if planned.run.ranks > 1:
+            from craton.scf.setup import made_calculation, read_start
+
+            read_start(planned, made_calculation(planned, None).molecule, whole=False)
+            launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
+    from craton.runs.agreement import on_root
     from craton.runs.progress import make_console
     from craton.scf import run as command
 
-    wanted = command.Wanted(
-        molecule,
-        basis,
-        charge=charge,
-        multiplicity=multiplicity,
-        method=method,
-        library=library,
-        settings={
-            "init_guess": guess,
-            "conv_tol": conv_tol,
-            "max_cycle": max_cycle,
-            "density_by": density_by,
-            "level_shift": level_shift,
-            "damp": damping,
-            "diis_space": diis_space,
-            "diis_start_cycle": diis_start,
-            "direct_scf_tol": threshold,
-            "threads": threads,
-        },
-        checkpoint=checkpoint,
-        restart=restart,
-        overwrite=overwrite,
-        molden=molden,
-        cubes=cube or (),
-        picture=picture,
-        orbital=orbital,
-        load_balance=load_balance,
-        json_file=json_file,
+    comm = communicator()
+    settings = on_root(comm, load)
+    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    found = command.run(
+        settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
-    checked_ranks(ranks)
-    if must_launch(ranks):
-        command.check(wanted)
-        launch(ranks, ranks_per_node, None, threads)
-    comm = None if ranks is None and launched_size() is None else communicator()
-    console = make_console() if comm is None else console_of(comm)
-    code, said = command.run(wanted, console, comm, ranks_per_node or 0)
-    if said and console is not None:
-        print(f"craton: {said}", file=sys.stderr, flush=True)
-    if code:
-        raise typer.Exit(code)
+    _end(found, Path(settings.run.directory), as_json, comm.rank)
+
+
+@app.command("resume")
+def resume(
+    directory: RunDirectory,
+    iterations: Annotated[
+        int | None, typer.Option(metavar="I", parser=count, help="At most so many more; else as the run was begun.")
+    ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Threads = None,
+    report: Report = True,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that was killed or has not converged, on any number of ranks.
+
+    [bold]craton scf resume water-run --iterations 100[/bold]
+
+    It begins with the density of the last checkpoint; DIIS begins anew. To change what steers the iterations, begin a new run
+    with --start.
+    """
+    from craton.scf import run as command
+
+    def load() -> Config:
+        found = command.config_to_resume(directory, iterations=iterations, threads=threads)
+        return found if ranks is None else found.replaced("run", ranks=ranks)
+
+    if launched_size() is None:
+        planned = load()
+        if planned.run.ranks > 1:
+            launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
+    from craton.runs.agreement import on_root
+    from craton.runs.progress import make_console
+
+    comm = communicator()
+    settings = on_root(comm, load)
+    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    found = command.resume(
+        directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
+    )
+    _end(found, directory, as_json, comm.rank)
+
+
+def _end(found: ScfRecord, directory: Path, as_json: bool, rank: int) -> None:
+    """Prints the record if asked to; exit code 3 where it has not converged."""
+    from craton.scf.run import not_converged
+
+    if as_json and rank == 0:
+        print_json(found.to_dict())
+    if found.converged:
+        return
+    if rank == 0:
+        print(f"craton: {not_converged(found, directory)}", file=sys.stderr, flush=True)
+    raise typer.Exit(NOT_CONVERGED)
+
+
+@app.command("check")
+def check(
+    config: Calculation,
+    basis: Basis = None,
+    charge: Charge = None,
+    multiplicity: Multiplicity = None,
+    method: Method = None,
+    start: StartFrom = None,
+    ranks: Ranks = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a run computes: electrons, method, functions, memory; compute nothing.
+
+    [bold]craton scf check examples/scf/graphene.xyz --basis cc-pvdz --ranks 4[/bold]
+    """
+    from craton.scf.check import examine
+
+    settings = _load(
+        config, basis=basis, charge=charge, multiplicity=multiplicity, method=method, start=start, ranks=ranks
+    )
+    found = examine(settings)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+@app.command("template")
+def template() -> None:
+    """Print a configuration file with every key, its default and what it means.
+
+    To begin with:    [bold]craton scf template > my.toml[/bold]
+    """
+    from craton.scf import config
+
+    typer.echo(config.template())
+
+
+@app.command("status")
+def status(directory: RunDirectory, as_json: Json = False) -> None:
+    """Say where a run is: iteration, energy, time spent and left, what is on disk. It may be under way.
+
+    [bold]craton scf status water-run[/bold]
+    """
+    from craton.scf.run import status
+
+    found = status(directory)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+@app.command("report")
+def report(directory: RunDirectory) -> None:
+    """Draw report.html again from what a run has left in its folder."""
+    from craton.scf.report import write_report
+
+    typer.echo(str(write_report(directory)))

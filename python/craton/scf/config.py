@@ -97,7 +97,8 @@ class MethodConfig:
 
 @dataclass(frozen=True)
 class ConvergenceConfig:
-    """When iterations end, and what helps them to. If they do not converge: level_shift = 0.3, or damping = 0.5 and diis_start = 6."""
+    """When iterations end, and what helps them to. If they do not converge: level_shift = 0.3, or
+    damping = 0.5 and diis_start = 6."""
 
     energy: float = setting(1e-9, _positive(1.0, "hartree"), "hartree; converged where the energy changes by less")
     gradient: float = setting(0.0, number(0, 1.0), "norm of the orbital gradient to reach; 0: the root of energy")
@@ -131,7 +132,9 @@ class RunConfig:
     )
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank; they compute integrals")
-    checkpoint_every: int = setting(1, integer(1, 10**6), "iterations between checkpoints, which `resume` goes on from")
+    checkpoint_every_s: float = setting(
+        10.0, number(0, 1e7, "s"), "s of wall clock between checkpoints, which `resume` goes on from"
+    )
     library: str = setting("", text, 'file of libcint; "": $CRATON_LIBCINT, else the one that is found', path="input")
 
 

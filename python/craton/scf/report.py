@@ -9,7 +9,19 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.pages.figures import new_figure
-from craton.pages.page import Block, Columns, Notice, Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+from craton.pages.page import (
+    Block,
+    Columns,
+    Notice,
+    Numbers,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    how_to_repeat,
+    render,
+)
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
 from craton.runs.files import read_hdf5, write_text
 from craton.runs.words import counted, duration
@@ -34,7 +46,10 @@ MOST_ATOMS = 200
 
 
 def write_report(folder: str | Path) -> Path:
-    """Draws report.html from what a run has left in its folder; returns its path. Not collective. UserError where there is no run."""
+    """Draws report.html from what a run has left in its folder; returns its path. Not collective.
+
+    UserError where there is no run.
+    """
     place = ScfFolder(folder)
     record = place.read_record()
     blocks: list[Block] = []
@@ -82,7 +97,10 @@ def _iterations(record: ScfRecord) -> Section:
     header = ["iteration", "energy (hartree)", "change (hartree)", "gradient", "shell quartets", "J and K (s)"]
     caption = "How far the energy is from the last one, and the norm of the orbital gradient, after each iteration."
     return Section(
-        "Convergence", [Picture(_convergence_figure(record), caption), Table(header, rows)], id="convergence", menu="convergence"
+        "Convergence",
+        [Picture(_convergence_figure(record), caption), Table(header, rows)],
+        id="convergence",
+        menu="convergence",
     )
 
 
@@ -92,7 +110,9 @@ def _convergence_figure(record: ScfRecord) -> Figure:
     axes = figure.subplots()
     numbers = [each.number for each in record.iterations]
     changes = [np.nan if each.change_hartree is None else abs(each.change_hartree) for each in record.iterations]
-    axes.semilogy(numbers, [max(each.gradient, 1e-16) for each in record.iterations], "o-", color=ACCENT, label="gradient")
+    axes.semilogy(
+        numbers, [max(each.gradient, 1e-16) for each in record.iterations], "o-", color=ACCENT, label="gradient"
+    )
     if np.any(np.isfinite(changes)):
         axes.semilogy(numbers, np.maximum(changes, 1e-16), "s--", color=SECOND, label="change of the energy (hartree)")
     axes.set(xlabel="iteration")

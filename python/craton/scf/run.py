@@ -86,7 +86,9 @@ def resume(
         start, earlier = read_start(config, calculation.molecule, whole=world is None), ()
         if on_root(comm, place.checkpoint.exists):
             start = Checkpoint.read(place.checkpoint, whole=world is None)
-            earlier = tuple(Iteration(int(n), *floats, int(quartets), s) for n, *floats, quartets, s in start.iterations)
+            earlier = tuple(
+                Iteration(int(n), *floats, int(quartets), s) for n, *floats, quartets, s in start.iterations
+            )
         return _computed(config, comm, world, folder, place, progress, calculation, start, earlier, console, report)
 
 
@@ -172,14 +174,18 @@ def _computed(
     def note(line: Iteration) -> None:
         table.add(line)
         facts = {"energy": f"{line.energy:.10f} hartree", "gradient": f"{line.gradient:.2e}"}
-        progress.progress.facts.update(facts | ({"change": f"{line.change:.2e} hartree"} if before + 1 < line.number else {}))
+        progress.progress.facts.update(
+            facts | ({"change": f"{line.change:.2e} hartree"} if before + 1 < line.number else {})
+        )
         progress.update(line.number)
-        if line.number % calculation.checkpoint_every == 0:
-            progress.progress.saved = line.number - 1
+        if progress.progress.saved != calculation.saved:
+            progress.saved(calculation.saved)
 
     calculation.callback = note
     say(console, introduction(calculation, start, world))
-    on_root(comm, lambda: progress.enter("iterations", done=before, total=before + calculation.max_cycle, unit="iterations"))
+    on_root(
+        comm, lambda: progress.enter("iterations", done=before, total=before + calculation.max_cycle, unit="iterations")
+    )
     calculation.kernel(start, earlier)
     on_root(comm, lambda: progress.enter("results"))
     balance = None if world is None else comm.allgather(calculation.engine.spent)
@@ -207,7 +213,10 @@ def _end(comm: MPI.Comm, folder: ScfFolder, place: ScfFolder, progress: Progress
     take_place(comm, folder, place, progress)
 
     def write() -> None:
-        record.sessions, record.stopped_because = progress.sessions(), f"not converged after {len(record.iterations)} iterations"
+        record.sessions, record.stopped_because = (
+            progress.sessions(),
+            f"not converged after {len(record.iterations)} iterations",
+        )
         progress.progress.failure = record.stopped_because
         folder.write_record(record)
         progress.enter("iterations", done=len(record.iterations), total=len(record.iterations), unit="iterations")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import craton
 from craton.errors import UserError
+from craton.scf import properties
 from craton.scf.config import Config
 from craton.scf.files.checkpoint import Checkpoint
-from craton.scf import properties
 from craton.scf.iteration.hartree_fock import HartreeFock
 from craton.scf.iteration.rhf import RHF
 from craton.scf.iteration.uhf import UHF
@@ -28,7 +28,7 @@ def made_calculation(config: Config, world: craton.World | None) -> HartreeFock:
     made.conv_tol, made.conv_tol_grad, made.max_cycle = ours.energy, ours.gradient or None, ours.iterations
     made.level_shift, made.damp = ours.level_shift, ours.damping
     made.diis_space, made.diis_start_cycle = ours.diis_space, ours.diis_start
-    made.threads, made.checkpoint_every = config.run.threads, config.run.checkpoint_every
+    made.threads, made.checkpoint_every_s = config.run.threads, config.run.checkpoint_every_s
     made.check_settings()
     for what in config.output.cubes:
         _check_cube(config, made, what)

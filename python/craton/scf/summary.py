@@ -111,9 +111,7 @@ def summary(record: ScfRecord) -> list[str]:
     lines = [f"{word} after {len(r.iterations)} iterations: {r.energy_hartree:.10f} hartree"]
     if r.homo_hartree is not None and r.lumo_hartree is not None:
         gap = r.lumo_hartree - r.homo_hartree
-        lines.append(
-            f"HOMO {r.homo_hartree:.6f}, LUMO {r.lumo_hartree:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV"
-        )
+        lines.append(f"HOMO {r.homo_hartree:.6f}, LUMO {r.lumo_hartree:.6f}, gap {gap:.6f} hartree = {EV * gap:.3f} eV")
     dipole = r.dipole_debye
     lines.append(f"dipole {' '.join(f'{x:z.5f}' for x in dipole)}, together {np.linalg.norm(dipole):.5f} debye")
     if r.spin_square is not None:

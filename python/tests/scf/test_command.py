@@ -1,15 +1,20 @@
-"""`craton scf`: the table, the files, and what is said of wrong input."""
+"""`craton scf`: its verbs, the files of a run, and what is said of wrong input."""
 
 from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import h5py
 import pytest
 from command_line import craton
 from craton.commands.main import invoke
 from craton.errors import UserError
+from helpers import environment_without_mpi
 from scf_molecules import WATER, needs_chemistry
 
 pytestmark = needs_chemistry
@@ -25,39 +30,112 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def configured(folder: Path, name: str = "my.toml", **tables: str) -> str:
+    """A configuration of water in 6-31g; each table's lines may be given."""
+    lines = {"molecule": 'file = "water.xyz"', "method": 'basis = "6-31g"'} | tables
+    (folder / name).write_text("".join(f"[{table}]\n{text}\n" for table, text in lines.items()))
+    return name
+
+
 def test_help():
     done = craton("scf", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("--basis", "--multiplicity", "--density-by", "--restart", "examples/scf/water.xyz", "exit code is 3"):
+    for word in ("template", "check", "run", "resume", "status", "report", "examples/scf/water.xyz"):
+        assert word in " ".join(done.stdout.split())
+    done = craton("scf", "run", "--help")
+    for word in ("--basis", "--multiplicity", "--start", "examples/scf/water.xyz", "exit code is 3"):
         assert word in " ".join(done.stdout.split())
     assert "scf" in craton().stdout
 
 
-def test_a_run_and_its_files(folder):
-    done = craton(
-        *("scf", "water.xyz", "--basis", "6-31g*", "--checkpoint", "w.h5", "--molden", "w.molden", "--json", "w.json"),
-        *("--cube", "homo", "--cube", "density", "--picture", "w.png", "--orbital", "homo-1", "--conv-tol", "1e-10"),
-    )
+def test_the_template_is_a_configuration(folder):
+    done = craton("scf", "template")
     assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads((folder / "w.json").read_text())
+    (folder / "t.toml").write_text(done.stdout)
+    from craton.scf.config import TABLES, load_config
+
+    loaded = load_config(folder / "t.toml")
+    assert loaded.to_dict()["molecule"]["file"] == str(folder / "water.xyz")
+    (folder / "again.toml").write_text(loaded.to_toml())
+    again = load_config(folder / "again.toml")
+    assert again.to_dict() == loaded.to_dict()
+    assert all(f"[{name}]" in done.stdout for name in TABLES)
+    assert all("#" in line for line in done.stdout.splitlines() if " = " in line and not line.startswith("#"))
+
+
+def test_a_run_and_its_files(folder):
+    configured(
+        folder,
+        "w.toml",
+        method='basis = "6-31g*"',
+        convergence="energy = 1e-10",
+        output='molden = true\ncubes = ["homo", "density"]\ncube_spacing_bohr = 0.5\npictures = ["homo-1", "lumo"]',
+    )
+    done = craton("scf", "run", "w.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    run = folder / "w-run"
+    found = json.loads((run / "record.json").read_text())
     assert found["converged"] and found["energy_hartree"] == pytest.approx(-76.0090, abs=1e-2)
     rows = re.findall(r"^ +(\d+) +(-\d+\.\d{10}) ", done.stdout, re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, len(found["iterations"]) + 1))
     assert float(rows[-1][1]) == pytest.approx(found["energy_hartree"], abs=1e-9)
     for word in ("H2O, charge 0", "18 functions", "HOMO", "dipole", "Mulliken", "O1 -", "seconds: ", "converged after"):
         assert word in done.stdout
-    for name in ("w.h5", "w.molden", "w.json", "water.homo.cube", "water.density.cube", "w.png"):
-        assert (folder / name).stat().st_size > 0
+    results = {"orbitals.h5", "orbitals.molden", "homo.cube", "density.cube", "record.json", "report.html"}
+    for name in results:
+        assert (run / name).stat().st_size > 0
         assert name in done.stdout
-    assert len(list(folder.iterdir())) == 7
+    assert {path.name for path in run.iterdir()} == results | {"config.toml", "molecule.xyz"}
+    assert found["finished"] and found["app"] == "scf" and found["stopped_because"].startswith("converged after")
+
+    report = (run / "report.html").read_text()
+    for word in ("H2O by Hartree-Fock", f"{found['energy_hartree']:.8f} hartree", "eV", "LUMO", "Mulliken", "debye"):
+        assert word in report
+    assert report.count("<img") == 4  # convergence, orbital energies, two orbitals
+    (run / "report.html").unlink()
+    done = craton("scf", "report", run)
+    assert (done.returncode, done.stdout) == (0, f"{run / 'report.html'}\n")
+    assert (run / "report.html").read_text() == report
+
+    said = json.loads(craton("scf", "status", run, "--json").stdout)
+    assert said["state"] == "finished" and said["rows"]["calculation"] == "H2O, RHF/6-31g*"
+    again = craton("scf", "run", "w.toml")
+    assert again.returncode == 2
+    assert "orbitals.h5 is there already; allowed: another folder, or --overwrite" in again.stderr
+    over = craton("scf", "w.toml", "--overwrite", "--no-report", "--json", "--basis", "sto-3g")
+    assert over.returncode == 0
+    assert json.loads(over.stdout)["basis"] == "sto-3g" and "converged after" in over.stderr
+    assert not (run / "report.html").exists()
+
+
+def test_the_files_of_a_stored_run_are_those_of_the_calculation(folder):
+    """Orbitals that are read from orbitals.h5 make the same files as those in memory."""
+    from craton.scf import UHF, Molecule, write_cube, write_molden
+    from craton.scf.files.orbitals import StoredOrbitals
+
+    calculation = UHF(Molecule.from_xyz("water.xyz", 1), "sto-3g").run(checkpoint="o.h5")
+    stored = StoredOrbitals("o.h5")
+    for name, found in (("a", calculation), ("b", stored)):
+        write_molden(found, f"{name}.molden")
+        write_cube(found, f"{name}.cube", "homo", spin=1, spacing_bohr=1.0)
+        write_cube(found, f"{name}.density", "spin", spacing_bohr=1.0)
+    for kind in ("molden", "cube", "density"):
+        assert Path(f"a.{kind}").read_bytes() == Path(f"b.{kind}").read_bytes()
+    with h5py.File("o.h5", "r+") as file:
+        del file["mo_coeff"]
+    with pytest.raises(UserError, match=r"o\.h5: no orbitals; allowed: a checkpoint"):
+        StoredOrbitals("o.h5")
 
 
 def test_open_shells_are_unrestricted(folder):
-    done = craton("scf", EXAMPLES / "oxygen.xyz", "--basis", "sto-3g", "--multiplicity", "3", "--cube", "homo:down")
+    done = craton(
+        *("scf", "run", EXAMPLES / "oxygen.xyz", "--basis", "sto-3g", "--multiplicity", "3", "--directory", "o2"),
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "UHF/sto-3g" in done.stdout
     assert re.search(r"<S\^2> 2\.00\d+", done.stdout)
-    assert (folder / "oxygen.homo-down.cube").exists()
+    report = (folder / "o2" / "report.html").read_text()
+    assert "8 up" in report and "8 down" in report and "&lt;S^2&gt;" in report
 
 
 def test_every_example_is_a_molecule():
@@ -68,23 +146,101 @@ def test_every_example_is_a_molecule():
     assert formulas == small | {"graphene.xyz": "C24H12", "water8.xyz": "H16O8"}
 
 
-def test_not_converged_is_a_code_and_a_checkpoint(folder):
-    command = ("scf", "water.xyz", "--basis", "6-31g", "--checkpoint", "w.h5")
-    done = craton(*command, "--max-cycle", "3")
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_examples(example, folder):
+    done = craton("scf", "run", example, "--directory", "there", "--basis", "sto-3g", seconds=200)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (folder / "there" / "report.html").stat().st_size > 10_000
+    assert craton("scf", "check", example).returncode == 0
+
+
+def test_check(folder):
+    done = craton("scf", "check", "water.xyz", "--basis", "cc-pvdz", "--charge", "1", "--ranks", "2", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (found["method"], found["electrons"], found["functions"], found["multiplicity"]) == ("UHF", 9, 24, 2)
+    assert found["memory_of_rank"] == 2 * 28 * 8 * 24**2 // 2
+    table = craton("scf", "check", "water.xyz", "--basis", "cc-pvdz", "--ranks", "30").stdout
+    assert "24 functions in 11 shells" in table and "30 ranks for 24 functions" in table
+    assert [path.name for path in folder.iterdir()] == ["water.xyz"]
+
+
+def test_not_converged_is_a_code_and_a_run_to_go_on_with(folder):
+    configured(folder, convergence="iterations = 3")
+    done = craton("scf", "run", "my.toml")
     assert done.returncode == 3
-    assert re.fullmatch(r"craton: not converged after 3 iterations: .*; w.h5 has the state.*\n", done.stderr)
+    assert re.fullmatch(
+        r"craton: not converged after 3 iterations: .*`craton scf resume .*my-run` goes on.*\n", done.stderr
+    )
     assert "NOT converged after 3 iterations" in done.stdout
-    before = (folder / "w.h5").read_bytes()
-    again = craton(*command)
+    run = folder / "my-run"
+    assert "Not converged:" in (run / "report.html").read_text()
+    assert not json.loads((run / "record.json").read_text())["finished"]
+    status = craton("scf", "status", run).stdout
+    assert "failed" in status and "not converged after 3 iterations" in status and "craton scf resume" in status
+    before = (run / "checkpoint.h5").read_bytes()
+    again = craton("scf", "run", "my.toml")
     assert again.returncode == 2
-    assert "--checkpoint w.h5: is there already; allowed: another file, --restart w.h5 to go on from it" in again.stderr
-    assert (folder / "w.h5").read_bytes() == before
-    done = craton(*command, "--restart", "w.h5")
+    assert "holds a run that has not finished; allowed: `craton scf resume" in again.stderr
+    assert (run / "checkpoint.h5").read_bytes() == before
+    (folder / "water.xyz").unlink()  # the run has a copy of its own
+    done = craton("scf", "resume", "my-run", "--iterations", "20")
     assert (done.returncode, done.stderr) == (0, "")
     assert "from RHF/6-31g after 3 iterations" in done.stdout
-    done = craton("scf", "water.xyz", "--basis", "cc-pvdz", "--restart", "w.h5")
+    record = json.loads((run / "record.json").read_text())
+    numbers = [each["number"] for each in record["iterations"]]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) > 4
+    assert record["finished"] and len(record["sessions"]) == 2
+    assert not (run / "checkpoint.h5").exists() and not (run / "progress.json").exists()
+    done = craton("scf", "resume", "my-run")
+    assert done.returncode == 2 and "its run has finished" in done.stderr
+    (folder / "water.xyz").write_text(WATER)
+    done = craton("scf", "run", "water.xyz", "--basis", "cc-pvdz", "--start", "my-run/orbitals.h5", "--no-report")
     assert (done.returncode, done.stderr) == (0, "")
     assert "projected" in done.stdout
+
+
+KILLED = """
+import os, signal, sys
+from craton.scf.iteration.hartree_fock import HartreeFock
+save = HartreeFock._save
+def killed(self, densities):
+    save(self, densities)
+    if len(self.iterations) == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+HartreeFock._save = killed
+from craton.commands.main import invoke
+invoke(sys.argv[1:])
+"""
+
+
+def test_a_killed_run_is_resumed(folder):
+    configured(folder, run="checkpoint_every_s = 0.0")
+    command = [sys.executable, "-c", KILLED, "scf", "run", "my.toml"]
+    killed = subprocess.run(command, env=environment_without_mpi(), capture_output=True, timeout=120, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    said = json.loads(craton("scf", "status", "my-run", "--json").stdout)
+    assert said["state"] == "interrupted" and said["phase"] == "iterations"
+    assert re.fullmatch(r"-\d+\.\d{10} hartree", said["rows"]["energy"])
+    done = craton("scf", "resume", "my-run", "--no-report")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "from RHF/6-31g after 4 iterations" in done.stdout and re.search(r"^ +5 +-7", done.stdout, re.MULTILINE)
+    found = json.loads((folder / "my-run" / "record.json").read_text())
+    from craton.scf import RHF, Molecule
+
+    assert found["energy_hartree"] == pytest.approx(RHF(Molecule.from_xyz("water.xyz"), "6-31g").run().e_tot, abs=1e-8)
+
+
+def test_records_are_picklable_and_read_back(folder):
+    import pickle
+
+    from craton.scf.folder import ScfFolder, ScfRecord
+
+    assert craton("scf", "run", "water.xyz", "--basis", "sto-3g", "--no-report").returncode == 0
+    record = ScfFolder(folder / "water-run").read_record()
+    assert pickle.loads(pickle.dumps(record)) == record
+    assert ScfRecord.from_dict(record.to_dict()) == record
+    assert record.iterations[0].change_hartree is None and record.iterations[1].change_hartree < 0
 
 
 BAD = {
@@ -105,15 +261,16 @@ def test_broken_molecules(folder, what):
     text, said = BAD[what]
     (folder / "bad.xyz").write_text(text)
     with pytest.raises(UserError) as raised:
-        invoke(["scf", "bad.xyz", "--basis", "sto-3g"])
+        invoke(["scf", "check", "bad.xyz", "--basis", "sto-3g"])
     assert "bad.xyz" in str(raised.value) and said in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["none.xyz", "--basis", "sto-3g"], ["none.xyz", "No such file"]),
-        (["water.xyz"], ["--basis", "scf --help"]),
+        (["none.xyz", "--basis", "sto-3g"], ["none.xyz", "no such file"]),
+        (["none.toml"], ["none.toml: no such file", "craton scf template > my.toml"]),
+        (["water.xyz"], ["water.xyz: no basis set", "--basis"]),
         (["water.xyz", "--basis", "cc-pvdx"], ["'cc-pvdx'", "does not exist", "did you mean", "cc-pVDZ"]),
         (
             ["water.xyz", "--basis", "sto-3g", "--charge", "1", "--method", "rhf"],
@@ -129,37 +286,67 @@ def test_broken_molecules(folder, what):
             ["water.xyz", "--basis", "sto-3g", "--multiplicity", "3", "--method", "rhf"],
             ["RHF: multiplicity 3", "allowed: 1, or UHF"],
         ),
-        (["water.xyz", "--basis", "sto-3g", "--cube", "homer"], ["orbital 'homer'"]),
-        (["water.xyz", "--basis", "sto-3g", "--cube", "homo:left"], ["allowed after the colon: up or down"]),
-        (["water.xyz", "--basis", "sto-3g", "--cube", "spin"], ["--cube spin", "uhf"]),
-        (
-            ["water.xyz", "--basis", "sto-3g", "--picture", "w.png", "--orbital", "lumo+9"],
-            ["number 15; allowed: 1 to 7"],
-        ),
-        (["water.xyz", "--basis", "sto-3g", "--picture", "no/w.png"], ["--picture no/w.png", "no such folder"]),
-        (
-            ["water.xyz", "--basis", "sto-3g", "--load-balance", "no/w.png"],
-            ["--load-balance no/w.png", "no such folder"],
-        ),
-        (
-            ["water.xyz", "--basis", "sto-3g", "--load-balance", "w.png"],
-            ["--load-balance w.png", "allowed: with --ranks"],
-        ),
-        (["water.xyz", "--basis", "sto-3g", "--checkpoint", "no/w.h5"], ["--checkpoint no/w.h5", "no such folder"]),
-        (["water.xyz", "--basis", "sto-3g", "--restart", "no.h5"], ["no.h5", "no such file"]),
-        (["water.xyz", "--basis", "sto-3g", "--restart", "water.xyz"], ["water.xyz", "not whole or not one"]),
-        (["water.xyz", "--basis", "sto-3g", "--library", "no.so"], ["no.so", "allowed: the file of libcint"]),
-        (["water.xyz", "--basis", "sto-3g", "--density-by", "magic"], ["'magic'", "diagonalisation, canonical, sp2"]),
-        (["water.xyz", "--basis", "sto-3g", "--damping", "2"], ["damp = 2.0", "less than 1"]),
-        (["water.xyz", "--basis", "sto-3g", "--conv-tol", "0"], ["conv_tol = 0.0"]),
-        (["water.xyz", "--basis", "sto-3g", "--threshold", "0"], ["threshold"]),
+        (["water.xyz", "--basis", "sto-3g", "--start", "no.h5"], ["no.h5", "no such file"]),
+        (["water.xyz", "--basis", "sto-3g", "--start", "water.xyz"], ["water.xyz", "not whole or not one"]),
     ],
 )
 def test_wrong_command_lines(folder, arguments, said):
     with pytest.raises(UserError) as raised:
-        invoke(["scf", *arguments])
+        invoke(["scf", "check", *arguments])
     assert all(part in str(raised.value) for part in said)
     assert [path.name for path in folder.iterdir()] == ["water.xyz"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"output": 'cubes = ["homer"]'}, ["my.toml: [output] cubes: orbital 'homer'"]),
+        ({"output": 'cubes = ["homo:left"]'}, ["allowed after the colon: up or down"]),
+        ({"output": 'cubes = ["spin"]'}, ['cubes has "spin"', "in UHF"]),
+        ({"output": 'pictures = ["lumo+9"]'}, ["[output] pictures: ", "number 15; allowed: 1 to 13"]),
+        ({"output": 'pictures = "homo"'}, ["[output] pictures", "a list of names in quotes"]),
+        ({"output": "molden = 1"}, ["[output] molden = 1; allowed: true or false"]),
+        ({"output": "cube_spacing_bohr = 0"}, ["cube_spacing_bohr = 0; allowed: a number above 0, at most 10 bohr"]),
+        ({"method": ""}, ["[method] basis is missing"]),
+        ({"method": 'basis = "sto-3g"\ndensity_by = "magic"'}, ["density_by", '"canonical" or "sp2"']),
+        ({"method": 'basis = "sto-3g"\nguess = "magic"'}, ["guess", '"sad" or "core"']),
+        ({"method": 'basis = "sto-3g"\nkind = "ghf"'}, ["kind", '"rhf" or "uhf"']),
+        ({"method": 'basis = "sto-3g"\nthreshold = 0'}, ["threshold = 0; allowed: a number above 0"]),
+        ({"molecule": 'file = "no.xyz"'}, ["[molecule] file", "no such file"]),
+        ({"convergence": "damping = 2"}, ["damping = 2; allowed: a number in [0, 0.99]"]),
+        ({"convergence": "energy = 0.0"}, ["energy = 0.0; allowed: a number above 0"]),
+        ({"convergence": "iterations = 0"}, ["iterations = 0; allowed: a whole number"]),
+        ({"convergence": "level_shfit = 0.1"}, ["unknown key 'level_shfit'; did you mean 'level_shift'?"]),
+        ({"convergance": "energy = 1e-9"}, ["unknown table [convergance]; did you mean [convergence]?"]),
+        ({"run": 'library = "water.xyz"'}, ["water.xyz", "allowed: the file of libcint"]),
+        ({"run": "threads = 0"}, ["threads = 0; allowed: a whole number"]),
+    ],
+)
+def test_wrong_configurations(folder, tables, said):
+    configured(folder, **tables)
+    with pytest.raises(UserError) as raised:
+        invoke(["scf", "check", "my.toml"])
+    assert all(part in str(raised.value) for part in said)
+    assert sorted(path.name for path in folder.iterdir()) == ["my.toml", "water.xyz"]
+
+
+def test_a_start_of_other_atoms(folder):
+    from craton.scf import RHF, Molecule
+
+    RHF(Molecule.from_xyz_text("2\n\nH 0 0 0\nH 0 0 0.74"), "sto-3g").run(checkpoint="h2.h5")
+    with pytest.raises(
+        UserError, match=r"\[method\] start = .*h2.h5: of H2, but .*water.xyz is H2O; allowed: a checkpoint"
+    ):
+        invoke(["scf", "check", "water.xyz", "--basis", "sto-3g", "--start", "h2.h5"])
+
+
+@pytest.mark.parametrize("verb", ["status", "report", "resume"])
+def test_folders_without_a_run(folder, verb):
+    with pytest.raises(UserError, match="none"):
+        invoke(["scf", verb, "none"])
+    (folder / "empty").mkdir()
+    with pytest.raises(UserError, match="empty"):
+        invoke(["scf", verb, "empty"])
 
 
 @pytest.mark.parametrize(
@@ -172,13 +359,30 @@ def test_wrong_command_lines(folder, arguments, said):
 )
 def test_wrong_input_is_one_line_and_code_2(folder, arguments, said):
     (folder / "bad.xyz").write_text(BAD["element"][0])
-    done = craton("scf", *arguments)
+    done = craton("scf", "run", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("craton: error: ") and done.stderr.count("\n") == 1
     assert said in done.stderr
 
 
 def test_no_library(folder):
-    done = craton("scf", "water.xyz", "--basis", "sto-3g", CRATON_LIBCINT=str(folder / "none.so"))
+    done = craton("scf", "run", "water.xyz", "--basis", "sto-3g", CRATON_LIBCINT=str(folder / "none.so"))
     assert done.returncode == 2
     assert "none.so" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_hostile_names_in_a_report(folder):
+    """A name is shown as it is written, wherever it comes from."""
+    name = "<script>alert(1)</script>$x$"
+    from craton.scf.folder import ScfFolder
+    from craton.scf.report import write_report
+
+    (folder / "w.xyz").write_text(WATER)
+    assert craton("scf", "run", "w.xyz", "--basis", "sto-3g", "--no-report").returncode == 0
+    place = ScfFolder(folder / "w-run")
+    record = place.read_record()
+    record.title = record.command = record.molecule = record.basis = record.stopped_because = name
+    record.symbols[0] = "O"
+    place.write_record(record)
+    text = write_report(place.path).read_text()
+    assert "<script>alert" not in text and "&lt;script&gt;alert" in text

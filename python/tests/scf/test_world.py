@@ -85,26 +85,42 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     atoms = SMALL["CH4"].split("; ")
     (tmp_path / "m.xyz").write_text("\n".join([str(len(atoms)), "", *atoms]) + "\n")
-    command = ("scf", "m.xyz", "--basis", "6-31g*", "--conv-tol", "1e-10", "--ranks", "2")
-    files = ("--json", "m.json", "--molden", "m.molden", "--cube", "density", "--checkpoint", "m.h5")
-    done = craton(*command, *files, "--load-balance", "m.png")
+    (tmp_path / "m.toml").write_text(
+        '[molecule]\nfile = "m.xyz"\n[method]\nbasis = "6-31g*"\n[convergence]\nenergy = 1e-10\n'
+        '[output]\nmolden = true\ncubes = ["density"]\ncube_spacing_bohr = 0.5\n'
+    )
+    done = craton("scf", "run", "m.toml", "--ranks", "2")
     assert (done.returncode, done.stderr) == (0, "")
     from craton.scf import RHF
 
-    found = json.loads((tmp_path / "m.json").read_text())
+    run = tmp_path / "m-run"
+    found = json.loads((run / "record.json").read_text())
     assert found["energy_hartree"] == pytest.approx(RHF(molecule_of(SMALL["CH4"]), "6-31g*").run().e_tot, abs=1e-8)
     assert "2 ranks of 1 thread" in done.stdout and "idle in all" in done.stdout
-    assert re.search(r"^written: .*m\.png$", done.stdout, re.MULTILINE)
-    assert {"m.molden", "m.density.cube", "m.h5", "m.png"} <= {path.name for path in tmp_path.iterdir()}
-    done = craton(*command, "--max-cycle", "2", "--restart", "m.h5")
+    assert re.search(r"^written: .*load_balance\.h5", done.stdout, re.MULTILINE)
+    results = {"orbitals.molden", "density.cube", "orbitals.h5", "load_balance.h5", "report.html"}
+    assert results <= {path.name for path in run.iterdir()}
+    report = (run / "report.html").read_text()
+    assert "Who worked when" in report and report.count("<img") == 4  # convergence, energies, an orbital, load balance
+    start = ("--start", "m-run/orbitals.h5", "--no-report")
+    done = craton("scf", "run", "m.toml", "--ranks", "2", *start, "--directory", "again")
     assert (done.returncode, done.stderr) == (0, "")
-    done = craton(*command[:3], "sto-3g", "--ranks", "2", "--restart", "m.h5")
+    assert len(json.loads((tmp_path / "again" / "record.json").read_text())["iterations"]) <= 3
+    done = craton("scf", "run", "m.xyz", "--basis", "sto-3g", "--ranks", "2", *start, "--directory", "small")
     assert (done.returncode, done.stderr) == (0, "")
     assert "projected" in done.stdout
-    done = craton(*command, "--max-cycle", "2")
+    (tmp_path / "s.toml").write_text((tmp_path / "m.toml").read_text() + "[run]\ncheckpoint_every_s = 0.0\n")
+    text = (tmp_path / "s.toml").read_text().replace("energy = 1e-10", "energy = 1e-10\niterations = 2")
+    (tmp_path / "s.toml").write_text(text)
+    done = craton("scf", "run", "s.toml", "--ranks", "2", "--no-report")
     assert done.returncode == 3
     assert done.stderr.startswith("craton: not converged after 2 iterations") and done.stderr.count("\n") == 1
-    done = craton(*command, "--charge", "1", "--method", "rhf")
+    done = craton("scf", "resume", "s-run", "--iterations", "30", "--ranks", "3", "--no-report")
+    assert (done.returncode, done.stderr) == (0, "")
+    resumed = json.loads((tmp_path / "s-run" / "record.json").read_text())
+    assert resumed["energy_hartree"] == pytest.approx(found["energy_hartree"], abs=1e-8)
+    assert [each["ranks"] for each in resumed["sessions"]] == [2, 3]
+    done = craton("scf", "run", "m.toml", "--ranks", "2", "--charge", "1", "--method", "rhf", "--overwrite")
     assert done.returncode == 2
     assert done.stderr.startswith("craton: error: RHF: 9 electrons") and done.stderr.count("\n") == 1
 
@@ -133,6 +149,7 @@ def share_of(path, colour):
 def test_a_picture_of_the_load_balance(tmp_path):
     """Who waits longer makes more of the picture the colour of waiting."""
     from craton import UserError
+    from craton.pages.figures import save_picture
     from craton.scf.engines.distributed import SPENT
     from craton.scf.pictures import load_balance
 
@@ -141,11 +158,14 @@ def test_a_picture_of_the_load_balance(tmp_path):
     for end in (2.0, 6.0, 10.0):
         timelines = [np.array([[0, 0, 0.0, 10.0, 1.0]]), np.array([[1, 0, 0.0, end, 1.0]])]
         spent = [none | {"build_s": 10.0, "compute_s": last, "idle_s": 10 - last} for last in (10.0, end)]
-        load_balance.draw_load_balance(tmp_path / "b.png", timelines, spent, 1, "two ranks")
+        figure = load_balance.load_balance_figure(timelines, spent, 1, "two ranks")
+        save_picture(figure, tmp_path / "b.png")
         busy.append(share_of(tmp_path / "b.png", load_balance.WORKING))
         idle.append(share_of(tmp_path / "b.png", load_balance.WAITING))
     assert 0.01 < busy[0] < busy[1] < busy[2]
     assert idle[0] > idle[1] > idle[2] and idle[0] > 0.01
-    load_balance.draw_load_balance(tmp_path / "b.png", [np.zeros((0, 5))] * 3, [none] * 3, 2, "no tasks at all")
+    save_picture(
+        load_balance.load_balance_figure([np.zeros((0, 5))] * 3, [none] * 3, 2, "no tasks at all"), tmp_path / "b.png"
+    )
     with pytest.raises(UserError, match="b.nonesuch: cannot be written"):
-        load_balance.draw_load_balance(tmp_path / "b.nonesuch", timelines, spent, 1, "two ranks")
+        save_picture(load_balance.load_balance_figure(timelines, spent, 1, "two ranks"), tmp_path / "b.nonesuch")

@@ -296,6 +296,10 @@ class DistributedEngine:
             own[one.slices[0]] += np.einsum("ij,ij->i", one.array, other.array)
         return self.world.sum(own)[self._place]
 
+    def agreed(self, number: float) -> float:
+        """The number of rank 0, on all ranks."""
+        return float(self.world.sum([number if self.world.rank == 0 else 0.0])[0])
+
     def write(self, checkpoint: Checkpoint, path: Path) -> None:
         """Rank 0 writes, fetching some rows at a time."""
         failure = ""

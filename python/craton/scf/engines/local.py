@@ -86,6 +86,10 @@ class LocalEngine:
         """For each function the product of its rows in two matrices."""
         return np.einsum("ij,ij->i", a, b)
 
+    def agreed(self, number: float) -> float:
+        """The number of rank 0, on all ranks."""
+        return number
+
     def write(self, checkpoint: Checkpoint, path: Path) -> None:
         """UserError where it cannot be written."""
         checkpoint.write(path)

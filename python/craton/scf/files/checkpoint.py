@@ -28,7 +28,7 @@ VERSION = 1
 SAME_BOHR = 1e-8
 """Positions nearer than this are the same."""
 ORBITALS = ("mo_energy", "mo_coeff", "mo_occ")
-ALLOWED = "checkpoint.h5 or orbitals.h5 of a run of craton scf"
+ALLOWED = "a checkpoint of craton scf: checkpoint.h5 or orbitals.h5 of a run"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ class Checkpoint:
                 else:
                     stored[numbers, :] = block
 
-    def write_by_rows(self, path: Path, rows: Callable[[Any, bool], Iterable[tuple[NDArray[np.int64], Matrix]]]) -> None:
+    def write_by_rows(
+        self, path: Path, rows: Callable[[Any, bool], Iterable[tuple[NDArray[np.int64], Matrix]]]
+    ) -> None:
         """As write, of matrices that are not whole here: `rows` yields some of one's rows at a time, with their ascending
         numbers; its second argument says whether columns are functions too."""
         from craton.runs.files import check_room, replaced

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.scf.basis_sets import PlacedShell
 from craton.scf.files.checkpoint import ALLOWED, Checkpoint
-from craton.scf.properties import orbital_number
 from craton.scf.molecule import Molecule
+from craton.scf.properties import orbital_number
 
 __all__ = ["Orbitals", "StoredOrbitals"]
 

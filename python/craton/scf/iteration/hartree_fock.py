@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from craton._craton import GaussianBasis
 from craton.errors import UserError
+from craton.scf import properties
 from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
 from craton.scf.files.checkpoint import Checkpoint
-from craton.scf import properties
 from craton.scf.iteration.beginning import Beginning
 from craton.scf.iteration.orthonormal import OrthonormalFunctions, make_symmetric
 from craton.scf.iteration.settings import DENSITY_BY, GUESSES
@@ -63,7 +63,7 @@ class HartreeFock:
         linear_dependence   eigenvalues of the overlap below it are left out (1e-8)
         threads             of this process (1)
         checkpoint          a file to write while it iterates and at its end; None: none
-        checkpoint_every    iterations from one to the next (1)
+        checkpoint_every_s  seconds from one to the next, at least (0: each iteration)
         callback            called with each Iteration
 
     Results: converged, e_tot, mo_energy, mo_coeff, mo_occ, iterations, seconds (by phase), make_rdm1() and what is derived of it.
@@ -75,7 +75,7 @@ class HartreeFock:
 
     SETTINGS = (
         "conv_tol conv_tol_grad max_cycle init_guess diis_space diis_start_cycle level_shift damp density_by direct_scf_tol "
-        "linear_dependence threads checkpoint checkpoint_every callback"
+        "linear_dependence threads checkpoint checkpoint_every_s callback"
     ).split()
 
     def __init__(
@@ -105,7 +105,7 @@ class HartreeFock:
         self.linear_dependence = 1e-8
         self.threads = 1
         self.checkpoint: str | Path | None = None
-        self.checkpoint_every = 1
+        self.checkpoint_every_s = 0.0
         self.callback: Callable[[Iteration], None] | None = None
 
         self.converged = False
@@ -114,6 +114,8 @@ class HartreeFock:
         self.mo_coeff: Matrix | None = None
         self.mo_occ: Matrix | None = None
         self.iterations: list[Iteration] = []
+        self.saved = 0
+        """Iterations in the checkpoint."""
         self.seconds: dict[str, float] = {}
 
         self._library = open_libcint(None if library is None else str(library))
@@ -247,7 +249,7 @@ class HartreeFock:
             ("level_shift", self.level_shift >= 0, "at least 0 hartree"),
             ("damp", 0 <= self.damp < 1, "at least 0 and less than 1"),
             ("density_by", self.density_by in DENSITY_BY, ", ".join(DENSITY_BY)),
-            ("checkpoint_every", self.checkpoint_every >= 1, "at least 1"),
+            ("checkpoint_every_s", self.checkpoint_every_s >= 0, "at least 0 seconds"),
             ("linear_dependence", self.linear_dependence > 0, "a positive number"),
         ):
             if not good:
@@ -264,6 +266,7 @@ class HartreeFock:
         """
         self.check_settings()
         self.iterations, self.converged, self.seconds = list(earlier), False, {}
+        self._saved_at, self.saved = time.monotonic(), len(earlier)
         self.mo_energy = self.mo_coeff = self.mo_occ = None
         algebra = self.engine.algebra
         try:
@@ -295,8 +298,7 @@ class HartreeFock:
                 last = self._note(cycle, *self._energy_and_gradient(densities, core, repulsion, errors), fock_s)
             if last:
                 break
-            if cycle % self.checkpoint_every == 0:
-                self._save(densities)
+            self._save_if_due(densities)
             with self._clock("algebra"):
                 steered = steering.steered(cycle, focks, errors, projectors)
             with self._clock("density"):
@@ -376,10 +378,18 @@ class HartreeFock:
             self.callback(self.iterations[-1])
         return self.converged
 
+    def _save_if_due(self, densities: Sequence[Any]) -> None:
+        if self.checkpoint is not None:
+            waited_s = self.engine.agreed(time.monotonic() - self._saved_at)
+            if waited_s >= self.checkpoint_every_s:
+                self._save(densities)
+
     def _save(self, densities: Sequence[Any]) -> None:
         if self.checkpoint is not None:
             with self._clock("checkpoint"):
                 self.engine.write(self._state(densities), Path(self.checkpoint))
+            self._saved_at = time.monotonic()
+            self.saved = len(self.iterations)
 
     def _state(self, densities: Sequence[Any]) -> Checkpoint:
         orbitals = {name: getattr(self, name) for name in ("mo_energy", "mo_coeff", "mo_occ")}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import NoneType
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,17 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 import craton
 from craton import _craton
 from craton.errors import UserError
+from craton.runs.agreement import on_all
+from craton.solvers.multigrid.boundary import Boundary, BoundaryValues, Side, SideValues, sides
+from craton.solvers.multigrid.values import Faces, Field, number, to_be_cut, triple, whole_number
 
-Field = NDArray[np.float64]
-Faces = tuple[Field, Field, Field]
-Boundary = Literal["dirichlet", "neumann", "periodic"]
-Side = Boundary | tuple[Boundary, Boundary]
-OnSide = float | ArrayLike | Callable[[Field, Field, Field], ArrayLike] | None
-"""What is given on a side: a number, an array of its faces, or a function of x, y, z."""
-BoundaryValues = OnSide | Sequence[OnSide | tuple[OnSide, OnSide]]
 Result = TypeVar("Result")
 
-KINDS = ("dirichlet", "neumann", "periodic")
 METHODS = ("cycles", "cg")
 OPERATORS = ("7pt", "fv2", "fv4")
 SMOOTHERS = ("chebyshev", "gsrb", "jacobi")
@@ -100,8 +94,8 @@ class Solver:
         self.world = world
 
         def checked() -> tuple[tuple[int, int, int], list[tuple[str, str]], float, float, int]:
-            self.cells, self.box = _triple(cells), _whole("box", box)
-            sides, self._periodic = _sides(boundary)
+            self.cells, self.box = triple(cells), whole_number("box", box)
+            of_sides, self._periodic = sides(boundary)
             for name, given, known in (
                 ("operator", operator, OPERATORS),
                 ("smoother", smoother, SMOOTHERS),
@@ -109,14 +103,14 @@ class Solver:
             ):
                 if given not in known:
                     raise UserError(f"multigrid: {name} = {given!r}; allowed: {', '.join(known)}")
-            factor = (0.0 if alpha is None else 1.0) if a is None else _number("a", a)
-            return self._boxes(), sides, factor, _number("b", b), _whole("threads", threads)
+            factor = (0.0 if alpha is None else 1.0) if a is None else number("a", a)
+            return self._boxes(), of_sides, factor, number("b", b), whole_number("threads", threads)
 
-        boxes, sides, factor, b, threads = self.together(checked)
+        boxes, of_sides, factor, b, threads = self.together(checked)
         # which boxes are this rank's follows from the layout alone
         self.first_cells = _craton.boxes_of_rank(world, boxes, self.box, order)
         self.own_shape = (len(self.first_cells), self.box, self.box, self.box)
-        self._averages = operator != "7pt"
+        self._side_values = SideValues(self.cells, self._periodic, operator != "7pt")
         own_beta, own_alpha = self.together(
             lambda: (self._own_faces(beta), np.zeros(0) if alpha is None else self._own_values(alpha, "alpha")[0])
         )
@@ -130,7 +124,7 @@ class Solver:
             smoother,
             factor,
             b,
-            sides,
+            of_sides,
             own_beta,
             own_alpha,
             threads,
@@ -174,24 +168,24 @@ class Solver:
                 raise UserError(f"multigrid: method = {method!r}; allowed: {', '.join(METHODS)}")
             if progress is not None and not callable(progress):
                 raise UserError(f"multigrid: progress = {progress!r}; allowed: a function of step and residual")
-            return _number("tolerance", tolerance), _whole("most", most)
+            return number("tolerance", tolerance), whole_number("most", most)
 
         tolerance, most = self.together(checked)
-        values, whole = self._own(f, "right-hand side")
-        self._solver.set_right_hand_side(values, self.together(lambda: self._sides(boundary_values)))
+        values, is_whole = self._own(f, "right-hand side")
+        self._solver.set_right_hand_side(values, self.together(lambda: self._side_values.arrays(boundary_values)))
         step = self._solver.solve if method == "cycles" else self._solver.solve_by_conjugate_gradients
         residuals, converged = step(tolerance, most, progress)
-        return Solution(self._field(self._solver.solution(), whole), tuple(residuals), converged)
+        return Solution(self._field(self._solver.solution(), is_whole), tuple(residuals), converged)
 
     def apply(self, u: ArrayLike) -> Field:
         """A u."""
-        values, whole = self._own(u, "u")
-        return self._field(self._solver.apply(values), whole)
+        values, is_whole = self._own(u, "u")
+        return self._field(self._solver.apply(values), is_whole)
 
     def precondition(self, r: ArrayLike) -> Field:
         """One V-cycle from zero for right-hand side r: close to the inverse of A, for a Krylov method of your own."""
-        values, whole = self._own(r, "r")
-        return self._field(self._solver.precondition(values), whole)
+        values, is_whole = self._own(r, "r")
+        return self._field(self._solver.precondition(values), is_whole)
 
     def record_times(self, on: bool = True) -> None:
         """From now on the seconds of every level and phase are counted, from zero; or no more."""
@@ -204,7 +198,7 @@ class Solver:
 
     def own_part(self, field: ArrayLike) -> Field:
         """This rank's boxes of a field of the whole grid; shape `own_shape`. Not collective."""
-        whole = _to_be_cut(field, "field", str(self.cells))
+        whole = to_be_cut(field, "field", str(self.cells))
         if whole.shape != self.cells:
             raise UserError(f"multigrid: field of shape {whole.shape}; allowed: {self.cells}")
         s = self.box
@@ -219,7 +213,7 @@ class Solver:
     def together(self, work: Callable[[], Result]) -> Result:
         """Collective: every rank does its work; an error of one is raised on all as UserError, so that nobody waits for one that is
         gone."""
-        return together(self.world, work)
+        return on_all(self.world, work, "multigrid")
 
     def _boxes(self) -> tuple[int, int, int]:
         """Along each dimension."""
@@ -242,7 +236,7 @@ class Solver:
 
     def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
         """As the extension wants it (box after box, i fastest), and whether it was the whole grid's."""
-        given = _to_be_cut(field, what, self._shapes())
+        given = to_be_cut(field, what, self._shapes())
         if given.shape not in (self.cells, self.own_shape):
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
         whole = given.shape == self.cells
@@ -266,11 +260,11 @@ class Solver:
         """Per dimension: the faces of this rank's boxes, those that two boxes share in both."""
         allowed = "a number, or arrays " + ", ".join(map(str, self._face_shapes()))
         if not isinstance(beta, (list, tuple)) and np.ndim(cast(ArrayLike, beta)) == 0:
-            everywhere = _number("beta", beta, allowed)
+            everywhere = number("beta", beta, allowed)
             faces = [np.full(shape, everywhere) for shape in self._face_shapes()]
         else:
             three = cast(Sequence[ArrayLike], beta)
-            faces = [_to_be_cut(values, f"beta[{n}]", allowed) for n, values in enumerate(three)]
+            faces = [to_be_cut(values, f"beta[{n}]", allowed) for n, values in enumerate(three)]
             shapes = [values.shape for values in faces]
             if shapes != self._face_shapes():
                 raise UserError(f"multigrid: beta of shapes {', '.join(map(str, shapes))}; allowed: {allowed}")
@@ -285,169 +279,5 @@ class Solver:
             own.append(np.concatenate([part.transpose(2, 1, 0).reshape(-1) for part in parts], dtype=np.float64))
         return own[0], own[1], own[2]
 
-    def _sides(self, given: BoundaryValues) -> list[tuple[Field, Field]]:
-        """As the extension wants them."""
-        if isinstance(given, (list, tuple)):
-            three: list[Any] = list(given)
-        else:
-            three = [None if round_about else given for round_about in self._periodic]
-        pairs = [tuple(each) if isinstance(each, (list, tuple)) else (each, each) for each in three]
-        if len(pairs) != 3 or any(len(pair) != 2 for pair in pairs):
-            raise UserError(
-                f"multigrid: boundary_values of lengths {[len(pair) for pair in pairs]}; allowed: one for all sides, or three, "
-                "each of which may be a pair"
-            )
-        return [(self._on_side(pair[0], axis, 0), self._on_side(pair[1], axis, 1)) for axis, pair in enumerate(pairs)]
-
-    def _on_side(self, given: OnSide, axis: int, end: int) -> Field:
-        """The lower of the side's dimensions fastest."""
-        if given is None:
-            return np.zeros(0)
-        shape = tuple(n for d, n in enumerate(self.cells) if d != axis)
-        name = f"the side {'behind the last' if end else 'before the first'} {'xyz'[axis]}"
-        wrong, allowed = f"values on {name} are no real numbers", f"a number, or {shape}"
-        if callable(given):
-            side = self._face_means(given, axis, end, lambda values: _numbers(values, wrong, allowed))
-        else:
-            side = _numbers(given, wrong, allowed)
-        if side.ndim == 0:
-            side = np.broadcast_to(side, shape)
-        if side.shape != shape:
-            raise UserError(f"multigrid: values on {name} of shape {side.shape}; allowed: {allowed}")
-        return np.ascontiguousarray(side.T).reshape(-1)
-
-    def _face_means(
-        self,
-        of: Callable[[Field, Field, Field], ArrayLike],
-        axis: int,
-        end: int,
-        checked: Callable[[ArrayLike], Field],
-    ) -> Field:
-        """A function at the centres of a side's faces, or by two points of Gauss along each of its dimensions."""
-        h = 1.0 / max(self.cells)
-        offsets = (-(12**-0.5), 12**-0.5) if self._averages else (0.0,)
-        total: Any = 0.0
-        for p in offsets:
-            for q in offsets:
-                shifts = iter((p, q))
-                x = [
-                    np.array([end * n * h]) if d == axis else (np.arange(n) + 0.5 + next(shifts)) * h
-                    for d, n in enumerate(self.cells)
-                ]
-                grid = [np.squeeze(each, axis) for each in np.meshgrid(*x, indexing="ij")]
-                total = total + checked(of(*grid)) / len(offsets) ** 2
-        return np.asarray(total)
-
     def _face_shapes(self) -> list[tuple[int, ...]]:
         return [tuple(n + (d == axis) for d, n in enumerate(self.cells)) for axis in range(3)]
-
-
-def together(world: _craton.World, work: Callable[[], Result]) -> Result:
-    """Collective: see Solver.together."""
-    result, failure, cause = None, "", None
-    try:
-        result = work()
-    except UserError as error:
-        failure = str(error)
-    except Exception as error:
-        cause = error
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        failure = f"multigrid: {what} on rank {world.rank}; allowed: arguments and functions that work on every rank"
-    try:
-        _craton.agree(world, failure)
-    except UserError as told:
-        raise told from cause
-    return cast(Result, result)
-
-
-def _to_be_cut(field: ArrayLike, what: str, allowed: str) -> Field:
-    """An array of numbers, or what gives parts of one by slices, such as a dataset of an HDF5 file: only what is wanted is read."""
-    kind = getattr(getattr(field, "dtype", None), "kind", "")
-    if kind in ("f", "i", "u") and hasattr(field, "shape"):
-        return cast(Field, field)
-    return _numbers(field, f"{what} is no array of real numbers", allowed)
-
-
-def _numbers(given: ArrayLike, wrong: str, allowed: str) -> Field:
-    """UserError (what is wrong, what is allowed) unless they are, and real."""
-    try:
-        values = np.asarray(given)
-        of_objects = values.dtype.kind == "O" and not any(
-            isinstance(v, (complex, str, bytes, NoneType)) for v in values.flat
-        )
-        if values.dtype.kind in "fiub" or of_objects:
-            return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        pass
-    raise UserError(f"multigrid: {wrong}; allowed: {allowed}")
-
-
-def _number(name: str, given: Any, allowed: str = "a number") -> float:
-    """UserError unless it is one, and real."""
-    number = _numbers(given, f"{name} = {given!r}", allowed)
-    if number.ndim != 0:
-        raise UserError(f"multigrid: {name} = {given!r}; allowed: {allowed}")
-    return float(number)
-
-
-def _whole(name: str, given: Any) -> int:
-    """UserError unless it is a whole number, and one that the extension takes."""
-    number = _number(name, given, "a whole number")
-    if not (abs(number) < 2**31 and number == int(number)):
-        raise UserError(f"multigrid: {name} = {given!r}; allowed: a whole number")
-    return int(number)
-
-
-def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
-    """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
-    right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
-    are positive."""
-    cells = _numbers(values, "beta of cells is no array of real numbers", "one of three dimensions")
-    faces = []
-    if cells.ndim != 3 or not cells.size:
-        raise UserError(f"multigrid: beta of cells of shape {cells.shape}; allowed: three dimensions")
-    if np.shape(periodic) != (3,):
-        raise UserError(f"multigrid: periodic = {periodic!r}; allowed: three of True or False")
-    for axis in range(3):
-        width = [(1, 1) if d == axis else (0, 0) for d in range(3)]
-        padded = np.pad(cells, width, mode="wrap" if periodic[axis] else "edge")
-        faces.append(harmonic_means(padded, axis))
-    return faces[0], faces[1], faces[2]
-
-
-def harmonic_means(cells: Field, axis: int) -> Field:
-    """Of neighbours along an axis, one less than there are. UserError unless all are positive."""
-    if not np.all((cells > 0) & np.isfinite(cells)):
-        wrong = cells[~((cells > 0) & np.isfinite(cells))][0]
-        raise UserError(f"multigrid: beta of a cell = {wrong:g}; allowed: positive and finite")
-    n = cells.shape[axis]
-    low = np.take(cells, range(n - 1), axis=axis)
-    high = np.take(cells, range(1, n), axis=axis)
-    return cast(Field, 2.0 / (1.0 / low + 1.0 / high))
-
-
-def _triple(cells: int | Sequence[int]) -> tuple[int, int, int]:
-    if np.ndim(cells) == 0:
-        n = _whole("cells", cells)
-        return n, n, n
-    if np.shape(cells) != (3,):
-        raise UserError(f"multigrid: cells = {cells!r}; allowed: a whole number, or three")
-    x, y, z = (_whole("cells", n) for n in cast(Sequence[int], cells))
-    return x, y, z
-
-
-def _sides(boundary: Boundary | Sequence[Side]) -> tuple[list[tuple[str, str]], tuple[bool, bool, bool]]:
-    """Per dimension: before the first cell and behind the last; and whether it is periodic."""
-    per_dimension = [boundary] * 3 if isinstance(boundary, str) else boundary
-    pairs = per_dimension if isinstance(per_dimension, (list, tuple)) else []
-    pairs = [pair if isinstance(pair, (list, tuple)) else (pair, pair) for pair in pairs]
-    flat = [side for pair in pairs for side in pair]
-    odd = [pair for pair in pairs if len(pair) != 2 or (pair[0] == "periodic") != (pair[1] == "periodic")]
-    if len(pairs) != 3 or odd or any(not isinstance(side, str) or side not in KINDS for side in flat):
-        raise UserError(
-            f"multigrid: boundary = {boundary!r}; allowed: {', '.join(KINDS)}, or three of them, each of which may be "
-            "a pair of dirichlet and neumann"
-        )
-    periodic = [pair[0] == "periodic" for pair in pairs]
-    named = [("dirichlet", "dirichlet") if pair[0] == "periodic" else (str(pair[0]), str(pair[1])) for pair in pairs]
-    return named, (periodic[0], periodic[1], periodic[2])

@@ -1,0 +1,63 @@
+"""Numbers and arrays that a user gives, checked in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import NoneType
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from craton.errors import UserError
+
+Field = NDArray[np.float64]
+Faces = tuple[Field, Field, Field]
+
+
+def to_be_cut(field: ArrayLike, what: str, allowed: str) -> Field:
+    """An array of numbers, or what gives parts of one by slices, such as a dataset of an HDF5 file: only what is wanted is read."""
+    kind = getattr(getattr(field, "dtype", None), "kind", "")
+    if kind in ("f", "i", "u") and hasattr(field, "shape"):
+        return cast(Field, field)
+    return numbers(field, f"{what} is no array of real numbers", allowed)
+
+
+def numbers(given: ArrayLike, wrong: str, allowed: str) -> Field:
+    """UserError (what is wrong, what is allowed) unless they are, and real."""
+    try:
+        values = np.asarray(given)
+        of_objects = values.dtype.kind == "O" and not any(
+            isinstance(v, (complex, str, bytes, NoneType)) for v in values.flat
+        )
+        if values.dtype.kind in "fiub" or of_objects:
+            return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        pass
+    raise UserError(f"multigrid: {wrong}; allowed: {allowed}")
+
+
+def number(name: str, given: Any, allowed: str = "a number") -> float:
+    """UserError unless it is one, and real."""
+    number = numbers(given, f"{name} = {given!r}", allowed)
+    if number.ndim != 0:
+        raise UserError(f"multigrid: {name} = {given!r}; allowed: {allowed}")
+    return float(number)
+
+
+def whole_number(name: str, given: Any) -> int:
+    """UserError unless it is a whole number, and one that the extension takes."""
+    found = number(name, given, "a whole number")
+    if not (abs(found) < 2**31 and found == int(found)):
+        raise UserError(f"multigrid: {name} = {given!r}; allowed: a whole number")
+    return int(found)
+
+
+def triple(cells: int | Sequence[int]) -> tuple[int, int, int]:
+    if np.ndim(cells) == 0:
+        n = whole_number("cells", cells)
+        return n, n, n
+    if np.shape(cells) != (3,):
+        raise UserError(f"multigrid: cells = {cells!r}; allowed: a whole number, or three")
+    x, y, z = (whole_number("cells", n) for n in cast(Sequence[int], cells))
+    return x, y, z
