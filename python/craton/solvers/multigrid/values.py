@@ -39,10 +39,10 @@ def numbers(given: ArrayLike, wrong: str, allowed: str) -> Field:
 
 def number(name: str, given: Any, allowed: str = "a number") -> float:
     """UserError unless it is one, and real."""
-    number = numbers(given, f"{name} = {given!r}", allowed)
-    if number.ndim != 0:
+    found = numbers(given, f"{name} = {given!r}", allowed)
+    if found.ndim != 0:
         raise UserError(f"multigrid: {name} = {given!r}; allowed: {allowed}")
-    return float(number)
+    return float(found)
 
 
 def whole_number(name: str, given: Any) -> int:
