@@ -63,6 +63,13 @@ ConfigFile = Annotated[
     typer.Argument(metavar="CONFIG", help="TOML file. The command `template` prints one with every key explained."),
 ]
 RunDirectory = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")]
+ChangedConfig = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="CONFIG",
+        help="TOML file with settings that a resumed run may change. Default: the configuration that the run began with.",
+    ),
+]
 Ranks = Annotated[
     int | None,
     typer.Option(

@@ -11,6 +11,7 @@ from craton._launch import launched_size
 from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, launch, must_launch
 from craton.cli.options import (
+    ChangedConfig,
     ConfigFile,
     Directory,
     Json,
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     from craton.seismology.wave_run.config import Config
 
 app = group(
-    "Compute seismic waves in three dimensions: sources and ground in, seismograms, strains and pictures out.\n\n"
-    "Start with: [bold]craton waves run examples/waves/layer.toml --ranks 2[/bold]",
+    """Compute seismic waves in three dimensions, from sources and a model of the ground to seismograms and strains.
+
+    Start with:
+
+        craton waves run examples/waves/layer.toml --ranks 2
+    """
 )
 
 
@@ -51,15 +56,15 @@ def run(
     placement: Placement = None,
     report: Report = True,
 ) -> None:
-    """Compute waves as a configuration describes them: ground, sources, stations.
+    """Compute the waves that a configuration describes: ground, sources, stations.
 
-    On two processes:    [bold]craton waves run examples/waves/layer.toml --ranks 2[/bold]
+    On two ranks:
 
-    On one, with four threads:    [bold]craton waves run my.toml --threads 4[/bold]
+        craton waves run examples/waves/layer.toml --ranks 2
 
-    In a batch job:    [bold]srun craton waves run my.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
+    On one rank with four threads:
 
-    After it was ended, from its last checkpoint:    [bold]craton waves resume my-run[/bold]
+        craton waves run my.toml --threads 4
 
     The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures, report.html. Files that
     are not yet whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
@@ -96,25 +101,21 @@ def run(
 @app.command("resume")
 def resume(
     directory: RunDirectory,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CONFIG",
-            help="TOML file to go on with instead of the run's own; only \\[run] and \\[checkpoint] may differ.",
-        ),
-    ] = None,
+    config: ChangedConfig = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
     placement: Placement = None,
     report: Report = True,
 ) -> None:
-    """Go on with a run that was ended, from its last checkpoint, on as many ranks as before.
+    """Continue a run that was interrupted, from its last checkpoint, on as many ranks as before.
 
-    [bold]craton waves resume my-run[/bold]
+    Example:
 
-    The configuration comes from the folder. Its \\[checkpoint] table says how often a run saves what it can go on from. The results
-    equal those of a run that was never ended, bit for bit.
+        craton waves resume my-run
+
+    CONFIG may change the tables [run] and [checkpoint]; the latter says how often checkpoints are written. The results equal
+    those of an uninterrupted run bit for bit.
     """
     from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config
@@ -150,9 +151,11 @@ def resume(
 
 @app.command("status")
 def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Say where a run is: its step, its speed, the time left, what is on disk; also of one that goes on.
+    """Show where a run is: time step, speed, time left, files on disk. The run may be under way.
 
-    [bold]craton waves status my-run[/bold]
+    Example:
+
+        craton waves status my-run
     """
     from craton.waves import run as waves
 
@@ -170,14 +173,16 @@ def check(
     points_per_s: Annotated[
         float | None,
         typer.Option(
-            metavar="R", help="Points per second of all ranks together, as a run has told, for the time it takes."
+            metavar="R", help="Grid points per second of all ranks together, from an earlier run, to predict the time."
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a run resolves, which step it takes, and what memory and time it needs; compute nothing.
+    """Check a configuration. Show what a run resolves, its time step, memory and time; compute nothing.
 
-    [bold]craton waves check examples/waves/layer.toml --ranks 2[/bold]
+    Example:
+
+        craton waves check examples/waves/layer.toml --ranks 2
     """
     from craton.seismology.wave_run.check import examine
     from craton.seismology.wave_run.config import load_config
@@ -191,9 +196,11 @@ def check(
 
 @app.command("template")
 def template() -> None:
-    """Print a configuration file with every key, its default and what it means.
+    """Print a configuration file with every key explained.
 
-    To begin with:    [bold]craton waves template > my.toml[/bold]
+    To begin with:
+
+        craton waves template > my.toml
     """
     from craton.seismology.wave_run import config
 
@@ -202,21 +209,27 @@ def template() -> None:
 
 @app.command("place")
 def place(
-    nodes: Annotated[Path, typer.Argument(metavar="NODELIST", help="The network and its nodes, a line each.")],
+    nodes: Annotated[
+        Path, typer.Argument(metavar="NODELIST", help="Text file of the network and its nodes, one line each.")
+    ],
     config: ConfigFile,
-    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Processes of the run.")],
+    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Ranks of the run.")],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="Write the placement there, for `craton waves run --placement`."),
+        typer.Option(
+            "--output", "-o", metavar="FILE.json", help="Write the placement there, for `craton waves run --placement`."
+        ),
     ] = None,
 ) -> None:
-    """Find which brick each rank should have so that neighbours are near each other in the machine's network.
+    """Place bricks on ranks so that neighbours are near each other in the machine's network.
 
-    [bold]craton waves place nodes.txt my.toml --ranks 512 --output placement.json[/bold]
+    Example:
 
-    The node list says `torus 24 24 24` or `dragonfly` on its first line, if wanted `ranks_per_node 16`, then a line for each
-    node in the order in which ranks fill them: its name and coordinates, or its name, group and router. Hop-bytes, bytes that
-    cross faces times the hops they go, are printed as the ranks' own order has them and as the placement found has them.
+        craton waves place nodes.txt my.toml --ranks 512 --output placement.json
+
+    The first line of NODELIST is `torus 24 24 24` or `dragonfly`. A line `ranks_per_node 16` may follow. Then comes one line per
+    node, in the order in which ranks fill nodes: name and coordinates, or name, group and router. The command prints hop-bytes,
+    bytes that cross faces times hops, for the default order of ranks and for the placement found.
     """
     from craton.seismology.wave_run.config import load_config
     from craton.waves.placement import place
@@ -228,24 +241,31 @@ def place(
 @app.command("partition")
 def partition(
     config: ConfigFile,
-    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Processes of the run.")],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the media, a file for each rank's brick.")],
+    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Ranks of the run.")],
+    directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")],
 ) -> None:
-    """Write the media of a configuration once in parts, a file for each rank's brick, for runs that read only their own.
+    """Write the media of a configuration in parts, one file per rank, so that each rank reads only its own.
 
-    [bold]craton waves partition my.toml --ranks 512 --output media[/bold]    then in my.toml:
+    Example:
 
-    \\[media] kind = "file", file = "media/media.json", read = "partitioned"
+        craton waves partition my.toml --ranks 512 --directory media
+
+    Then write in my.toml:
+
+        [media]
+        kind = "file"
+        file = "media/media.json"
+        read = "partitioned"
     """
     from craton.seismology.wave_run.config import load_config
     from craton.waves.placement import partition
 
-    typer.echo(partition(load_config(config), ranks, output))
+    typer.echo(partition(load_config(config), ranks, directory))
 
 
 @app.command("report")
 def report(directory: RunDirectory) -> None:
-    """Draw the pictures and report.html of a run again, from what it has left in its folder."""
+    """Draw the pictures and report.html of a run again, from the files in its folder."""
     from craton.waves.report import write_report
 
     typer.echo(write_report(directory))
@@ -256,16 +276,21 @@ def export(
     directory: RunDirectory,
     kind: Annotated[
         str,
-        choice("sac", "mseed", "asdf", text="Of the files.", option="--format"),
+        choice("sac", "mseed", "asdf", text="File format.", option="--format"),
     ] = "sac",
-    output: Annotated[Path | None, typer.Option(metavar="PATH", help="Folder (sac) or file; else inside RUN.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="Folder (sac) or file to write. Default: inside DIR."),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a run's seismograms for other programs, through ObsPy: SAC, MiniSEED or ASDF.
+    """Write a run's seismograms as SAC, MiniSEED or ASDF, with ObsPy.
 
-    [bold]craton waves export layer-run --format mseed[/bold]
+    Example:
 
-    Velocities in m/s, up, north and east (components 1 and 2 along x and y where x does not point north).
+        craton waves export layer-run --format mseed
+
+    The components are velocities in m/s: up, north and east. Where x does not point north, components 1 and 2 are along x and y.
     """
     from craton.waves.export import export
 
@@ -277,18 +302,25 @@ def export(
 def in_situ(
     config: ConfigFile,
     ranks: Ranks = None,
-    every: Annotated[int, typer.Option(metavar="S", parser=count, help="Steps between looks at the surface.")] = 5,
+    every: Annotated[
+        int, typer.Option(metavar="S", parser=count, help="Time steps between two samples of the surface.")
+    ] = 5,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the map: .csv, or a picture (.png, .svg, .pdf).")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the map: a table (.csv) or a picture (.png, .svg, .pdf)."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run the same waves without modules, with each, with both, and with files instead, and say what each costs.
+    """Measure what in-situ modules cost: run the same waves without, with each, with both, and with files instead.
 
-    [bold]craton waves in-situ examples/hazard/scenario.toml --ranks 2 --output peak.png[/bold]
+    Example:
 
-    The modules are the writer of strain Green's tensors (\\[sgt] points) and a map of peak velocity at the surface, computed while
-    the solver goes on. The same map is then made from files of the surface's velocity, and compared.
+        craton waves in-situ examples/hazard/scenario.toml --ranks 2 -o peak.png
+
+    One module writes strain Green's tensors at the points of [sgt]. The other computes a map of peak velocity at the surface while
+    the solver runs. The same map is made from files of the surface's velocity and compared.
     """
     from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config

@@ -50,7 +50,7 @@ def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 COMMANDS = dict(walk(typer.main.get_command(app)))
 IDS = [" ".join(path) or "craton" for path in COMMANDS]
-UNFINISHED = {"waves", "hazard", "multigrid", "scf", "bench", "study"} | {
+UNFINISHED = {"hazard", "multigrid", "scf", "bench", "study"} | {
     f"tomography {verb}".strip() for verb in (*VERBS, "plan", "solve", "strength", "posterior", "")
 }
 
@@ -131,7 +131,9 @@ def test_examples_can_be_typed(path: tuple[str, ...]) -> None:
         assert len(example) <= EXAMPLE_WIDTH, example
         words = example.split()
         if "craton" not in words:
-            assert re.match(r"(\[[a-z]+\] )?[a-z_]+ = |cd ", example), f"neither a command nor a setting: {example}"
+            assert re.match(r"(\[[a-z]+\] )?[a-z_]+ = |\[[a-z]+\]$|cd ", example), (
+                f"neither a command nor a setting: {example}"
+            )
             continue
         check_command(words[words.index("craton") + 1 :], example)
 
@@ -180,6 +182,7 @@ def test_results_go_to_a_directory(path: tuple[str, ...]) -> None:
     for parameter in parameters(path):
         if "--output" in parameter.opts:
             assert parameter.metavar and "DIR" not in parameter.metavar, parameter.metavar
+            assert "-o" in parameter.opts
         if parameter.param_type_name == "argument":
             assert parameter.metavar and parameter.metavar == parameter.metavar.upper(), parameter.metavar
             assert parameter.metavar != "RUN", "the folder of a run is called DIR"

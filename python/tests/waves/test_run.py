@@ -105,7 +105,7 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
 
 def test_media_written_in_parts_are_the_same(finished, tmp_path):
     whole = write_config(tmp_path)
-    here("partition", whole, "--ranks", 3, "--output", tmp_path / "media", cwd=tmp_path)
+    here("partition", whole, "--ranks", 3, "--directory", tmp_path / "media", cwd=tmp_path)
     assert len(list((tmp_path / "media").glob("media-*.h5"))) == 3
     layers = CONFIG[CONFIG.index("[media]") : CONFIG.index("[attenuation]")]
     path = write_config(
@@ -119,7 +119,7 @@ def test_media_written_in_parts_are_the_same(finished, tmp_path):
     wrong = craton("run", path, "--directory", "other", "--no-report", "--ranks", 2, cwd=tmp_path)
     assert wrong.returncode == 2 and "allowed: that decomposition" in wrong.stderr and wrong.stderr.count("\n") == 1
     with pytest.raises(UserError, match="not in parts yet"):
-        here("partition", path, "--ranks", 2, "--output", tmp_path / "media", cwd=tmp_path)
+        here("partition", path, "--ranks", 2, "--directory", tmp_path / "media", cwd=tmp_path)
 
 
 ENDED = """
@@ -192,9 +192,9 @@ def test_a_resumed_run_equals_the_undisturbed_one(tmp_path, ranks):
     with pytest.raises(
         UserError, match=r"\[time\] duration_s = 0.8; allowed: 0.9, as the run in ended has it, or anothe"
     ):
-        here("resume", "ended", "--config", changed, cwd=tmp_path)
+        here("resume", "ended", changed, cwd=tmp_path)
     other = write_config(tmp_path, ("every_steps = 50", "every_steps = 40"))
-    resumed = craton("resume", "ended", "--config", other, "--no-report", cwd=tmp_path)
+    resumed = craton("resume", "ended", other, "--no-report", cwd=tmp_path)
     assert (resumed.returncode, resumed.stderr) == (0, "")
     assert "going on from step 50" in resumed.stdout and f"{ranks} rank" in resumed.stdout
     found, expected = results(tmp_path / "ended"), results(tmp_path / "whole")
