@@ -1,7 +1,7 @@
 """Media written once, a file for each brick, so that thousands of ranks need not share one file.
 
-A folder with media.json, which says what grid and bricks it is for, and media-A-B-C.h5 for the brick at (A, B, C): datasets vp,
-vs, rho (and qp, qs) of the brick's cells and `margin` cells round it, each cut into parts, stored [k, j, i].
+The folder has media.json, which says what grid and bricks it is for, and media-A-B-C.h5 for the brick at (A, B, C). Such a file
+has the datasets vp, vs, rho (and qp, qs), stored [k, j, i]: of the brick's cells and `margin` cells round it, each cut into parts.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from craton.runs.words import duration
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Range
 from craton.seismology.sources.source_time import check_frequency
@@ -161,7 +162,7 @@ class Findings:
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
             (
                 "time",
-                f"{_duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s"
+                f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s"
                 + ("" if self.measured else f", a guess for {math.prod(self.ranks)} x {self.threads} cores"),
             ),
         ]
@@ -274,9 +275,3 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
 
 def _by(values: Any) -> str:
     return " x ".join(map(str, values))
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 6000 else f"{seconds / 3600:.3g} h"
