@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config
@@ -24,6 +24,7 @@ from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
 from craton.hazard.result_files import write_files
 from craton.hazard.results import read_results
+from craton.runs.agreement import ALONE
 from craton.runs.files import write_json
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
 from craton.runs.record import facts_of
@@ -36,18 +37,6 @@ __all__ = ["resume", "run", "status"]
 
 PHASES = ("jobs", "results")
 Value = TypeVar("Value")
-
-
-class _Alone:
-    """The communicator of a process that talks to nobody: its jobs start MPI, it does not."""
-
-    rank, size = 0, 1
-
-    def bcast(self, value: Value, root: int = 0) -> Value:
-        return value
-
-
-ALONE = cast(Any, _Alone())
 
 
 def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = True) -> HazardRecord:

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from craton import _craton
 from craton.errors import UserError
 
-if TYPE_CHECKING:  # a third of a second, which processes that talk to nobody need not wait
-    from mpi4py import MPI
-
-__all__ = ["on_all", "on_root"]
+__all__ = ["ALONE", "Communicator", "on_all", "on_root"]
 
 Result = TypeVar("Result")
 
 
-def on_root(comm: MPI.Comm, work: Callable[[], Result]) -> Result:
+class Communicator(Protocol):
+    """What a run wants of ranks: mpi4py's Comm, or ALONE. To import mpi4py takes a third of a second, and starts MPI."""
+
+    @property
+    def rank(self) -> int:
+        """This process's."""
+
+    @property
+    def size(self) -> int:
+        """Ranks in all."""
+
+    def bcast(self, obj: Any, root: int = 0) -> Any:
+        """Collective: rank root's object on every rank."""
+
+
+class _Alone:
+    rank, size = 0, 1
+
+    def bcast(self, obj: Any, root: int = 0) -> Any:
+        assert root == 0
+        return obj
+
+
+ALONE: Communicator = _Alone()
+"""The communicator of a process that talks to nobody and starts no MPI."""
+
+
+def on_root(comm: Communicator, work: Callable[[], Result]) -> Result:
     """Collective: rank 0 does the work, every rank gets the result: one rank on the file system instead of thousands.
 
     If it fails all ranks raise: UserError where rank 0 raised one; else rank 0 its own exception, the others RuntimeError.

@@ -22,16 +22,13 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from craton.errors import UserError
-from craton.runs.agreement import on_root
+from craton.runs.agreement import Communicator, on_root
 from craton.runs.files import read_json, remove, replaced, strict_json, write_text
 from craton.runs.progress_file import Progress, read_progress
 from craton.runs.record import Record
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 __all__ = ["Folder", "RunFile", "RunFolder", "reserved"]
 
@@ -153,7 +150,7 @@ class Folder:
 
 
 @contextmanager
-def reserved(comm: MPI.Comm, folder: Folder, check: Callable[[], None]) -> Iterator[None]:
+def reserved(comm: Communicator, folder: Folder, check: Callable[[], None]) -> Iterator[None]:
     """Collective: makes the folder and keeps other runs out of it; `check` may refuse it on rank 0."""
 
     def enter() -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from craton.runs.agreement import on_root
+from craton.runs.agreement import Communicator, on_root
 from craton.runs.folder import RunFolder, reserved
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
 
 __all__ = ["begun", "finished", "resumed", "take_place"]
 
@@ -20,7 +17,7 @@ Place = TypeVar("Place", bound=RunFolder[Any])
 
 @contextmanager
 def begun(
-    comm: MPI.Comm, folder: Place, start: Start, overwrite: bool = False, inputs: Mapping[str, str] | None = None
+    comm: Communicator, folder: Place, start: Start, overwrite: bool = False, inputs: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Place, ProgressFile]]:
     """Collective: a new run in a folder: (place, progress). place: where it writes, which is the folder itself, or one inside while
     the folder holds an earlier run; see take_place. progress says in progress.json where it is.
@@ -40,7 +37,7 @@ def begun(
 
 
 @contextmanager
-def resumed(comm: MPI.Comm, folder: Place, start: Start) -> Iterator[tuple[Place, ProgressFile]]:
+def resumed(comm: Communicator, folder: Place, start: Start) -> Iterator[tuple[Place, ProgressFile]]:
     """Collective, on any number of ranks: goes on with the unfinished run in a folder; as begun.
 
     start: as the run is now; what may not differ from its first start is checked before, with folder.check_resume.
@@ -58,7 +55,7 @@ def resumed(comm: MPI.Comm, folder: Place, start: Start) -> Iterator[tuple[Place
 
 
 @contextmanager
-def _session(comm: MPI.Comm, folder: Place, found: tuple[Progress, str]) -> Iterator[tuple[Place, ProgressFile]]:
+def _session(comm: Communicator, folder: Place, found: tuple[Progress, str]) -> Iterator[tuple[Place, ProgressFile]]:
     progress, path = found
     place = folder if path == str(folder.path) else type(folder)(path)
     with ProgressFile(progress, place.progress if comm.rank == 0 else None) as file:
@@ -66,7 +63,7 @@ def _session(comm: MPI.Comm, folder: Place, found: tuple[Progress, str]) -> Iter
         yield place, file
 
 
-def take_place(comm: MPI.Comm, folder: Place, place: Place, progress: ProgressFile) -> Place:
+def take_place(comm: Communicator, folder: Place, place: Place, progress: ProgressFile) -> Place:
     """Collective: from now on the results of an earlier run are replaced. Returns the folder, to which the run writes from here on.
 
     A run calls it as soon as it has results worth more than the earlier ones; `finished` does it at the latest.
@@ -77,7 +74,7 @@ def take_place(comm: MPI.Comm, folder: Place, place: Place, progress: ProgressFi
     return folder
 
 
-def finished(comm: MPI.Comm, folder: Place, place: Place, progress: ProgressFile, record: Any) -> None:
+def finished(comm: Communicator, folder: Place, place: Place, progress: ProgressFile, record: Any) -> None:
     """Collective: the run has come to its end: its results are in the folder, record.json with them, working files are gone."""
 
     def write() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import toy_run
 from craton.errors import UserError
+from craton.runs.agreement import ALONE
 from craton.runs.folder import RunFile, RunFolder
 from craton.runs.progress_file import read_progress
 from craton.runs.status import STATES, find_status
@@ -19,8 +20,7 @@ from helpers import environment_without_mpi
 from rich.console import Console
 from toy_run import ToyFolder
 
-MPI = pytest.importorskip("mpi4py.MPI")
-SELF = MPI.COMM_SELF
+SELF = ALONE
 
 
 def names(folder: Path) -> set[str]:

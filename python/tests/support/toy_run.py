@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
+from craton.runs.agreement import ALONE
 from craton.runs.checkpoints import opened_checkpoint, written_checkpoint
 from craton.runs.files import write_text
 from craton.runs.folder import RunFile, RunFolder
@@ -92,11 +93,9 @@ def misfortune(act: str) -> None:
 
 
 if __name__ == "__main__":
-    from mpi4py import MPI
-
     what, where, *rest = sys.argv[1:]
     misfortune_at = {"act": rest[0], "at": int(rest[1])} if len(rest) > 1 else {}
     if what == "new":
-        run(MPI.COMM_SELF, Path(where), overwrite=rest[-1:] == ["overwrite"], **misfortune_at)
+        run(ALONE, Path(where), overwrite=rest[-1:] == ["overwrite"], **misfortune_at)
     else:
-        resume(MPI.COMM_SELF, Path(where), **misfortune_at)
+        resume(ALONE, Path(where), **misfortune_at)
