@@ -3,7 +3,7 @@
 A report is data; templates turn it into one HTML file and escape every text. Functions that draw return a matplotlib Figure.
 
     from craton.pages.figures import new_figure, save_picture
-    from craton.pages.page import Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+    from craton.pages.page import Numbers, Page, Picture, Section, Table, Text, how_to_repeat, made_by, render
     from craton.pages.style import ACCENT, drawing
 
     @drawing                                      # the settings of all figures; returns the Figure
@@ -21,7 +21,7 @@ A report is data; templates turn it into one HTML file and escape every text. Fu
             Section("Levels", [Table(["level", "cells"], [["0", "4096"], ["1", "512"]]), Text("Halved each time.")]),
             how_to_repeat(record.command, record.config, record.versions),
         ]
-        return render(Page(record.title, "a multigrid solution", f"Craton {version}, started {started}.", blocks))
+        return render(Page(record.title, "a multigrid solution", f"{made_by(record.versions, record.started)}.", blocks))
 
 `Notice`, `Code`, `Details`, `Columns`, `Links` are the other blocks; `render_part` and `Part` are for pieces that other
 processes draw. `maps` has the globe, coastlines and cross-sections.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import jinja2
 from markupsafe import Markup
 
-from craton.pages.figures import data_uri, png
+from craton.pages.figures import DPI, data_uri, png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +43,7 @@ __all__ = [
     "anchor",
     "counted",
     "how_to_repeat",
+    "made_by",
     "portable",
     "portable_command",
     "render",
@@ -91,11 +92,30 @@ class Picture(Block):
     caption: str
     narrow: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.figure, bytes):
+            object.__setattr__(self, "figure", png(self.figure))
+
     @property
     def source(self) -> str:
         """A data URI."""
-        content = self.figure if isinstance(self.figure, bytes) else png(self.figure)
-        return data_uri(content, "image/gif" if content.startswith(b"GIF8") else "image/png")
+        return data_uri(self._content, "image/gif" if self._is_gif else "image/png")
+
+    @property
+    def width(self) -> int:
+        """Of the page's pixels, 96 per inch: letters have one size in all figures."""
+        if self._is_gif:
+            return int.from_bytes(self._content[6:8], "little")
+        return round(int.from_bytes(self._content[16:20], "big") * 96 / DPI)
+
+    @property
+    def _content(self) -> bytes:
+        assert isinstance(self.figure, bytes)
+        return self.figure
+
+    @property
+    def _is_gif(self) -> bool:
+        return self._content.startswith(b"GIF8")
 
 
 @dataclass(frozen=True)
@@ -241,6 +261,13 @@ def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mappi
     return Section(
         "How to get this again", [*blocks, Details("Versions", [Table(["what", "version"], rows, words=True)])]
     )
+
+
+def made_by(versions: Mapping[str, str], started: str) -> str:
+    """Craton 0.1.0, started 2026-11-23 22:19 UTC. started: ISO 8601, of UTC."""
+    version = versions.get("version", "").partition("\n")[0]
+    when = re.sub(r"^(\d+-\d+-\d+)T(\d+:\d+):\d+\+00:00$", r"\1 \2 UTC", started)
+    return f"Craton {version}, started {when}"
 
 
 def portable_command(command: str) -> str:

@@ -22,6 +22,7 @@ from craton.pages.page import (
     Text,
     counted,
     how_to_repeat,
+    made_by,
     render,
 )
 from craton.runs.files import replaced, write_text
@@ -62,8 +63,7 @@ def page_of(folder: WavesFolder, record: WavesRecord) -> Page:
         Section("Where the time went", [_timing(record)], "time", "Time"),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    version = record.versions.get("version", "")
-    return Page(record.title, "a wave run", f"Craton {version}, started {record.started}.", blocks)
+    return Page(record.title, "a wave run", f"{made_by(record.versions, record.started)}.", blocks)
 
 
 def _key_numbers(record: WavesRecord) -> Numbers:

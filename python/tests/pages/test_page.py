@@ -21,6 +21,7 @@ from craton.pages.page import (
     anchor,
     counted,
     how_to_repeat,
+    made_by,
     portable_command,
     render,
     render_part,
@@ -33,7 +34,7 @@ HOSTILE = "<script>alert(1)</script> \"><img src=x onerror=alert(1)> ' {{7*7}} $
 
 @drawing
 def figure(text):
-    drawn = new_figure(4.0, 3.0)
+    drawn = new_figure(30.0, 16.0)
     axes = drawn.subplots()
     axes.loglog([1, 10], [1, 100], label=text)
     axes.set(title=text, xlabel=text)
@@ -107,5 +108,16 @@ def test_what_is_repeated_names_no_folder_of_the_machine():
     assert counted(1, "rank") == "1 rank" and counted(0, "rank") == "0 ranks"
 
 
+def test_when_a_run_was_made():
+    versions = {"version": "0.1.0\nmore"}
+    assert made_by(versions, "2026-11-23T22:19:51+00:00") == "Craton 0.1.0, started 2026-11-23 22:19 UTC"
+    assert made_by({}, "<b>") == "Craton , started <b>"
+
+
 def test_a_gif_is_a_picture():
-    assert Picture(b"GIF89a", "c").source.startswith("data:image/gif;base64,")
+    gif = Picture(b"GIF89a" + bytes([0x40, 0x02, 0, 1]), "c")
+    assert gif.source.startswith("data:image/gif;base64,") and gif.width == 0x240
+
+
+def test_letters_have_one_size_in_all_figures():
+    assert Picture(figure("a"), "c").width == 30 * 96

@@ -8,7 +8,7 @@ VOID = frozenset({"meta", "img", "br", "link"})
 ALLOWED = {
     "html": {"lang"}, "head": set(), "meta": {"charset", "name", "content"}, "title": set(), "style": set(), "body": set(),
     "main": set(), "header": set(), "nav": set(), "a": {"href"}, "section": {"id"}, "h1": set(), "h2": set(), "h3": set(),
-    "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "src"}, "figcaption": set(),
+    "p": {"class"}, "b": set(), "div": {"class"}, "figure": {"class"}, "img": {"alt", "width", "src"}, "figcaption": set(),
     "table": {"class"}, "thead": set(), "tbody": set(), "tr": set(), "th": set(), "td": set(), "pre": set(), "details": set(),
     "summary": set(),
 }  # fmt: skip

@@ -31,6 +31,7 @@ from craton.pages.page import (
     Text,
     anchor,
     how_to_repeat,
+    made_by,
     render,
     render_part,
 )
@@ -103,8 +104,7 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
         *(Link(name, f"#site-{anchor(name)}") for name in results.names),
         Link("Time", "#time"),
     ]
-    about = f"Craton {record.versions.get('version', '')}, started {record.started}."
-    return Page(record.title, "a hazard run", about, blocks, menu)
+    return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks, menu)
 
 
 def _key_numbers(results: Results, record: HazardRecord) -> Numbers:

@@ -52,7 +52,7 @@ def model_sections(results: Results) -> list[Section]:
             profiles_figure(results),
             f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's "
             "speed. Dotted: 410 and 660 km.",
-            narrow=True,
+            narrow=results.basis.parameters == 1,
         ),
     ]
     if results.record.correlation is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pathlib
 
 from craton.errors import UserError
-from craton.pages.page import Block, Notice, Numbers, Page, counted, how_to_repeat, render
+from craton.pages.page import Block, Notice, Numbers, Page, counted, how_to_repeat, made_by, render
 from craton.runs.files import replaced
 from craton.tomography.data.noise import QUIETEST_TRACE
 from craton.tomography.inversion.folder import RunFolder
@@ -51,8 +51,7 @@ def page_of(results: Results) -> Page:
         timing_section(results),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    version = record.versions.get("version", "").partition("\n")[0]
-    about = f"Craton {version}, started {record.started}; {how_it_ended(results)}."
+    about = f"{made_by(record.versions, record.started)}; {how_it_ended(results)}."
     return Page(record.title, "an inversion", about, [block for block in blocks if block is not None])
 
 
