@@ -32,7 +32,7 @@ test: build build/audit/build.ninja
 	cmake --build --preset audit
 	tools/run_tests "C++" ctest --preset audit $(CTEST_ARGS) -- "Python" $(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
 
-## build      the Python package, optimised for this machine, in .venv
+## build      the Python package and that of the benchmarks, optimised for this machine, in .venv
 .PHONY: build
 build: build/python/installed
 
@@ -121,7 +121,7 @@ build/%/build.ninja: CMakePresets.json .venv/craton-bootstrapped
 # Python files are used where they stand; only a change in C++ or in the packaging comes here, and build/python keeps the objects.
 build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
 	@echo "building the Python package (about two minutes the first time)"
-	CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
+	CRATON_STUDIES=ON CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
 	    --config-settings=build-dir=build/python --editable .
-	$(BIN)/python -c "import craton"
+	$(BIN)/python -c "import craton, craton_studies.extension"
 	@touch $@

@@ -141,8 +141,8 @@ class stage {
         comparison found;
         found.mean_run = mean_run_length();
         alone_.alone([&] {
-            found.one_thread = measure_memory(1);
-            found.two_threads = measure_memory(2);
+            found.one_thread = base::measure_memory(1);
+            found.two_threads = base::measure_memory(2);
         });
         ours(found);
         if (options_.peers) peers(found);

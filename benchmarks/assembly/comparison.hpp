@@ -1,7 +1,8 @@
 #pragma once
 
-#include "machine.hpp"
 #include "workload.hpp"
+
+#include <craton/base/memory_rates.hpp>
 
 #include <mpi.h>
 
@@ -30,7 +31,7 @@ struct contender_rates {
 
 struct comparison {
     double mean_run = 0.0;
-    memory_rates one_thread, two_threads;
+    base::memory_rates one_thread, two_threads;
     std::vector<contender_rates> contenders;
 };
 

@@ -34,7 +34,6 @@ void bind_scf(nanobind::module_& m);
 void bind_hazard(nanobind::module_& m);
 void bind_distributed_fock(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
-void bind_bench(nanobind::module_& m);
 
 /// Read-only C-contiguous input of one dimension.
 template <class T> using input_1d = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;

@@ -4,16 +4,19 @@
 
 #include <craton/base/build_config.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/memory_rates.hpp>
 #include <craton/comm/environment.hpp>
 #include <craton/io/hdf5_version.hpp>
 #include <craton/linalg/blas.hpp>
 #include <craton/linalg/blas_check.hpp>
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <map>
 #include <string>
+#include <utility>
 
 namespace nb = nanobind;
 
@@ -79,6 +82,16 @@ NB_MODULE(_craton, m) {
         },
         nb::arg("n"), nb::arg("single") = true, nb::arg("threads") = 1,
         "Measured n x n GEMM rate of the linked BLAS, best of five, in GFLOP/s.");
+    m.def(
+        "memory_rates",
+        [](int threads) {
+            const nb::gil_scoped_release release;
+            const auto rates = craton::base::measure_memory(threads);
+            return std::pair(rates.memcpy_gb_s, rates.triad_gb_s);
+        },
+        nb::arg("threads"), "(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes.");
+    m.def("memory_in_place_rate", &craton::base::measure_memory_in_place, nb::arg("threads"), nb::call_guard<nb::gil_scoped_release>(),
+          "GB/s read and written by so many threads of this process that change memory in place: best of five passes.");
 
     bind_runtime(m);
     bind_array(m);
@@ -89,5 +102,4 @@ NB_MODULE(_craton, m) {
     bind_hazard(m);
     bind_distributed_fock(m);
     bind_assembly(m);
-    bind_bench(m);
 }

@@ -1,5 +1,6 @@
 #include "blocks.hpp"
 #include "gil.hpp"
+#include "native_communicator.hpp"
 
 #include <craton/comm/agreement.hpp>
 #include <craton/comm/communicator.hpp>
@@ -32,12 +33,6 @@ using craton::runtime::world;
 namespace craton::bindings {
 
 namespace {
-
-// mpi4py keeps the handle inside the object; MPI._addressof gives its address. Same MPI on both sides is checked at import.
-MPI_Comm native_communicator(const nb::object& comm) {
-    const auto address = nb::cast<std::uintptr_t>(nb::module_::import_("mpi4py.MPI").attr("_addressof")(comm));
-    return *reinterpret_cast<MPI_Comm*>(address); // that is what _addressof means
-}
 
 // An array of the shape of the given one. Lengths are compared first: a sum of vectors of other lengths would overwrite memory.
 nb::object sum_over_ranks(world& w, const nb::object& values) {

@@ -195,75 +195,14 @@ class SegmentBytes:
         element_bytes: int,
     ) -> Copy: ...
 
-# -------------------------------------------------------------------------------------------------------- benchmarks
-# What `craton bench` measures with; each is described in benchmarks/*/*.hpp. Collective over comm unless it has none.
+# ------------------------------------------------------------------------------------------------------------ memory
 
-def bench_update(matrix_side: int, update_side: int, order: int, number: int) -> tuple[i64, f32]: ...
-def bench_expected_sum(matrix_side: int, update_side: int, order: int, updates: int) -> int: ...
-def bench_sum_of_matrix(transposed: f32) -> int: ...
-def bench_assembly(
-    comm: MPI.Comm,
-    matrix_side: int,
-    update_side: int,
-    order: int,
-    updates: int,
-    passes: int,
-    repeats: int,
-    ranks: list[int],
-    peers: bool,
-) -> dict[str, Any]: ...
-def bench_in_place_rate(threads: int) -> float:
-    """GB/s read and written by so many threads of this process that change memory in place: best of five passes."""
+def memory_in_place_rate(threads: int) -> float:
+    """GB/s read and written by so many threads of this process that change memory in place: best of five passes. UserError below
+    1 thread."""
 
-def bench_memory_rates(threads: int) -> tuple[float, float]:
+def memory_rates(threads: int) -> tuple[float, float]:
     """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
-
-def bench_overlap(
-    comm: MPI.Comm,
-    matrix_side: int,
-    update_side: int,
-    periods: int,
-    period_s: float,
-    computing: float,
-    repeats: int,
-    ranks_per_node: int,
-) -> dict[str, list[float]]: ...
-def bench_busy_target(
-    comm: MPI.Comm,
-    busy_s: float,
-    updates: int,
-    update_side: int,
-    repeats: int,
-    ranks_per_node: int,
-    max_bytes_in_flight: int,
-) -> dict[str, list[float]]: ...
-def bench_flood(comm: MPI.Comm, increments: int, repeats: int, ranks_per_node: int) -> dict[str, list[float]]: ...
-def bench_gram(
-    comm: MPI.Comm,
-    cells: int,
-    cells_touched: int,
-    radial_splines: int,
-    samples: int,
-    rank: int,
-    noise: float,
-    tolerance: float,
-    updates: int,
-    repeats: int,
-    ranks_per_node: int,
-) -> dict[str, list[float]]: ...
-def bench_memory(
-    comm: MPI.Comm, matrix_side: int, update_side: int, updates: int, max_bytes_in_flight: int, ranks_per_node: int
-) -> dict[str, list[float]]: ...
-def bench_scaling(
-    comm: MPI.Comm,
-    matrix_side: int,
-    update_side: int,
-    updates: int,
-    ranks: int,
-    producers: int,
-    making_s: float,
-    by: int,
-) -> dict[str, list[float]]: ...
 
 # ------------------------------------------------------------------------------------------------------------ array
 

@@ -60,6 +60,15 @@ for name in APPLICATIONS:
     app.add_typer(importlib.import_module(f"craton.{name}.commands").app, name=name)
 if importlib.util.find_spec("craton_studies"):  # not where only the applications are installed
     app.add_typer(importlib.import_module("craton_studies.commands").app)
+else:
+
+    @app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def bench() -> None:
+        """Measure Craton beside limits of the machine. Needs the package craton_studies, which is not installed."""
+        raise UserError(
+            "craton bench: craton_studies is not installed; install it with `CRATON_STUDIES=ON pip install .` in Craton's "
+            "source folder"
+        )
 
 
 @app.command()

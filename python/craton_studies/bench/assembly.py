@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from craton import _craton
 from craton.errors import UserError
 
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 BLOCK_ELEMENTS = 64 << 20
 """Of all updates together: 256 MiB of blocks, more than most caches hold."""
@@ -60,7 +60,7 @@ def assembly(run: Run) -> Iterator[Measurement]:
             run.say(f"N = {matrix_side}, n = {update_side}, order {order} ...")
             updates = run.options["updates"] or max(2 * run.comm.size, BLOCK_ELEMENTS // update_side**2)
             teams = sorted({min(2, run.comm.size), run.comm.size})
-            found = _craton.bench_assembly(
+            found = _studies.assembly(
                 run.comm,
                 matrix_side,
                 update_side,

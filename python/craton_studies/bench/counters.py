@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from craton import _craton
-
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 ON_A_NODE = 100.0
 """Million per second of a rank's own counter."""
@@ -26,7 +25,7 @@ def counters(run: Run) -> Iterator[Measurement]:
     of one rank, the slowest. MPI's: MPI_Fetch_and_op and MPI_Win_flush on a window. The sums are checked.
     """
     for name, ranks_per_node in run.deliveries("counters"):
-        found = _craton.bench_flood(run.comm, run.options["increments"], run.repeats, ranks_per_node)
+        found = _studies.flood(run.comm, run.options["increments"], run.repeats, ranks_per_node)
         if name == "direct":
             yield Measurement("own", found["own"], "M/s", [ON_A_NODE], "100 M/s", target=1.0, group=name)
             yield Measurement(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from craton import _craton
-
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 FASTER = 1.8
 """update_gram with compression, times ssyrk + update_symmetric."""
@@ -39,7 +38,7 @@ def gram(run: Run) -> Iterator[Measurement]:
     """
     o = run.options
     for name, ranks_per_node in run.deliveries("gram"):
-        found = _craton.bench_gram(
+        found = _studies.gram(
             run.comm,
             o["cells"],
             o["touched"],

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from craton import _craton
-
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 MIB = 1 << 20
 SLACK_MIB = 64
@@ -35,7 +34,7 @@ def memory(run: Run) -> Iterator[Measurement]:
     """
     o = run.options
     for name, ranks_per_node in run.deliveries("memory"):
-        found = _craton.bench_memory(run.comm, o["N"], o["n"], o["updates"], o["bound"] * MIB, ranks_per_node)
+        found = _studies.memory(run.comm, o["N"], o["n"], o["updates"], o["bound"] * MIB, ranks_per_node)
         group = f"{name}: bound {o['bound']} MiB, {o['updates']} updates of {o['n']} x {o['n']} of each rank"
         for rank in range(run.comm.size):
             mib = {key: values[rank] / MIB for key, values in found.items()}

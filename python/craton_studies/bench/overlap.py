@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from craton import _craton
-
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 WITHIN = 1.03
 """Total time with updates, of computing alone, for producers that compute 95% of the time."""
@@ -41,7 +40,7 @@ def overlap(run: Run) -> Iterator[Measurement]:
     """
     o = run.options
     for name, ranks_per_node in run.deliveries("overlap"):
-        found = _craton.bench_overlap(
+        found = _studies.overlap(
             run.comm, o["N"], o["n"], o["periods"], o["period"], o["computing"], run.repeats, ranks_per_node
         )
         group = f"{name}: {o['computing']:.0%} computing, periods of {o['period']:g} s, N={o['N']}, n={o['n']}"
@@ -66,7 +65,7 @@ def overlap(run: Run) -> Iterator[Measurement]:
         return
     for name, ranks_per_node in run.deliveries("busy target"):
         updates, side, bound = 80, 256, 64 << 20
-        found = _craton.bench_busy_target(run.comm, o["busy"], updates, side, run.repeats, ranks_per_node, bound)
+        found = _studies.busy_target(run.comm, o["busy"], updates, side, run.repeats, ranks_per_node, bound)
         if run.comm.rank == 0:
             group = f"{name}: {updates} updates of {side} x {side} towards a rank that computes for {o['busy']:g} s"
             longest = found["longest update, ms"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from craton import _craton
 from craton.pages.figures import save_picture
 
 from craton_studies.bench.assembly import cases, whole_numbers
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
+from craton_studies.extension import extension as _studies
 
 BY = {"direct": 0, "messages": 1, "MPI-3 RMA": 2}
 PARTS = ("binning", "waiting", "copying")
@@ -90,7 +90,7 @@ def _seconds(run: Run, shape: tuple[int, int], updates: int, ranks: int, by: str
     o = run.options
     times, found = [], {}
     for _ in range(run.repeats):
-        found = _craton.bench_scaling(run.comm, *shape, updates, ranks, o["producers"], o["making"], BY[by])
+        found = _studies.scaling(run.comm, *shape, updates, ranks, o["producers"], o["making"], BY[by])
         times += found.get("seconds", [])
     return times, found
 

@@ -116,7 +116,7 @@ def _rates(
     bandwidth: list[float] = []
     for repeat in range(-1, run.repeats):
         measured: list[float] = []
-        alone(comm, 1, lambda measured=measured: measured.append(_craton.bench_in_place_rate(comm.size)))
+        alone(comm, 1, lambda measured=measured: measured.append(_craton.memory_in_place_rate(comm.size)))
         if repeat >= 0:
             bandwidth += measured
         for each, solver in zip(contenders, made, strict=True):

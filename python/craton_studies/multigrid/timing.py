@@ -70,7 +70,7 @@ def rates_in_turn(
     for repeat in range(-1, repeats):
         if triad_threads and repeat >= 0:
             gb_s: list[float] = []
-            alone(comm, 1, lambda gb_s=gb_s: gb_s.append(_craton.bench_memory_rates(triad_threads)[1]))
+            alone(comm, 1, lambda gb_s=gb_s: gb_s.append(_craton.memory_rates(triad_threads)[1]))
             found.triad_gb_s += gb_s
         for each, made in zip(contenders, solvers, strict=True):
             times: list[float] = []

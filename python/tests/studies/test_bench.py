@@ -20,6 +20,7 @@ from craton_studies.bench import registry
 from craton_studies.bench.assembly import compared
 from craton_studies.bench.scaling import Strong
 from craton_studies.bench.scf import alkane
+from craton_studies.extension import extension as _studies
 from helpers import environment_without_mpi
 
 N, n, LAYERS = 1024, 128, 16
@@ -55,7 +56,7 @@ def ending_with(records: dict[str, dict[str, Any]], end: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("order", [0, 1])
 def test_an_update_is_symmetric_and_touches_all_layers_of_its_cells(order: int) -> None:
-    indices, block = _craton.bench_update(N, n, order, 3)
+    indices, block = _studies.update(N, n, order, 3)
     assert len(indices) == n and block.shape == (n, n)
     assert np.all(np.diff(indices) > 0) and 0 <= indices[0] and indices[-1] < N
     assert np.array_equal(block, block.T)
@@ -69,13 +70,13 @@ def test_an_update_is_symmetric_and_touches_all_layers_of_its_cells(order: int) 
 def test_both_orders_number_the_same_cells() -> None:
     cells = N // LAYERS
     assert np.array_equal(
-        np.unique(_craton.bench_update(N, n, 0, 5)[0] % cells), np.unique(_craton.bench_update(N, n, 1, 5)[0] // LAYERS)
+        np.unique(_studies.update(N, n, 0, 5)[0] % cells), np.unique(_studies.update(N, n, 1, 5)[0] // LAYERS)
     )
 
 
 @pytest.mark.parametrize(("order", "shortest", "longest"), [(0, 1.6, 2.5), (1, 25, 45)])
 def test_runs_are_as_long_as_paths_make_them(order: int, shortest: float, longest: float) -> None:
-    lists = [_craton.bench_update(8192, 1024, order, number)[0] for number in range(20)]
+    lists = [_studies.update(8192, 1024, order, number)[0] for number in range(20)]
     runs = sum(1 + int(np.sum(np.diff(indices) != 1)) for indices in lists)
     assert shortest <= 20 * 1024 / runs <= longest
 
@@ -84,15 +85,15 @@ def assembled(updates: int) -> np.ndarray:
     """The upper triangle that the updates make, by NumPy."""
     matrix = np.zeros((N, N), dtype=np.float32)
     for number in range(updates):
-        indices, block = _craton.bench_update(N, n, 0, number)
+        indices, block = _studies.update(N, n, 0, number)
         matrix[np.ix_(indices, indices)] += np.triu(block)
     return matrix
 
 
 def test_the_check_knows_the_right_matrix_and_sees_every_small_mistake() -> None:
     matrix = assembled(6)
-    expected = _craton.bench_expected_sum(N, n, 0, 6)
-    assert _craton.bench_sum_of_matrix(np.ascontiguousarray(matrix.T)) == expected
+    expected = _studies.expected_sum(N, n, 0, 6)
+    assert _studies.sum_of_matrix(np.ascontiguousarray(matrix.T)) == expected
     filled = np.argwhere(matrix != 0)
     generator = np.random.default_rng(3)
     for i, j in generator.choice(filled, 20):
@@ -112,7 +113,7 @@ def test_the_check_knows_the_right_matrix_and_sees_every_small_mistake() -> None
                 wrong[i, j] = np.nan
             else:
                 continue
-            assert _craton.bench_sum_of_matrix(np.ascontiguousarray(wrong.T)) != expected, change
+            assert _studies.sum_of_matrix(np.ascontiguousarray(wrong.T)) != expected, change
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_the_check_knows_the_right_matrix_and_sees_every_small_mistake() -> None
 )
 def test_shapes_that_make_no_sense_are_refused(shape: tuple[int, int], words: list[str]) -> None:
     with pytest.raises(_craton.UserError) as error:
-        _craton.bench_update(*shape, 0, 0)
+        _studies.update(*shape, 0, 0)
     for word in words:
         assert word in str(error.value)
 

@@ -173,7 +173,7 @@ def test_threads_do_not_show_in_a_single_bit() -> None:
 
 def test_memory_rates_want_a_thread() -> None:
     with pytest.raises(UserError, match="0 threads; allowed: at least 1"):
-        _craton.bench_memory_rates(0)
+        _craton.memory_rates(0)
 
 
 def test_exchange_takes_a_third_of_the_lines_at_most() -> None:

@@ -140,7 +140,7 @@ def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.
     cholesky, half, prior_element = factorisation(world, comm, config, geometry.forward.basis.size)
     disk, file_s = disk_rates(world, comm, inside, geometry.forward.basis.size)
     comm.Barrier()
-    memory = float(_craton.bench_memory_rates(1)[1])
+    memory = float(_craton.memory_rates(1)[1])
     found = {
         "prior_ns_per_element": prior_element,
         "prior_ns_per_knot3": on_root(comm, lambda: prior_inverse(geometry.forward, config)),

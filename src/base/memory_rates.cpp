@@ -1,5 +1,6 @@
-#include "machine.hpp"
+#include <craton/base/memory_rates.hpp>
 
+#include <craton/base/error.hpp>
 #include <craton/base/timer.hpp>
 
 #include <sys/mman.h>
@@ -9,16 +10,26 @@
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
-namespace craton::bench {
+namespace craton::base {
+
+namespace {
+
+void check_threads(int threads) {
+    if (threads < 1) throw user_error("memory rates: " + std::to_string(threads) + " threads; allowed: at least 1");
+}
+
+} // namespace
 
 memory_rates measure_memory(int threads) {
+    check_threads(threads);
     constexpr std::size_t count = std::size_t{16} << 20;
     constexpr int passes = 5;
     memory_rates best;
-    base::timer watch;
+    timer watch;
     std::barrier<> gate(threads);
     const auto run = [&](int thread) {
         std::vector<float> a(count, 1.0F), b(count, 2.0F), c(count, 3.0F);
@@ -46,12 +57,13 @@ memory_rates measure_memory(int threads) {
     return best;
 }
 
-double measure_in_place(int threads) {
+double measure_memory_in_place(int threads) {
+    check_threads(threads);
     constexpr std::size_t bytes = std::size_t{256} << 20, count = bytes / sizeof(float);
     constexpr std::align_val_t large_page{std::size_t{2} << 20};
     constexpr int passes = 5;
     double best = 0;
-    base::timer watch;
+    timer watch;
     std::barrier<> gate(threads);
     const auto run = [&](int thread) {
         auto* const memory = static_cast<float*>(::operator new(bytes, large_page));
@@ -73,4 +85,4 @@ double measure_in_place(int threads) {
     return best;
 }
 
-} // namespace craton::bench
+} // namespace craton::base
