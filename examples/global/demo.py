@@ -1,4 +1,4 @@
-"""The demo through Python, in a dozen lines: mpiexec -n 2 python examples/global/demo.py"""
+"""The demo through Python, in a dozen lines: mpiexec -n 2 python demo.py"""
 
 from pathlib import Path
 

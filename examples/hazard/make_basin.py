@@ -1,7 +1,7 @@
 """Writes basin.h5, the ground of basin.toml and scenario.toml: a bowl of slow sediments, 2.4 km deep, in rock that gets faster with
 depth; and points.txt, places on a fault.
 
-    python examples/hazard/make_basin.py
+    python make_basin.py
 
 The files are there already; this is how they were made.
 """

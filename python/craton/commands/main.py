@@ -15,6 +15,7 @@ from craton._launch import main_guard
 from craton.cli.group import Group
 from craton.cli.options import Json
 from craton.cli.output import print_json
+from craton.commands.example import example
 from craton.errors import UserError
 
 COMPLETION = "_CRATON_COMPLETE"
@@ -69,6 +70,9 @@ else:
             "craton bench: craton_studies is not installed; install it with `CRATON_STUDIES=ON pip install .` in Craton's "
             "source folder"
         )
+
+
+app.command()(example)
 
 
 @app.command()
