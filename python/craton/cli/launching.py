@@ -46,11 +46,11 @@ def communicator() -> MPI.Comm:
     return comm
 
 
-def console_of(comm: MPI.Comm) -> Console | None:
-    """Rank 0's console; None on the others, which print nothing."""
+def console_of(comm: MPI.Comm, *, as_json: bool = False) -> Console | None:
+    """Rank 0's console; None on the others, which print nothing. Standard output is left to JSON where that is asked for."""
     from craton.runs.progress import make_console
 
-    return make_console() if comm.rank == 0 else None
+    return make_console(stderr=as_json) if comm.rank == 0 else None
 
 
 def check_alone(command: str, instead: str = "one") -> None:

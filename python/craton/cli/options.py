@@ -86,6 +86,10 @@ RanksPerNode = Annotated[
         help="Treat every K consecutive ranks as one node, to try out on one machine what happens between several.",
     ),
 ]
+PLANNED_RANKS = typer.Option(
+    "--ranks", metavar="N", parser=count, help="Ranks of the run to come. This command starts none."
+)
+PlannedRanks = Annotated[int | None, PLANNED_RANKS]
 Threads = Annotated[int | None, typer.Option(metavar="T", parser=count, help="Threads of each rank.")]
 Directory = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the results.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace results that are already there.")]

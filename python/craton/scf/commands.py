@@ -10,11 +10,12 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, launch
+from craton.cli.launching import communicator, console_of, launch
 from craton.cli.options import (
     Directory,
     Json,
     Overwrite,
+    PlannedRanks,
     Ranks,
     RanksPerNode,
     Report,
@@ -34,38 +35,44 @@ NOT_CONVERGED = 3
 """The exit code where iterations end before they converge."""
 
 app = group(
-    "Compute energies and orbitals of molecules by Hartree-Fock, in Gaussian basis sets.\n\n"
-    "Start with: [bold]craton scf run examples/scf/water.xyz --basis cc-pvdz[/bold]    or without the word run.",
+    """Compute energies and orbitals of molecules by the Hartree-Fock method, in Gaussian basis sets.
+
+    Start with:
+
+        craton scf run examples/scf/water.xyz --basis cc-pvdz
+
+    The word `run` may be left out.
+    """,
     short_form="run",
 )
 
 Calculation = Annotated[
     Path,
     typer.Argument(
-        metavar="CONFIG|FILE.xyz",
-        help="TOML file, as `craton scf template` prints one; or an XYZ file: number of atoms, a line of your own, then symbol "
-        "and x y z in Angstrom per atom.",
+        metavar="CONFIG|XYZ",
+        help="TOML file; the command `template` prints one with every key explained. Or an XYZ file: number of atoms, "
+        "a comment line, then symbol and x, y, z in Angstrom of each atom.",
     ),
 ]
 Basis = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Basis set by its name at basissetexchange.org: sto-3g, 6-31g*, cc-pvtz."),
+    typer.Option(metavar="NAME", help="Basis set, as basissetexchange.org names it: sto-3g, 6-31g*, cc-pvtz."),
 ]
 Charge = Annotated[int | None, typer.Option(metavar="Q", parser=integer, help="Total charge, in e.")]
 Multiplicity = Annotated[
-    int | None, typer.Option(metavar="M", parser=count, help="2 S + 1; else the lowest that the electrons allow.")
+    int | None,
+    typer.Option(metavar="M", parser=count, help="Spin multiplicity, 2 S + 1. Default: the lowest possible."),
 ]
 Method = Annotated[
-    str | None, choice("rhf", "uhf", text="Restricted or unrestricted; restricted where the multiplicity is 1.")
+    str | None, choice("rhf", "uhf", text="Restricted or unrestricted. Default: restricted for multiplicity 1.")
 ]
 Tolerance = Annotated[
-    float | None, typer.Option(metavar="E", help="Converged where the energy changes by less, hartree; 1e-9.")
+    float | None,
+    typer.Option(metavar="E", help="Largest change of the energy at convergence, in hartree. Default: 1e-9."),
 ]
 StartFrom = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE.h5", help="Begin with orbitals.h5 of another run, also of another basis set or geometry."
-    ),
+    typer.Option(metavar="FILE.h5", help="Begin with orbitals.h5 of another run. Basis set and geometry may differ."),
 ]
 
 
@@ -101,22 +108,30 @@ def run(
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Compute a molecule, as a TOML file or an XYZ file with options says; options go before the file.
+    """Compute a molecule. Options override the configuration.
 
-    Water, in a second:    [bold]craton scf run examples/scf/water.xyz --basis cc-pvdz[/bold]
+    Water, in a second:
 
-    With orbitals as cube files:    [bold]craton scf run examples/scf/benzene.toml --threads 2[/bold]
+        craton scf run examples/scf/water.xyz --basis cc-pvdz
 
-    A triplet, to all digits:    [bold]craton scf run examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3 --tolerance
-    1e-10[/bold]
+    Orbitals as cube files:
 
-    On two ranks, whose matrices are spread over them:    [bold]craton scf run my.toml --ranks 2[/bold]
+        craton scf run examples/scf/benzene.toml --threads 2
 
-    In a larger basis, from the orbitals of a smaller:    [bold]craton scf run m.xyz --basis cc-pvtz --start m-run/orbitals.h5
-    --directory m-large[/bold]
+    A triplet:
 
-    The results are in a folder: record.json, orbitals.h5, report.html, and the files that \\[output] names. The exit code is 3
-    where it has not converged: the folder has what was found, and [bold]craton scf resume DIR[/bold] goes on.
+        craton scf run examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3
+
+    On two ranks, with matrices distributed over them:
+
+        craton scf run my.toml --ranks 2
+
+    In a larger basis set, from the orbitals of a smaller one:
+
+        craton scf run my.xyz --basis cc-pvtz --start small-run/orbitals.h5
+
+    The folder of results has record.json, orbitals.h5, report.html and the files that the table [output] names. The exit code is 3
+    if the iterations do not converge. `craton scf resume` then continues them.
     """
 
     def load() -> Config:
@@ -133,12 +148,11 @@ def run(
             read_start(planned, made_calculation(planned, None).molecule, whole=False)
             launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
     from craton.runs.agreement import on_root
-    from craton.runs.progress import make_console
     from craton.scf import run as command
 
     comm = communicator()
     settings = on_root(comm, load)
-    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    console = console_of(comm, as_json=as_json)
     found = command.run(
         settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
@@ -149,7 +163,8 @@ def run(
 def resume(
     directory: RunDirectory,
     iterations: Annotated[
-        int | None, typer.Option(metavar="I", parser=count, help="At most so many more; else as the run was begun.")
+        int | None,
+        typer.Option(metavar="I", parser=count, help="Further iterations, at most. Default: as in the configuration."),
     ] = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
@@ -157,12 +172,14 @@ def resume(
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was killed or has not converged, on any number of ranks.
+    """Continue a run that was interrupted or has not converged, on any number of ranks.
 
-    [bold]craton scf resume water-run --iterations 100[/bold]
+    Example:
 
-    It begins with the density of the last checkpoint; DIIS begins anew. To change what steers the iterations, begin a new run
-    with --start.
+        craton scf resume water-run --iterations 100
+
+    Iterations continue from the density of the last checkpoint; DIIS starts anew. To change the method or the convergence, start a
+    new run with --start.
     """
     from craton.scf import run as command
 
@@ -175,11 +192,10 @@ def resume(
         if planned.run.ranks > 1:
             launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
     from craton.runs.agreement import on_root
-    from craton.runs.progress import make_console
 
     comm = communicator()
     settings = on_root(comm, load)
-    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    console = console_of(comm, as_json=as_json)
     found = command.resume(
         directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
     )
@@ -207,12 +223,14 @@ def check(
     multiplicity: Multiplicity = None,
     method: Method = None,
     start: StartFrom = None,
-    ranks: Ranks = None,
+    ranks: PlannedRanks = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a run computes: electrons, method, functions, memory; compute nothing.
+    """Check a configuration. Show electrons, method, basis functions and memory of the run; compute nothing.
 
-    [bold]craton scf check examples/scf/graphene.xyz --basis cc-pvdz --ranks 4[/bold]
+    Example:
+
+        craton scf check examples/scf/graphene.xyz --basis cc-pvdz --ranks 4
     """
     from craton.scf.check import examine
 
@@ -228,9 +246,11 @@ def check(
 
 @app.command("template")
 def template() -> None:
-    """Print a configuration file with every key, its default and what it means.
+    """Print a configuration file with every key explained.
 
-    To begin with:    [bold]craton scf template > my.toml[/bold]
+    To begin with:
+
+        craton scf template > my.toml
     """
     from craton.scf import config
 
@@ -239,9 +259,11 @@ def template() -> None:
 
 @app.command("status")
 def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Say where a run is: iteration, energy, time spent and left, what is on disk. It may be under way.
+    """Show where a run is: iteration, energy, time spent and left, files on disk. The run may be under way.
 
-    [bold]craton scf status water-run[/bold]
+    Example:
+
+        craton scf status water-run
     """
     from craton.scf.run import status
 
@@ -254,7 +276,7 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
 
 @app.command("report")
 def report(directory: RunDirectory) -> None:
-    """Draw report.html again from what a run has left in its folder."""
+    """Draw report.html again, from the files in the folder of a run."""
     from craton.scf.report import write_report
 
     typer.echo(str(write_report(directory)))

@@ -11,11 +11,13 @@ from craton._launch import launched_size
 from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, launch, must_launch
 from craton.cli.options import (
+    PLANNED_RANKS,
     ChangedConfig,
     ConfigFile,
     Directory,
     Json,
     Overwrite,
+    PlannedRanks,
     Ranks,
     RanksPerNode,
     Report,
@@ -169,7 +171,7 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
 @app.command("check")
 def check(
     config: ConfigFile,
-    ranks: Ranks = None,
+    ranks: PlannedRanks = None,
     points_per_s: Annotated[
         float | None,
         typer.Option(
@@ -213,7 +215,7 @@ def place(
         Path, typer.Argument(metavar="NODELIST", help="Text file of the network and its nodes, one line each.")
     ],
     config: ConfigFile,
-    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Ranks of the run.")],
+    ranks: Annotated[int, PLANNED_RANKS],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -241,7 +243,7 @@ def place(
 @app.command("partition")
 def partition(
     config: ConfigFile,
-    ranks: Annotated[int, typer.Option(metavar="N", parser=count, help="Ranks of the run.")],
+    ranks: Annotated[int, PLANNED_RANKS],
     directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")],
 ) -> None:
     """Write the media of a configuration in parts, one file per rank, so that each rank reads only its own.
