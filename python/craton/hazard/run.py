@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from craton.errors import UserError
 from craton.hazard.config import Config, load_config
@@ -36,7 +36,6 @@ from craton.tasks import Outcome, Task, TaskRecord, check_cores, run_tasks, util
 __all__ = ["resume", "run", "status"]
 
 PHASES = ("jobs", "results")
-Value = TypeVar("Value")
 
 
 def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = True) -> HazardRecord:

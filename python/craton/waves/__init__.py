@@ -8,6 +8,8 @@
     setup.medium.sample(setup.grid, box)   # vp, vs, rho, qp, qs of any box of cells
     setup.sources(box, dt_s)               # what reaches into it
     waves.Simulation(config, world, comm)  # steps it (collective); `craton waves run` does that with files
+    waves.read_seismograms("my-run")       # names, positions, velocity (station, 3, time); read_snapshots likewise
+    waves.WavesFolder("my-run").read_record()
 
 Names are loaded when they are first used.
 """
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from craton.seismology.sources.streamed_source import StreamedSource
     from craton.seismology.wave_run.check import Findings, examine
     from craton.seismology.wave_run.config import Config, load_config, template
+    from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
+    from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
     from craton.seismology.wave_run.setup import Setup
     from craton.waves.simulation import Simulation
 
@@ -46,12 +50,16 @@ __all__ = [
     "Medium",
     "PointSource",
     "Receivers",
+    "Seismograms",
     "Setup",
     "Simulation",
+    "Snapshots",
     "Source",
     "SourceTime",
     "StreamedSource",
     "Subfault",
+    "WavesFolder",
+    "WavesRecord",
     "bricks",
     "decompose",
     "examine",
@@ -65,6 +73,8 @@ __all__ = [
     "point_source",
     "read_kinematic",
     "read_points",
+    "read_seismograms",
+    "read_snapshots",
     "read_stations",
     "source_time",
     "template",
@@ -88,7 +98,9 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.seismology.sources.srf": ["Subfault", "iterate_srf", "write_srf"],
         "craton.seismology.wave_run.check": ["Findings", "examine"],
         "craton.seismology.wave_run.config": ["Config", "load_config", "template"],
+        "craton.seismology.wave_run.folder": ["WavesFolder", "WavesRecord"],
         "craton.seismology.wave_run.receivers": ["Receivers", "read_points", "read_stations"],
+        "craton.seismology.wave_run.results": ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"],
         "craton.seismology.wave_run.setup": ["Setup"],
         "craton.waves.simulation": ["Simulation"],
     },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -47,12 +48,18 @@ def another(*words: object):
         process.communicate()
 
 
-@pytest.fixture
-def killed(tmp_path):
-    """The folder of a run that was killed after its checkpoint."""
-    with another("new", tmp_path / "run", "kill", 7) as process:
+@pytest.fixture(scope="module")
+def killed_once(tmp_path_factory):
+    path = tmp_path_factory.mktemp("killed") / "run"
+    with another("new", path, "kill", 7) as process:
         assert process.wait(60) == -9
-    return tmp_path / "run"
+    return path
+
+
+@pytest.fixture
+def killed(killed_once, tmp_path):
+    """The folder of a run that was killed after its checkpoint: a copy of one's own."""
+    return Path(shutil.copytree(killed_once, tmp_path / "run"))
 
 
 def test_a_run_leaves_its_results_and_a_record(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ pytest.importorskip("mpi4py.MPI")
 
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
+from craton.seismology.wave_run.results import read_seismograms
 from wave_config import CONFIG, craton, here, write_config
 
 FILES = {"seismograms.h5": "velocity", "sgt.h5": "sgt", "snapshots.h5": "vx", "surface.h5": "vz"}
@@ -50,6 +52,8 @@ def test_a_run_leaves_whole_files(finished):
         "movie.gif",
     }
     record = json.loads((finished / "record.json").read_text())
+    assert pickle.loads(pickle.dumps(read_seismograms(finished))).velocity.shape == (2, 3, record["steps"])
+    assert record["app"] == "waves" and record["finished"] and len(record["sessions"]) == 1
     steps = record["steps"]
     assert record["cells"] == [30, 28, 24] and record["files"] == list(FILES)
     assert steps == int(np.ceil(0.9 / record["dt_s"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,9 @@ class Snapshots:
         return 0.0, step * self.stride[1] * ny, 0.0, step * self.stride[0] * nx
 
 
-def read_seismograms(folder: WavesFolder) -> Seismograms:
-    """UserError where they are not there, or not whole."""
+def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismograms:
+    """Those of the run in a folder. UserError where they are not there, or not whole."""
+    folder = folder if isinstance(folder, WavesFolder) else WavesFolder(folder)
     names, position, placed = _read_stations(folder.stations)
     with _opened(folder.seismograms) as file:
         values = _dataset(file, "velocity")
@@ -87,8 +89,9 @@ def read_seismograms(folder: WavesFolder) -> Seismograms:
     )
 
 
-def read_snapshots(path: Path) -> Snapshots:
-    """UserError where they are not there, or not whole."""
+def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
+    """Those of a file: snapshots.h5 or surface.h5 of a run. UserError where they are not there, or not whole."""
+    path = Path(path)
     with _opened(path) as file:
         fields = {
             name: np.asarray(item, np.float32)
