@@ -89,7 +89,7 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
         own = WavesFolder(folder.waves(name, direction))
         place, file = own.unfinished, str(folder.waves_config(name, direction))
         if place is not None and place.worth_resuming:
-            what = ["resume", str(own.path), "--config", file]
+            what = ["resume", str(own.path), file]
         else:
             what = ["run", file, "--overwrite"]
         shared = ["--no-report", "--threads", str(threads), *(["--ranks", str(ranks)] if ranks > 1 else [])]
