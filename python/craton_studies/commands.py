@@ -10,7 +10,7 @@ import typer
 from craton._launch import checked_ranks, launched_size
 from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, launch, must_launch
-from craton.cli.options import Json, Ranks, RanksPerNode, choice, count
+from craton.cli.options import Json, Ranks, RanksPerNode, Threads, choice, count
 from craton.cli.output import check_folders, print_json, save_json
 from craton.errors import UserError
 
@@ -27,9 +27,6 @@ app.add_typer(study, name="study")
 
 JsonFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result there too, as JSON.")
-]
-BoxThreads = Annotated[
-    int, typer.Option(metavar="T", parser=count, help="Threads of each rank, which share its boxes.")
 ]
 Operator = Annotated[
     str,
@@ -53,38 +50,44 @@ Order = Annotated[
 @study.command()
 def hpgmg(
     log2_box: Annotated[
-        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells per side; 2 to 9.")
     ],
     boxes_per_rank: Annotated[
         int,
         typer.Argument(
             metavar="BOXES_PER_RANK",
             parser=count,
-            help="At most so many boxes per rank: the grid is the largest cube of boxes that this allows.",
+            help="Boxes of each rank, at most. The grid is the largest cube of boxes that this allows.",
         ),
     ],
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    threads: BoxThreads = 1,
+    threads: Threads = 1,
     operator: Operator = "fv4",
     smoother: Smoother = "gsrb",
     order: Order = "morton",
     helmholtz: Annotated[
-        bool, typer.Option("--helmholtz", help="a = 1 instead of 0: u - div(beta grad u) = f.")
+        bool, typer.Option("--helmholtz", help="Solve u - div(beta grad u) = f instead of -div(beta grad u) = f.")
     ] = False,
-    repeats: Annotated[int, typer.Option(metavar="R", parser=count, help="Measure so many F-cycles of each size.")] = 5,
+    repeats: Annotated[int, typer.Option(metavar="R", parser=count, help="F-cycles to measure at each size.")] = 5,
     as_json: Json = False,
 ) -> None:
-    """Run the test problem of HPGMG-FV and print its figures: levels, residual, error, order, unknowns solved per second.
+    """Run the test problem of HPGMG-FV. Print levels, residual, error, order and unknowns solved per second.
 
-    64^3 cells, on one rank:    [bold]craton study hpgmg 5 8[/bold]
+    64^3 cells on one rank:
 
-    The same on two ranks:    [bold]craton study hpgmg 5 4 --ranks 2[/bold]
+        craton study hpgmg 5 8
 
-    128^3 cells, second order:    [bold]craton study hpgmg 6 4 --ranks 2 --operator 7pt --smoother chebyshev[/bold]
+    The same on two ranks:
 
-    The relative residual and the error estimate can be compared digit by digit with HPGMG-FV's; rates are unknowns of the
-    finest grid over the time of an F-cycle, at that size (h) and with half (2h) and a quarter (4h) as many cells a side.
+        craton study hpgmg 5 4 --ranks 2
+
+    128^3 cells, second order:
+
+        craton study hpgmg 6 4 --ranks 2 --operator 7pt --smoother chebyshev
+
+    The relative residual and the error estimate equal those of HPGMG-FV digit by digit. Rates are unknowns of the grid over the
+    time of an F-cycle: on the finest grid (h), and with half (2h) and a quarter (4h) of its cells per side.
     """
     from craton_studies.multigrid import hpgmg as benchmark
 
@@ -92,7 +95,7 @@ def hpgmg(
     if launched_size() is None:
         benchmark.check(log2_box, boxes_per_rank, ranks or 1)
     if must_launch(ranks):
-        launch(ranks, ranks_per_node, None, threads)
+        launch(ranks, ranks_per_node, None, threads or 1)
     comm = communicator()
     figures = benchmark.run(
         comm,
@@ -104,7 +107,7 @@ def hpgmg(
         order=order,
         repeats=repeats,
         ranks_per_node=ranks_per_node or 0,
-        threads=threads,
+        threads=threads or 1,
     )
     if comm.rank == 0 and as_json:
         print_json(asdict(figures))
@@ -115,46 +118,45 @@ def hpgmg(
 @study.command()
 def ladder(
     log2_box: Annotated[
-        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells a side (2 to 9).")
+        int, typer.Argument(metavar="LOG2_BOX", parser=count, help="Boxes have 2^LOG2_BOX cells per side; 2 to 9.")
     ] = 6,
     log2_cells: Annotated[
         int,
         typer.Argument(
-            metavar="LOG2_CELLS", parser=count, help="The grid has 2^LOG2_CELLS cells a side (LOG2_BOX to 11)."
+            metavar="LOG2_CELLS", parser=count, help="The grid has 2^LOG2_CELLS cells per side; LOG2_BOX to 11."
         ),
     ] = 7,
-    ranks: Annotated[
-        int,
-        typer.Option(metavar="N", parser=count, help="Processes to start, by mpiexec, unless you did; at least 2."),
-    ] = 4,
+    ranks: Ranks = 4,
     ranks_per_node: RanksPerNode = None,
     operator: Operator = "7pt",
     smoother: Smoother = "chebyshev",
     repeats: Annotated[
-        int, typer.Option(metavar="R", parser=count, help="Rounds in which every rung takes its turn, of 4 F-cycles.")
+        int, typer.Option(metavar="R", parser=count, help="Rounds. In each, every rung runs 4 F-cycles.")
     ] = 8,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the rates against the ranks there (.png).")
-    ] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw rates against ranks (.png).")] = None,
     output: JsonFile = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how halos are exchanged, step by step, beside buffers packed by hand: figure 6 of Shan et al. (2015).
+    """Measure the steps of halo exchange beside buffers packed by hand: figure 6 of Shan et al. (2015).
 
-    On 2 and 4 ranks, and on 2 and 4 virtual nodes:    [bold]craton study ladder --picture ladder.png[/bold]
+    On 2 and 4 ranks, and on 2 and 4 virtual nodes:
 
-    Small boxes, where exchange counts more:    [bold]craton study ladder 5 7 --ranks 2[/bold]
+        craton study ladder --picture ladder.png
 
-    The rungs: baseline (a copy per contiguous piece, by messages even on a node, barriers), + shared memory, + local loops,
-    + strided copies, + waiting for neighbours only, + one wait per exchange; bulk is packed by hand. Every rung must
-    reach the same relative residual, bit for bit; they take turns, so that what else the machine does meets all of them.
+    Small boxes, where exchange takes a larger part of the time:
+
+        craton study ladder 5 7 --ranks 2
+
+    The baseline copies each contiguous piece by messages, even within a node, between barriers. The rungs add shared memory, local
+    loops, strided copies, waiting for neighbours only, and one wait per exchange. Bulk is packed by hand. Every rung must reach the
+    same relative residual bit for bit. Rungs take turns, so that other load on the machine affects all of them.
     """
     from craton_studies.multigrid import ladder as rungs
 
     checked_ranks(ranks)
     rungs.check(log2_box, log2_cells)
     check_folders(picture=picture, output=output)
-    if ranks > 1 and launched_size() is None:
+    if must_launch(ranks):
         launch(ranks, ranks_per_node, None)
     comm = communicator()
     cells, box = 2**log2_cells, 2**log2_box
@@ -185,14 +187,17 @@ def ladder(
 @study.command()
 def scale(
     ranks_up_to: Annotated[
-        int, typer.Option(metavar="P", parser=count, help="Model 1, 8, 64 ... ranks, up to so many (262144 at most).")
+        int,
+        typer.Option(
+            metavar="P", parser=count, help="Largest number of ranks, up to 262144. The model has 1, 8, 64 and so on."
+        ),
     ] = 32768,
     machine: Annotated[
         str,
         typer.Option(
             metavar="edison|this|FILE.json",
-            help="Like the paper's Cray XC30; or this machine's cores and its runtime's messages; or figures of your own, as "
-            "--output writes them.",
+            help="Machine of the model: edison is the paper's Cray XC30, `this` uses rates measured here. A file has figures of "
+            "your own, as --output writes them.",
         ),
     ] = "edison",
     operator: Operator = "7pt",
@@ -202,36 +207,40 @@ def scale(
         choice("lexicographic", "morton", text="Order in which boxes are dealt to ranks."),
     ] = "lexicographic",
     log2_box: Annotated[
-        int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells a side (3 to 9).")
+        int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells per side; 3 to 9.")
     ] = 7,
     network: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.json",
-            help="Of this machine: what runtime_benchmark measured, as {between_nodes: ..., on_node: ...}, instead of figures of "
-            "two virtual cores of a Xeon.",
+            help="Network figures of this machine, {between_nodes: ..., on_node: ...}, as runtime_benchmark measures them. "
+            "Default: those of two virtual cores of a Xeon.",
         ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Draw seconds over ranks, in the manner of the paper's figure 6."),
+        typer.Option(metavar="FILE.png", help="Draw seconds over ranks, like the paper's figure 6."),
     ] = None,
     output: JsonFile = None,
     as_json: Json = False,
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Print too what doubling each figure does to the time.")
+        bool, typer.Option("--sensitivity", help="Also print how the time changes when a figure doubles.")
     ] = False,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
 ) -> None:
-    """Weak scaling of an F-cycle to thousands of ranks of a dragonfly, by model, beside Shan et al. (2015).
+    """Model the weak scaling of an F-cycle to thousands of ranks of a dragonfly network, beside Shan et al. (2015).
 
-    Each rank has one box. For each step of the paper's ladder the messages of every rank are counted from the layout, and
-    become seconds by a machine's latencies, overheads and bandwidths, which are printed with where they are from.
+    Up to 32,768 ranks, like the paper:
 
-    To 32,768 ranks, as the paper:    [bold]craton study scale --picture scale.png[/bold]
+        craton study scale --picture scale.png
 
-    The model beside a real run, two ranks as on two nodes:    [bold]craton study scale --ranks 2 --ranks-per-node 1[/bold]
+    The model beside a real run, on two ranks as on two nodes:
+
+        craton study scale --ranks 2 --ranks-per-node 1
+
+    Each rank has one box. The model counts the messages of every rank at each step of the paper's ladder. Latencies, overheads and
+    bandwidths of the machine turn them into seconds; they are printed with their sources.
     """
     from craton_studies.multigrid import scaling
 
@@ -264,16 +273,23 @@ def scale(
     typer.echo(scaling.report(found, picture, sensitivity=sensitivity))
 
 
+def _names() -> list[str]:
+    from craton_studies.bench import registry
+
+    return list(registry.known())
+
+
 @app.command()
 def bench(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which one; without a name they are listed.")
+        str | None,
+        typer.Argument(metavar="NAME", help="Name of a benchmark. Without it all are listed.", autocompletion=_names),
     ] = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    threads: Annotated[int, typer.Option(metavar="T", parser=count, help="Threads of each rank.")] = 1,
+    threads: Threads = 1,
     repeats: Annotated[
-        int, typer.Option(metavar="R", parser=count, help="Measure so many times; the median counts.")
+        int, typer.Option(metavar="R", parser=count, help="Number of measurements, of which the median counts.")
     ] = 5,
     output: JsonFile = None,
     as_json: Json = False,
@@ -284,26 +300,37 @@ def bench(
         ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what the benchmark does and what --set may change; run nothing.")
+        bool, typer.Option("--explain", help="Explain the benchmark and what --set changes; run nothing.")
     ] = False,
 ) -> None:
-    """Measure, beside a limit of the machine that is measured in the same run.
+    """Measure Craton beside limits of the machine, in the same run.
 
-    List them:    [bold]craton bench[/bold]
+    List the benchmarks:
 
-    What one does and may be told:    [bold]craton bench assembly --explain[/bold]
+        craton bench
 
-    Run one as it was meant, with its own number of ranks:    [bold]craton bench assembly[/bold]
+    Explain one and its settings:
 
-    Smaller, and kept:    [bold]craton bench assembly --ranks 2 --set cases=8192:256 -o assembly.json[/bold]
+        craton bench assembly --explain
 
-    Each line of a table is a figure: its median and best over the repeats, what it is compared with, the ratios of the
-    medians and of the bests, and what the ratio of the bests must reach where the project has promised something.
+    Run one on its own number of ranks:
+
+        craton bench assembly
+
+    Run a smaller case and keep its figures:
+
+        craton bench assembly --ranks 2 --set cases=8192:256 -o assembly.json
+
+    Each line of the table is a figure: its median and best, the limit, the ratios of medians and of bests, and the target of the
+    ratio of bests where the project has one. With --output, pictures are written beside the file.
     """
     from craton_studies.bench import registry
 
     if name is None:
-        registry.show_list()
+        if as_json:
+            print_json(registry.list_of_dicts())
+        else:
+            registry.show_list()
         return
     benchmark = registry.find(name)
     if explain:
@@ -314,10 +341,10 @@ def bench(
     checked_ranks(ranks)
     if launched_size() is None:
         # one rank too: the launcher gives it one BLAS thread, of NumPy too, which must be known before they are loaded
-        launch(ranks or benchmark.ranks, ranks_per_node, None, threads)
+        launch(ranks or benchmark.ranks, ranks_per_node, None, threads or 1)
     comm = communicator()
     records = registry.measure(
-        benchmark, comm, threads, repeats, ranks_per_node or 0, settings=settings or [], output=output
+        benchmark, comm, threads or 1, repeats, ranks_per_node or 0, settings=settings or [], output=output
     )
     if comm.rank == 0:
         if as_json:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import craton
-from craton.cli.options import Json
+from craton.cli.options import Json, Overwrite
 from craton.cli.output import print_json, print_table
 from craton.errors import UserError
 
@@ -77,13 +77,15 @@ def example(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]", help="Which one. Without a name they are listed.", autocompletion=lambda: list(examples())
+            metavar="NAME",
+            help="Name of an example. Without it all are listed.",
+            autocompletion=lambda: list(examples()),
         ),
     ] = None,
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="Folder of the copy. Without it a new one called NAME.")
+        Path | None, typer.Argument(metavar="DIR", help="Folder of the copy. Default: a new one called NAME.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are already there.")] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Copy an example that comes with Craton, to run and to change.

@@ -39,7 +39,9 @@ app = group(
 
     Start with:
 
-        craton scf run examples/scf/water.xyz --basis cc-pvdz
+        craton example scf
+        cd scf
+        craton scf run water.xyz --basis cc-pvdz
 
     The word `run` may be left out.
     """,
@@ -112,15 +114,15 @@ def run(
 
     Water, in a second:
 
-        craton scf run examples/scf/water.xyz --basis cc-pvdz
+        craton scf run water.xyz --basis cc-pvdz
 
     Orbitals as cube files:
 
-        craton scf run examples/scf/benzene.toml --threads 2
+        craton scf run benzene.toml --threads 2
 
     A triplet:
 
-        craton scf run examples/scf/oxygen.xyz --basis cc-pvtz --multiplicity 3
+        craton scf run oxygen.xyz --basis cc-pvtz --multiplicity 3
 
     On two ranks, with matrices distributed over them:
 
@@ -230,7 +232,7 @@ def check(
 
     Example:
 
-        craton scf check examples/scf/graphene.xyz --basis cc-pvdz --ranks 4
+        craton scf check graphene.xyz --basis cc-pvdz --ranks 4
     """
     from craton.scf.check import examine
 

@@ -36,7 +36,9 @@ app = group(
 
     Start with:
 
-        craton waves run examples/waves/layer.toml --ranks 2
+        craton example waves
+        cd waves
+        craton waves run layer.toml --ranks 2
     """
 )
 
@@ -62,7 +64,7 @@ def run(
 
     On two ranks:
 
-        craton waves run examples/waves/layer.toml --ranks 2
+        craton waves run layer.toml --ranks 2
 
     On one rank with four threads:
 
@@ -184,7 +186,7 @@ def check(
 
     Example:
 
-        craton waves check examples/waves/layer.toml --ranks 2
+        craton waves check layer.toml --ranks 2
     """
     from craton.seismology.wave_run.check import examine
     from craton.seismology.wave_run.config import load_config
@@ -319,7 +321,7 @@ def in_situ(
 
     Example:
 
-        craton waves in-situ examples/hazard/scenario.toml --ranks 2 -o peak.png
+        craton waves in-situ scenario.toml --ranks 2 -o peak.png
 
     One module writes strain Green's tensors at the points of [sgt]. The other computes a map of peak velocity at the surface while
     the solver runs. The same map is made from files of the surface's velocity and compared.

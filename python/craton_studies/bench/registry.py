@@ -34,6 +34,7 @@ __all__ = [
     "show_help",
     "show_list",
     "show_records",
+    "list_of_dicts",
     "to_dicts",
 ]
 
@@ -350,6 +351,11 @@ def _table(records: Sequence[Record]) -> Any:
 
 def _text(value: float | None, digits: int = 4) -> str:
     return "" if value is None else f"{value:.{digits}g}"
+
+
+def list_of_dicts() -> list[dict[str, Any]]:
+    """The benchmarks as JSON lists them."""
+    return [{"name": one.name, "what": one.what, "limit": one.limit, "ranks": one.ranks} for one in known().values()]
 
 
 def to_dicts(records: Sequence[Record]) -> list[dict[str, Any]]:

@@ -40,10 +40,10 @@ def configured(folder: Path, name: str = "my.toml", **tables: str) -> str:
 def test_help():
     done = craton("scf", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("template", "check", "run", "resume", "status", "report", "examples/scf/water.xyz"):
+    for word in ("template", "check", "run", "resume", "status", "report", "water.xyz"):
         assert word in " ".join(done.stdout.split())
     done = craton("scf", "run", "--help")
-    for word in ("--basis", "--multiplicity", "--start", "examples/scf/water.xyz", "exit code is 3"):
+    for word in ("--basis", "--multiplicity", "--start", "water.xyz", "exit code is 3"):
         assert word in " ".join(done.stdout.split())
     assert "scf" in craton().stdout
 

@@ -4,8 +4,14 @@ from craton.cli.group import group
 from craton.tomography.commands import observed, pictures, priors, runs, theory
 
 app = group(
-    "Invert seismograms for the shear-wave structure of the whole mantle.\n\n"
-    "Start with: [bold]craton tomography run examples/global/demo.toml --ranks 2[/bold]",
+    """Invert seismograms for the shear-wave structure of the whole mantle.
+
+    Start with:
+
+        craton example global
+        cd global
+        craton tomography run demo.toml --ranks 2
+    """
 )
 for part in (runs, priors, pictures, observed, theory):
     app.add_typer(part.app)
