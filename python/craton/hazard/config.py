@@ -206,6 +206,7 @@ class Config:
     path: Path = Path("config.toml")
 
     def wrong(self, message: str) -> UserError:
+        """An error that begins with the file's name."""
         return UserError(f"{self.path}: {message}")
 
     def to_dict(self) -> dict[str, Any]:

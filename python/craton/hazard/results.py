@@ -60,14 +60,17 @@ class Results:
 
     @property
     def missing(self) -> list[str]:
+        """Names of the sites that are not finished."""
         return [site.name for site in self.work.config.sites if site.name not in self.names]
 
     @property
     def sites(self) -> list[Site]:
+        """The finished ones."""
         return [site for site in self.work.sites if site.name in self.names]
 
     @property
     def sites_m(self) -> Array:
+        """(n, 3): x, y, z of the finished sites."""
         known = zip(self.work.config.sites, self.work.position_m, strict=True)
         return np.array([at for site, at in known if site.name in self.names])
 
@@ -98,12 +101,15 @@ class Results:
         return found
 
     def all_curves(self) -> list[HazardCurve]:
+        """Of each measure and each finished site."""
         return [curve for measure in self.imts for curve in self.curves(measure)]
 
     def map(self, measure: str, probability: float) -> HazardMap:
+        """Of the finished sites."""
         return hazard_map(self.curves(measure), self.sites_m, probability)
 
     def maps(self) -> list[HazardMap]:
+        """Of each measure and each probability of the configuration."""
         return [self.map(measure, p) for measure in self.imts for p in self.work.config.hazard.probabilities]
 
     def disaggregation(self, site: str, measure: str, level: float) -> Disaggregation:
@@ -134,6 +140,7 @@ class Results:
         return self.disaggregation(site, self.imts[0], level)
 
     def chosen(self, site: str) -> Chosen | None:
+        """The rupture that matters most at a site; None where no level has the first probability."""
         with _opened(self.folder.finished(site)) as file:
             if "rupture" not in file:
                 return None

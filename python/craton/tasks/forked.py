@@ -92,8 +92,8 @@ class JobServer:
     def ended(self) -> list[Ended]:
         """Jobs that have ended since the last call. All of them end with their server; the next job starts another one."""
         found: list[Ended] = []
-        while self._process is not None and select.select([self.news], [], [], 0)[0]:
-            said = os.read(self._process.stdout.fileno(), 1 << 16)  # type: ignore[union-attr]
+        while (news := self.news) is not None and select.select([news], [], [], 0)[0]:
+            said = os.read(news, 1 << 16)
             if not said:
                 code = self._stopped()
                 why = f"{self.module}: its server ended with code {code}"

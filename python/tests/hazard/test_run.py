@@ -236,7 +236,7 @@ def test_tensors_that_do_not_belong_there(finished, tmp_path, what):
             file["sgt"].attrs["dt_s"] *= 1.5
     done = craton("resume", "run", cwd=tmp_path)
     assert_refused(
-        done, "A: measures ", "SGT file of another site or time step", "sites/A/", "craton hazard resume run"
+        done, "A: measures ", "SGT file of another site or time step", "sites/A/", f"craton hazard resume {run}"
     )
     assert not (run / "sites/A/site.h5").exists()
     with h5py.File(run / "hazard.h5") as file:

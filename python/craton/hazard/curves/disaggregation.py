@@ -109,7 +109,7 @@ def _bins(values: Array, width: float) -> tuple[Array, NDArray[np.int64]]:
         raise UserError(f"bins of {width:g}; allowed: above 0")
     number = np.floor(values / width + 1e-9).astype(np.int64)
     first, last = int(number.min()), int(number.max())
-    return width * np.arange(first, last + 2), number - first
+    return width * np.arange(first, last + 2, dtype=float), number - first
 
 
 def _sums(parts: Array, bins: Sequence[NDArray[np.int64]], shape: tuple[int, int, int]) -> Array:

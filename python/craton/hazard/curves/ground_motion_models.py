@@ -227,7 +227,7 @@ def _source_class() -> Any:
     """Made when hazardlib is there to be derived from."""
     library = _hazardlib()
 
-    class RuptureList(library.base.BaseSeismicSource):
+    class RuptureList(library.base.BaseSeismicSource):  # type: ignore[misc, name-defined]
         code = b"X"
         MODIFICATIONS: frozenset[str] = frozenset()
 

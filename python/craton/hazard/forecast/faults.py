@@ -46,10 +46,12 @@ class SimpleFault:
 
     @property
     def length_m(self) -> float:
+        """Along the trace."""
         return float(np.linalg.norm(np.diff(self.trace_m, axis=0), axis=1).sum())
 
     @property
     def width_m(self) -> float:
+        """Down the dip."""
         return (self.lower_depth_m - self.upper_depth_m) / math.sin(math.radians(self.dip_deg))
 
     def nodes(self, spacing_m: float) -> Array:
@@ -77,6 +79,7 @@ class SimpleFault:
         return out
 
     def surface(self, spacing_m: float) -> Surface:
+        """Of subfaults with sides of about spacing_m."""
         return surface_of_nodes(self.nodes(spacing_m), self.rake_deg, self.azimuth_deg)
 
     def moment_rate_Nm(self, slip_rate_mm_yr: float, rigidity_Pa: float = RIGIDITY_PA) -> float:

@@ -46,10 +46,12 @@ class Forecast:
 
     @property
     def annual_rates(self) -> Array:
+        """(n,): of each rupture."""
         return np.array([one.annual_rate for one in self.ruptures], float)
 
     @property
     def magnitudes(self) -> Array:
+        """(n,): of each rupture."""
         return np.array([one.magnitude for one in self.ruptures], float)
 
     @property

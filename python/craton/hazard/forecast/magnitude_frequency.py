@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 from craton.hazard.forecast.places import Array
@@ -71,7 +71,7 @@ def magnitude_frequency(magnitudes: ArrayLike, annual_rates: ArrayLike, what: st
     return MagnitudeFrequency(m, rates)
 
 
-def _first(values: Array, *wrong: Array) -> float:
+def _first(values: Array, *wrong: NDArray[np.bool_]) -> float:
     """The first that is wrong, or is no finite number."""
     return float(values[np.any([*wrong, ~np.isfinite(values)], axis=0)][0])
 

@@ -57,6 +57,7 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
     def named(self, tag: str) -> Iterator[Element]:
+        """Children with that tag."""
         return (child for child in self.children if child.tag == tag)
 
 
@@ -70,15 +71,18 @@ class Reader:
     bin_width: float
 
     def wrong(self, at: Element, what: str, allowed: str) -> UserError:
+        """An error that names the file and the line."""
         return UserError(f"{self.path}:{at.line}: {what}; allowed: {allowed}")
 
     def child(self, of: Element, tag: str) -> Element:
+        """The only one with that tag. UserError for none or several."""
         found = list(of.named(tag))
         if len(found) != 1:
             raise self.wrong(of, f"{len(found)} {tag} in {of.tag}", "one")
         return found[0]
 
     def numbers(self, at: Element, text: str, what: str) -> Array:
+        """(n,) from words. UserError for what is no finite number, or nothing."""
         try:
             found = np.array(text.split(), dtype=float)
         except ValueError:
@@ -88,17 +92,20 @@ class Reader:
         return found
 
     def number(self, at: Element, text: str, what: str) -> float:
+        """From a word. UserError for several, or none."""
         found = self.numbers(at, text, what)
         if len(found) != 1:
             raise self.wrong(at, f"{what} = '{text.strip()[:60]}'", "one number")
         return float(found[0])
 
     def attribute(self, at: Element, name: str) -> float:
+        """Its number. UserError where it is missing."""
         if name not in at.attributes:
             raise self.wrong(at, f"{at.tag} without {name}", f"{name}, a number")
         return self.number(at, at.attributes[name], name)
 
     def value(self, of: Element, tag: str) -> float:
+        """The number in the only child with that tag."""
         at = self.child(of, tag)
         return self.number(at, at.text, tag)
 

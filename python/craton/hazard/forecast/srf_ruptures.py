@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.hazard.forecast.faults import RIGIDITY_PA
@@ -92,7 +93,7 @@ def _check_opening(path: Path, subfaults: list[Subfault]) -> None:
             )
 
 
-def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Place) -> tuple[Surface, Array]:
+def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Place) -> tuple[Surface, NDArray[np.intp]]:
     """And of each of its subfaults the place in the file."""
     lon, lat = (np.array([getattr(one, name) for one in subfaults]) for name in ("longitude_deg", "latitude_deg"))
     x, y = place.x_y(lon, lat)

@@ -72,6 +72,7 @@ class DepthProfile:
             raise UserError("a profile with a value of 0 or below, or of none; allowed: above 0")
 
     def at(self, depth_m: ArrayLike) -> Array:
+        """The value at each depth, in their shape."""
         return np.interp(np.asarray(depth_m, float), self.depth_m, self.value)
 
     def slowness_to(self, depth_m: ArrayLike) -> Array:

@@ -89,6 +89,7 @@ class RuptureAtSite:
         reach, for one whose x axis has another azimuth than theirs, and for one that would take more than memory_mb."""
         self.green, self.rupture, self.slip_rate, self.memory_mb = green, rupture, slip_rate, memory_mb
         self._period = 0
+        self._delay_s = self._shortest_s = self._longest_s = 0.0
         self._table: SlipRates | None = None
         self._check_axes()
         self._check_memory(green.samples)
@@ -98,6 +99,7 @@ class RuptureAtSite:
 
     @property
     def dt_s(self) -> float:
+        """Between samples of a seismogram: as of the tensors."""
         return self.green.dt_s
 
     @property

@@ -51,6 +51,7 @@ class SlipRates:
         return _shape(self.shape)[0]
 
     def covers(self, shortest_s: float, longest_s: float) -> bool:
+        """Whether the table has rise times from the shortest to the longest."""
         return (
             self.first <= math.log(shortest_s, RATIO)
             and math.log(longest_s, RATIO) <= self.first + len(self.values) - 1

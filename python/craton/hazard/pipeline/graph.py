@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -29,6 +30,11 @@ PHASES = 10
 """Of a site, at most: numbers of the next one's begin above them."""
 
 
+def _words(*words: object) -> Callable[[], list[str]]:
+    """A command that is known beforehand."""
+    return lambda: [str(word) for word in words]
+
+
 def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task]:
     """Of all sites, in the order of a sequence. report: with those that draw its parts."""
     tasks: list[Task] = []
@@ -43,7 +49,7 @@ def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task
             phase=second[-1].phase + 1,
             result=folder.finished(name),
             module=JOBS,
-            command=lambda name=name: ["site", str(folder.path), name],
+            command=_words("site", folder.path, name),
             log=folder.site(name) / "curves.log",
             after=tuple(task.name for task in second),
             cost=CURVES_S,
@@ -55,7 +61,7 @@ def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task
             phase=third.phase + 1,
             result=folder.section(name),
             module=JOBS,
-            command=lambda name=name: ["section", str(folder.path), name],
+            command=_words("section", folder.path, name),
             log=folder.site(name) / "pictures.log",
             after=(third.name,),
             cost=DRAWING_S,
@@ -72,7 +78,7 @@ def _overview_task(tasks: Sequence[Task], folder: HazardFolder) -> Task:
         phase=tasks[-1].phase + 1,
         result=folder.overview,
         module=JOBS,
-        command=lambda: ["overview", str(folder.path)],
+        command=_words("overview", folder.path),
         log=folder.overview_log,
         after=tuple(task.name for task in tasks if task.kind == "curves"),
         cost=DRAWING_S,
@@ -103,7 +109,7 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
             phase=PHASES * site + at,
             cores=ranks * threads,
             result=folder.waves(name, direction) / "record.json",
-            command=lambda direction=direction: command(direction),
+            command=partial(command, direction),
             log=folder.site(name) / f"waves-{direction}.log",
             cost=float(cost),
             leading=True,
@@ -125,7 +131,7 @@ def _measures_tasks(work: Work, folder: HazardFolder, site: int, after: tuple[st
                 phase=PHASES * site + 3,
                 result=folder.measures(name, portion),
                 module=JOBS,
-                command=lambda number=number: ["measures", str(folder.path), name, str(number)],
+                command=_words("measures", folder.path, name, number),
                 log=folder.measures(name, portion).with_suffix(".log"),
                 after=after,
                 cost=FORK_S + subfaults * SECONDS_PER_SUBFAULT,

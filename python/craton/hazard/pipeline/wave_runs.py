@@ -35,6 +35,7 @@ class Waves:
 
     @property
     def steps(self) -> int:
+        """Of each wave run."""
         return self.setup.steps(self.dt_s)
 
     @property

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.hazard.config import Config, SiteConfig
+from craton.hazard.curves.curves import levels_g
 from craton.hazard.curves.export import Site
 from craton.hazard.forecast import variations as random
 from craton.hazard.forecast.config import forecast_of, variation_rules
@@ -86,6 +87,7 @@ class Work:
 
     @cached_property
     def varied(self) -> random.VariationRules:
+        """How ruptures vary, as the configuration says."""
         return variation_rules(self.config.variations)
 
     @cached_property
@@ -104,6 +106,7 @@ class Work:
         return random.variations(rupture, one, self.varied, self._rigidity_Pa(one, green))
 
     def variation(self, rupture: int, number: int, green: GreenTensors) -> Variation:
+        """One of variations(), by its number."""
         if rupture in self.own_variations:
             return next(one for one in self.own_variations[rupture] if one.number == number)
         one = self.forecast.ruptures[rupture]
@@ -147,8 +150,7 @@ class Work:
         return found
 
     def levels_g(self) -> Array:
-        from craton.hazard.curves.curves import levels_g
-
+        """Of curves: those of the configuration, or 51 from 1e-4 to 10."""
         return np.asarray(self.config.hazard.levels_g, float) if self.config.hazard.levels_g else levels_g()
 
 
@@ -158,8 +160,8 @@ def _position(site: SiteConfig, grid: Grid) -> tuple[float, float, float]:
             raise UserError(f"[[site]] {site.name}: latitude {site.lon_lat[1]:g}; allowed: -90 to 90 degrees")
         x, y = grid.x_y(*site.lon_lat)
         return float(x), float(y), 0.0
-    x, y, *z = site.position_m
-    return float(x), float(y), float(z[0]) if z else 0.0
+    north, east, *down = site.position_m
+    return float(north), float(east), float(down[0]) if down else 0.0
 
 
 def _triple(at: Sequence[float] | Array) -> str:
