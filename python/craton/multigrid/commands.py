@@ -2,109 +2,251 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton._launch import checked_ranks
+from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, launch, must_launch
-from craton.cli.options import Overwrite, Ranks, RanksPerNode, choice, count
+from craton.cli.launching import communicator, launch
+from craton.cli.options import (
+    Directory,
+    Json,
+    Overwrite,
+    Ranks,
+    RanksPerNode,
+    Report,
+    RunDirectory,
+    Threads,
+    choice,
+    count,
+)
+from craton.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from craton.multigrid.config import Config
+    from craton.multigrid.folder import MultigridRecord
+
+NOT_CONVERGED = 3
+"""The exit code where the tolerance is not reached."""
 
 app = group(
     "Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
-    "Start with: [bold]craton multigrid solve problem.h5 --ranks 2[/bold]",
+    "Start with: [bold]craton multigrid run examples/multigrid/charges.toml --ranks 2[/bold]",
 )
 
-
-BoxThreads = Annotated[
-    int, typer.Option(metavar="T", parser=count, help="Threads of each rank, which share its boxes.")
-]
-Operator = Annotated[
-    str,
-    choice(
-        "7pt",
-        "fv2",
-        "fv4",
-        text="How the equation is made discrete: second order in points, second or fourth in averages.",
+Solve = Annotated[
+    Path,
+    typer.Argument(
+        metavar="CONFIG|PROBLEM.h5",
+        help="TOML file, as `craton multigrid template` prints one; or an HDF5 file with f, coefficients and boundary.",
     ),
 ]
-Smoother = Annotated[
-    str,
-    choice("gsrb", "chebyshev", "jacobi", text="What relaxes each level."),
+Box = Annotated[
+    int | None,
+    typer.Option(
+        metavar="B", parser=count, help="Cells of a box along each dimension; the grid's are multiples of it. 16."
+    ),
 ]
-Order = Annotated[
-    str,
-    choice("morton", "hilbert", "lexicographic", text="The curve along which boxes are dealt to ranks."),
+Operator = Annotated[
+    str | None,
+    choice(
+        "7pt", "fv2", "fv4", text="Discretisation: second order in points, second or fourth in averages over cells."
+    ),
+]
+Method = Annotated[
+    str | None,
+    choice("cycles", "cg", text="V-cycles, or conjugate gradients: for beta that jumps by orders of magnitude."),
+]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(metavar="T", help="Largest residual over the largest right-hand side, at which it ends. 1e-8."),
 ]
 
 
-@app.command("solve")
-def solve(
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="An HDF5 file with f, coefficients and boundary.")],
-    box: Annotated[
-        int,
-        typer.Option(
-            metavar="B", parser=count, help="Cells of a box along each dimension, which the grid's are multiples of."
-        ),
-    ] = 16,
+def _load(config: Path, **options: Any) -> Config:
+    """The configuration, with what the command line says instead."""
+    from craton.multigrid.config import load_config
+
+    table_of = {"box": "grid", "operator": "solver", "method": "solver", "tolerance": "solver"}
+    return load_config(config, {(table_of.get(name, "run"), name): value for name, value in options.items()})
+
+
+@app.command("run")
+def run(
+    config: Solve,
+    box: Box = None,
+    operator: Operator = None,
+    method: Method = None,
+    tolerance: Tolerance = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
-    threads: BoxThreads = 1,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where u goes; else PROBLEM with the ending .solution.h5.")
-    ] = None,
+    threads: Threads = None,
+    directory: Directory = None,
     overwrite: Overwrite = False,
-    operator: Annotated[
-        str | None,
-        choice("7pt", "fv2", "fv4", text="Instead of the file's; 7pt if it names none."),
-    ] = None,
-    smoother: Smoother = "gsrb",
-    order: Order = "morton",
-    method: Annotated[
-        str,
-        choice(
-            "cycles",
-            "cg",
-            text="V-cycles, or conjugate gradients preconditioned by a V-cycle, for beta with large jumps.",
-        ),
-    ] = "cycles",
-    tolerance: Annotated[
-        float,
-        typer.Option(metavar="T", help="Solve until the largest residual is T times the largest right-hand side."),
-    ] = 1e-8,
-    most: Annotated[int, typer.Option(metavar="M", parser=count, help="At most so many V-cycles or steps.")] = 50,
+    report: Report = True,
+    as_json: Json = False,
 ) -> None:
-    """Solve a alpha u - b div(beta grad u) = f for fields in an HDF5 file.
+    """Solve a alpha u - b div(beta grad u) = f, as a TOML file or a problem file says; options go before either.
 
-    On two ranks, in boxes of 32^3 cells:    [bold]craton multigrid solve problem.h5 --box 32 --ranks 2[/bold]
+    Two charges in a box, on two ranks:    [bold]craton multigrid run examples/multigrid/charges.toml --ranks 2[/bold]
 
-    The file has a dataset f (nx, ny, nz) and, if wanted, alpha and beta of that shape or beta_x, beta_y, beta_z of faces, a
-    group boundary_values, and attributes a, b, beta, boundary, operator (docs/multigrid.md). Each rank reads its own boxes. The
-    solution has the dataset u and the attribute residuals, one after the F-cycle and each cycle. Where the tolerance is not
-    reached it is written too, and the exit code is 2.
+    Fields of your own, in boxes of 32^3 cells:    [bold]craton multigrid run problem.h5 --box 32 --ranks 2[/bold]
+
+    A problem file has a dataset f (nx, ny, nz) and, if wanted, alpha and beta of that shape or beta_x, beta_y, beta_z of faces, a
+    group boundary_values, and attributes a, b, beta, boundary, operator (docs/multigrid.md). Each rank reads its own boxes.
+
+    The results are in a folder: solution.h5 with the dataset u and the attribute residuals, record.json, report.html. The exit code
+    is 3 where the tolerance is not reached; the folder has what was found.
     """
-    checked_ranks(ranks)
-    if must_launch(ranks):
-        launch(ranks, ranks_per_node, None, threads)
+
+    def load() -> Config:
+        return _load(
+            config,
+            box=box,
+            operator=operator,
+            method=method,
+            tolerance=tolerance,
+            ranks=ranks,
+            threads=threads,
+            directory=directory,
+        )
+
+    if launched_size() is None:
+        planned = load()
+        if planned.run.ranks > 1:
+            from craton.multigrid.check import examine
+
+            examine(planned)
+            launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
     from craton.runs.agreement import on_root
+    from craton.runs.progress import make_console
 
     comm = communicator()
     from craton.multigrid import run as command
 
-    planned, target = on_root(comm, lambda: command.planned(problem, output, overwrite))
-    command.solve(
-        comm,
-        planned,
-        target,
-        box,
-        operator=operator,
-        tolerance=tolerance,
-        most=most,
-        method=method,
-        ranks_per_node=ranks_per_node or 0,
-        smoother=smoother,
-        order=order,
-        threads=threads,
+    settings = on_root(comm, load)
+    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    found = command.run(
+        settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
+    _end(found, Path(settings.run.directory), as_json, comm.rank)
+
+
+@app.command("resume")
+def resume(
+    directory: RunDirectory,
+    cycles: Annotated[
+        int | None, typer.Option(metavar="M", parser=count, help="At most so many cycles; else as the run was begun.")
+    ] = None,
+    ranks: Ranks = None,
+    ranks_per_node: RanksPerNode = None,
+    threads: Threads = None,
+    report: Report = True,
+    as_json: Json = False,
+) -> None:
+    """Solve again what was killed or has not reached its tolerance, on any number of ranks.
+
+    [bold]craton multigrid resume charges-run --cycles 100[/bold]
+
+    It begins anew: a solve takes minutes at most and keeps no state.
+    """
+
+    def load() -> Config:
+        from craton.multigrid.run import config_to_resume
+
+        found = config_to_resume(directory, cycles=cycles, threads=threads)
+        return found if ranks is None else found.replaced("run", ranks=ranks)
+
+    if launched_size() is None:
+        planned = load()
+        if planned.run.ranks > 1:
+            launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
+    from craton.runs.agreement import on_root
+    from craton.runs.progress import make_console
+
+    comm = communicator()
+    from craton.multigrid import run as command
+
+    settings = on_root(comm, load)
+    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    found = command.resume(
+        directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
+    )
+    _end(found, directory, as_json, comm.rank)
+
+
+def _end(found: MultigridRecord, directory: Path, as_json: bool, rank: int) -> None:
+    """Prints the record if asked to; exit code 3 where the tolerance is not reached."""
+    from craton.multigrid.run import not_converged
+
+    if as_json and rank == 0:
+        print_json(found.to_dict())
+    if found.converged:
+        return
+    if rank == 0:
+        print(f"craton: {not_converged(found, directory)}", file=sys.stderr, flush=True)
+    raise typer.Exit(NOT_CONVERGED)
+
+
+@app.command("check")
+def check(
+    config: Solve,
+    box: Box = None,
+    operator: Operator = None,
+    ranks: Ranks = None,
+    threads: Threads = None,
+    unknowns_per_s: Annotated[
+        float | None,
+        typer.Option(metavar="R", help="Unknowns per second of all ranks together, as a run has told, for the time."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a solve consists of: levels, boxes per rank, memory, time; compute nothing.
+
+    [bold]craton multigrid check examples/multigrid/charges.toml --ranks 2[/bold]
+    """
+    from craton.multigrid.check import examine
+
+    settings = _load(config, box=box, operator=operator, ranks=ranks, threads=threads)
+    found = examine(settings, unknowns_per_s=unknowns_per_s)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+@app.command("template")
+def template() -> None:
+    """Print a configuration file with every key, its default and what it means.
+
+    To begin with:    [bold]craton multigrid template > my.toml[/bold]
+    """
+    from craton.multigrid import config
+
+    typer.echo(config.template())
+
+
+@app.command("status")
+def status(directory: RunDirectory, as_json: Json = False) -> None:
+    """Say where a run is: cycle, residual, time spent, what is on disk. It may be under way.
+
+    [bold]craton multigrid status charges-run[/bold]
+    """
+    from craton.multigrid.run import status
+
+    found = status(directory)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+@app.command("report")
+def report(directory: RunDirectory) -> None:
+    """Draw report.html again from what a run has left in its folder."""
+    from craton.multigrid.report import write_report
+
+    typer.echo(str(write_report(directory)))

@@ -66,8 +66,9 @@ class Problem:
                 **settings,
             )
 
-    def right_hand_side(self, solver: Solver) -> Field:
-        """Collective: f of this rank's boxes."""
+    def right_hand_side(self, solver: Solver, operator: str = "") -> Field:
+        """Collective: f of this rank's boxes, as the file has it for whatever operator."""
+        del operator
         return read_field(self.path, "f", solver)
 
 
@@ -89,7 +90,7 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
         cells = (int(f.shape[0]), int(f.shape[1]), int(f.shape[2]))
         if "alpha" in file:
             _dataset(path, file, "alpha", cells)
-        boundary = _boundary(path, _attribute(path, file, "boundary", "dirichlet", str))
+        boundary = boundary_of(path, _attribute(path, file, "boundary", "dirichlet", str))
         operator = _attribute(path, file, "operator", "7pt", str)
         if operator not in OPERATORS:
             raise UserError(f"{path}: attribute operator = '{operator}'; allowed: {', '.join(OPERATORS)}")
@@ -265,12 +266,13 @@ def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]
             raise UserError(f"{path}: {what} '{name}'; allowed: {', '.join(known)}")
 
 
-def _boundary(path: Path, text: str) -> tuple[Side, Side, Side]:
+def boundary_of(path: Path, text: str, name: str = "attribute boundary") -> tuple[Side, Side, Side]:
+    """Of words such as "dirichlet neumann:dirichlet periodic", or one for all. UserError, which calls them `name`, for others."""
     words = text.split()
     sides = [_side(word) for word in (words * 3 if len(words) == 1 else words)]
     if len(sides) != 3 or None in sides:
         raise UserError(
-            f"{path}: attribute boundary = '{text}'; allowed: {', '.join(KINDS)}, or three of them, each of which may be a "
+            f"{path}: {name} = '{text}'; allowed: {', '.join(KINDS)}, or three of them, each of which may be a "
             "pair as in neumann:dirichlet"
         )
     return sides[0], sides[1], sides[2]  # type: ignore[return-value]

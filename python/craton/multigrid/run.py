@@ -1,86 +1,237 @@
-"""`craton multigrid solve`: a problem from a file to a file."""
+"""`craton multigrid run` and `resume`: a problem solved in a run folder."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import craton
-from craton.errors import UserError
-from craton.multigrid.files import Problem, read_problem, write_field
+from craton.multigrid.built_in import problem_of
+from craton.multigrid.check import check_boxes
+from craton.multigrid.config import Config, build
+from craton.multigrid.files import write_field
+from craton.multigrid.folder import LevelRow, MultigridFolder, MultigridRecord
+from craton.runs.agreement import on_root
+from craton.runs.files import write_text
+from craton.runs.progress_file import ProgressFile, Start
+from craton.runs.record import facts_of
+from craton.runs.running import begun, finished, resumed, take_place
+from craton.runs.status import Status, find_status
+from craton.runs.words import counted
+from craton.solvers.multigrid.solver import Solution
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+    from rich.console import Console
+
+__all__ = ["config_to_resume", "not_converged", "resume", "run", "status"]
+
+PHASES = ("set-up", "solve", "results", "report")
 
 
-def planned(path: Path, output: Path | None, overwrite: bool) -> tuple[Problem, Path]:
-    """The problem, and the file of its solution. UserError for what cannot be read or written. Not collective."""
-    problem = read_problem(path)
-    target = output or path.with_suffix(".solution.h5")
-    _check_target(path, target, overwrite)
-    return problem, target
-
-
-def solve(
+def run(
+    config: Config,
     comm: MPI.Comm,
-    problem: Problem,
-    target: Path,
-    box: int,
     *,
-    operator: str | None,
-    tolerance: float,
-    most: int,
-    method: Any,
-    ranks_per_node: int,
-    **settings: Any,
-) -> None:
-    """Collective. UserError on every rank for what is wrong, or when the tolerance is not reached, once u is written."""
+    ranks_per_node: int = 0,
+    console: Console | None = None,
+    overwrite: bool = False,
+    report: bool = True,
+) -> MultigridRecord:
+    """Collective: solves, and leaves a folder. Not to have reached the tolerance is no error: the record says so.
 
-    def say(line: str) -> None:
-        if comm.rank == 0:
-            print(line, flush=True)
+    console: of rank 0, None on the others. UserError on every rank for wrong input, before anything is solved.
+    """
+    job = _Job(config, comm, ranks_per_node, console)
+    folder = MultigridFolder(config.run.directory)
+    given = {"[problem] file": config.problem.file} if config.problem.file else {}
+    with begun(comm, folder, _start(config, comm), overwrite, given) as (place, progress):
+        on_root(comm, lambda: write_text(place.config, config.to_toml()))
+        return job.solved(folder, place, progress, report)
 
-    world = craton.World(comm, ranks_per_node)
-    solver = problem.solver(world, box, operator=operator, **settings)
-    say(
-        f"{problem.path}: {' x '.join(map(str, solver.cells))} cells, boxes of {box}^3, {operator or problem.operator}, "
-        f"{comm.size} rank{'s' if comm.size > 1 else ''}"
+
+def resume(
+    directory: Path,
+    config: Config,
+    comm: MPI.Comm,
+    *,
+    ranks_per_node: int = 0,
+    console: Console | None = None,
+    report: bool = True,
+) -> MultigridRecord:
+    """Collective, on any number of ranks: solves again from the beginning what was killed or has not reached its tolerance.
+
+    A solve takes minutes at most, and keeps no state. config: of config_to_resume. UserError where there is no such run.
+    """
+    job = _Job(config, comm, ranks_per_node, console)
+    folder = MultigridFolder(directory)
+    with resumed(comm, folder, _start(config, comm)) as (place, progress):
+        job.say("solving again from the beginning: a solve keeps no state")
+        return job.solved(folder, place, progress, report)
+
+
+def config_to_resume(directory: Path, *, cycles: int | None = None, threads: int | None = None) -> Config:
+    """What the unfinished run in a folder was started with. Not collective. UserError where there is no such run.
+
+    cycles: at most so many.
+    """
+    stored = MultigridFolder(directory).to_resume()
+    raw = dict(stored.configuration)
+    raw["run"] = raw["run"] | {"directory": str(directory)}
+    config = build(raw, Path(stored.source))
+    if cycles is not None:
+        config = config.replaced("solver", cycles=cycles)
+    return config if threads is None else config.replaced("run", threads=threads)
+
+
+def status(directory: Path) -> Status:
+    """Where a run is. Not collective; needs no MPI. UserError where there is none."""
+    folder = MultigridFolder(directory)
+    found = find_status(folder)
+    if folder.record.is_file() and found.state != "running":
+        record = folder.read_record()
+        found.rows["grid"] = f"{' x '.join(map(str, record.cells))} cells, {record.operator}"
+        found.rows["residual"] = f"{record.residuals[-1]:.3g} of {record.tolerance:g}"
+    return found
+
+
+def not_converged(record: MultigridRecord, folder: Path) -> str:
+    """What to say of such a run; empty where it has converged."""
+    if record.converged:
+        return ""
+    return (
+        f"multigrid: {record.stopped_because}; what was found is in {folder}; `craton multigrid resume {folder} --cycles N` "
+        'takes more of them, [solver] method = "cg" copes with jumps of beta'
     )
-    begun = time.perf_counter()
-    what = "cycle" if method == "cycles" else "step"
-    solution = solver.solve(
-        problem.right_hand_side(solver),
-        boundary_values=problem.boundary_values,
-        tolerance=tolerance,
-        most=most,
-        method=method,
-        progress=lambda step, residual: say(
-            f"  {f'{what} {step}' if step else 'F-cycle':10} residual {residual:.3e}  {time.perf_counter() - begun:.2f} s"
-        ),
-    )
-    facts = {
-        "residuals": solution.residuals,
-        "converged": solution.converged,
-        "tolerance": tolerance,
-        "operator": operator or problem.operator,
-        "method": method,
-        "box": box,
-    }
-    write_field(target, "u", solver, solution.u, facts | settings)
-    say(f"{target}: u")
-    if not solution.converged:
-        steps = f"{solution.cycles} {what}{'' if solution.cycles == 1 else 's'}"
-        raise UserError(
-            f"multigrid: residual {solution.residuals[-1]:.3g} after {steps}; allowed: {tolerance:g}; what was "
-            f"found is in {target} (--most takes more of them, --method cg copes with jumps of beta)"
+
+
+def _start(config: Config, comm: MPI.Comm) -> Start:
+    return Start("multigrid", config.to_dict(), str(config.path), PHASES, comm.size, config.run.threads)
+
+
+class _Job:
+    """A problem, its solver and what it is solved with. Collective; UserError on every rank for what is wrong with them."""
+
+    def __init__(self, config: Config, comm: MPI.Comm, ranks_per_node: int, console: Console | None) -> None:
+        on_root(comm, lambda: check_boxes(config, problem_of(config), comm.size))
+        self._config, self._comm, self._console = config, comm, console
+        self._world = craton.World(comm, ranks_per_node)
+        ours, self._problem = config.solver, problem_of(config)
+        self._operator = ours.operator or self._problem.operator
+        self._solver = self._problem.solver(
+            self._world,
+            config.grid.box,
+            operator=self._operator,
+            smoother=ours.smoother,
+            order=config.grid.order,
+            threads=config.run.threads,
+        )
+        self._f = self._problem.right_hand_side(self._solver, self._operator)
+
+    def say(self, line: str) -> None:
+        """Prints, on rank 0."""
+        if self._console is not None:
+            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def solved(
+        self, folder: MultigridFolder, place: MultigridFolder, progress: ProgressFile, report: bool
+    ) -> MultigridRecord:
+        """Solve, results, report."""
+        comm, solver, ours = self._comm, self._solver, self._config.solver
+        self.say(
+            f"{self._config.path}: {' x '.join(map(str, solver.cells))} cells, boxes of {solver.box}^3, {self._operator}, "
+            f"{counted(comm.size, 'rank')}"
+        )
+        on_root(comm, lambda: progress.enter("solve", total=ours.cycles + 1, unit="cycles"))
+        solution, reached = self._solve(progress)
+        on_root(comm, lambda: progress.enter("results"))
+        record = self._record(solution, reached)
+        record.started = progress.progress.sessions[0].started
+        facts = {"residuals": solution.residuals, "converged": solution.converged, "tolerance": ours.tolerance}
+        facts |= {"operator": self._operator, "method": ours.method, "smoother": ours.smoother, "box": solver.box}
+        write_field(place.solution, "u", solver, solution.u, facts)
+        _end(comm, folder, place, progress, record)
+        if report:
+            on_root(comm, lambda: _write_report(folder))
+        self.say(f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
+        return record
+
+    def _solve(self, progress: ProgressFile) -> tuple[Solution, list[float]]:
+        """The solution, and the seconds at which each of its residuals was reached."""
+        ours, reached, started = self._config.solver, [], time.perf_counter()
+
+        def note(step: int, residual: float) -> None:
+            reached.append(time.perf_counter() - started)
+            progress.update(step + 1)
+            what = f"{_word(ours.method)} {step}" if step else "F-cycle"
+            self.say(f"  {what:10} residual {residual:.3e}  {reached[-1]:.2f} s")
+
+        self._solver.record_times()
+        solution = self._solver.solve(
+            self._f,
+            boundary_values=self._problem.boundary_values,
+            tolerance=ours.tolerance,
+            most=ours.cycles,
+            method=ours.method,  # type: ignore[arg-type]
+            progress=note,
+        )
+        return solution, reached
+
+    def _record(self, solution: Solution, reached: list[float]) -> MultigridRecord:
+        config, solver, ours = self._config, self._solver, self._config.solver
+        times = solver.longest_times()
+        nx, ny, nz = solver.cells
+        steps = counted(solution.cycles, _word(ours.method))
+        allowed = "tolerance" if solution.converged else "allowed:"
+        return MultigridRecord(
+            **facts_of(
+                "multigrid",
+                config.path,
+                config.to_dict(),
+                self._comm.size,
+                self._world.node_count,
+                config.run.threads,
+            ),
+            cells=[nx, ny, nz],
+            box=solver.box,
+            operator=self._operator,
+            smoother=ours.smoother,
+            method=ours.method,
+            tolerance=ours.tolerance,
+            residuals=list(solution.residuals),
+            reached_s=reached,
+            converged=solution.converged,
+            levels=[LevelRow(box, list(boxes), n, times[at]) for at, (box, boxes, n) in enumerate(solver.levels)],
+            unknowns_per_s=nx * ny * nz / max(reached[0], 1e-9),
+            seconds={"solve": reached[-1]},
+            stopped_because=f"residual {solution.residuals[-1]:.3g} after {steps}; {allowed} {ours.tolerance:g}",
         )
 
 
-def _check_target(path: Path, target: Path, overwrite: bool) -> None:
-    if not target.absolute().parent.is_dir():
-        raise UserError(f"{target}: no such folder {target.absolute().parent}; allowed: a file in a folder that exists")
-    if target.exists() and path.samefile(target):
-        raise UserError(f"{target}: is the problem itself; allowed: another file for the solution")
-    if target.exists() and not overwrite:
-        raise UserError(f"{target}: exists; allowed: --overwrite, or another --output")
+def _word(method: str) -> str:
+    return "cycle" if method == "cycles" else "step"
+
+
+def _end(
+    comm: MPI.Comm, folder: MultigridFolder, place: MultigridFolder, progress: ProgressFile, record: MultigridRecord
+) -> None:
+    """Collective. A run that has not reached its tolerance has results, and may be resumed."""
+    if record.converged:
+        return finished(comm, folder, place, progress, record)
+    take_place(comm, folder, place, progress)
+
+    def write() -> None:
+        record.sessions = progress.sessions()
+        progress.progress.failure = record.stopped_because
+        folder.write_record(record)
+        progress.enter("solve", done=len(record.residuals), total=len(record.residuals), unit="cycles")
+
+    on_root(comm, write)
+    return None
+
+
+def _write_report(folder: MultigridFolder) -> None:
+    from craton.multigrid.report import write_report
+
+    write_report(folder.path)

@@ -58,9 +58,9 @@ def test_says_nothing_to_who_stops_reading() -> None:
     [
         ([], ["tomography", "multigrid", "scf", "doctor", "bench"]),
         (["--help"], ["tomography", "multigrid", "scf", "doctor", "bench"]),
-        (["multigrid"], ["solve", "craton multigrid solve problem.h5"]),
+        (["multigrid"], ["template", "check", "resume", "craton multigrid run"]),
         (["study"], ["hpgmg", "ladder", "scale", "craton study hpgmg 5 4"]),
-        (["multigrid", "solve", "--help"], ["PROBLEM", "--box", "--tolerance", "--method", "boundary_values"]),
+        (["multigrid", "run", "--help"], ["PROBLEM.h5", "--box", "--tolerance", "--method", "boundary_values"]),
         (["study", "hpgmg", "--help"], ["LOG2_BOX", "BOXES_PER_RANK", "--operator", "--smoother", "HPGMG-FV"]),
         (
             ["tomography"],

@@ -1,4 +1,4 @@
-"""craton.multigrid's problems and fields in HDF5 files, and `craton multigrid solve`, on one rank and several."""
+"""craton.multigrid's problems and fields in HDF5 files, and `craton multigrid run PROBLEM.h5`, on one rank and several."""
 
 from __future__ import annotations
 
@@ -26,7 +26,17 @@ def world():
 def solve(path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """A time-out is a failure: bad input must not hang."""
     return subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "multigrid", "solve", str(path), *map(str, arguments)],
+        [
+            sys.executable,
+            "-m",
+            "craton.commands.main",
+            "multigrid",
+            "run",
+            str(path),
+            "--no-report",
+            *map(str, arguments),
+        ],
+        cwd=path.parent,
         env=environment_without_mpi(OMP_NUM_THREADS="1"),
         capture_output=True,
         text=True,
@@ -78,7 +88,7 @@ def test_a_problem_from_a_file_is_that_from_arrays(world, tmp_path, ranks, metho
         progress=lambda step, residual: told.append((step, residual)),
     )
     assert told == list(enumerate(expected.residuals))
-    with h5py.File(tmp_path / "p.solution.h5") as file:
+    with h5py.File(tmp_path / "p-run" / "solution.h5") as file:
         np.testing.assert_allclose(file["u"], expected.u, rtol=0, atol=1e-10 * np.abs(expected.u).max())
         np.testing.assert_allclose(file.attrs["residuals"], expected.residuals, rtol=1e-3)
         assert file.attrs["converged"] and file.attrs["operator"] == "fv2"
@@ -213,27 +223,32 @@ def test_bad_files_end_the_command_with_one_line(tmp_path, ranks, number):
     with h5py.File(tmp_path / "p.h5", "r+") as file:
         change(file)
     assert words in one_line(solve(tmp_path / "p.h5", "--box", 8, "--ranks", ranks))
-    assert [file.name for file in tmp_path.iterdir()] == ["p.h5"]
+    # boundary values are looked at when the solve begins
+    left = ["config.toml", "p-run"] if number == BAD_BOUNDARY else []
+    assert sorted(file.name for file in tmp_path.rglob("*")) == [*left, "p.h5"]
 
 
 @pytest.mark.parametrize(
     ("ranks", "arguments", "words"),
     [
-        (3, ["none.h5"], "none.h5: no such file; allowed: an HDF5 file"),
+        (3, ["none.h5"], "none.h5: no such file; allowed: a TOML file, or an HDF5 file of a problem"),
         (1, ["text.h5"], "text.h5: not a complete HDF5 file"),
         (3, ["p.h5", "--box", 10], "cells = 16 x 24 x 8 with box = 10; allowed: multiples"),
         (2, ["p.h5", "--tolerance", 3], "tolerance = 3"),
-        (1, ["p.h5", "--output", "none/u.h5"], "no such folder"),
-        (2, ["p.h5", "--output", "p.h5"], "is the problem itself"),
-        (1, ["p.h5", "--output", "text.h5"], "text.h5: exists; allowed: --overwrite"),
+        (1, ["p.h5", "--directory", "text.h5"], "text.h5"),
+        (2, ["old/solution.h5", "--directory", ".", "--overwrite"], "is among the results in the output folder"),
+        (1, ["p.h5", "--directory", "old"], "solution.h5 is there already; allowed: another folder, or --overwrite"),
     ],
 )
-def test_bad_command_lines(tmp_path, monkeypatch, ranks, arguments, words):
-    monkeypatch.chdir(tmp_path)
+def test_bad_command_lines(tmp_path, ranks, arguments, words):
     write_problem(tmp_path / "p.h5")
+    (tmp_path / "old").mkdir()
+    write_problem(tmp_path / "old" / "solution.h5")
     (tmp_path / "text.h5").write_text("no HDF5")
     box = [] if "--box" in arguments else ["--box", 8]
-    assert words in one_line(solve(*arguments, *box, "--ranks", ranks))
+    before = (tmp_path / "old" / "solution.h5").read_bytes()
+    assert words in one_line(solve(tmp_path / arguments[0], *arguments[1:], *box, "--ranks", ranks))
+    assert (tmp_path / "old" / "solution.h5").read_bytes() == before
 
 
 def test_more_ranks_than_boxes(tmp_path):
@@ -246,11 +261,14 @@ def test_more_ranks_than_boxes(tmp_path):
 
 def test_what_has_not_converged_is_written_all_the_same(tmp_path):
     write_problem(tmp_path / "p.h5")
-    line = one_line(
-        solve(tmp_path / "p.h5", "--box", 8, "--ranks", 2, "--threads", 2, "--most", 1, "--tolerance", 1e-14)
+    (tmp_path / "p.toml").write_text(
+        '[problem]\nfile = "p.h5"\n[solver]\ncycles = 1\ntolerance = 1e-14\n[grid]\nbox = 8\n[run]\nthreads = 2\n'
     )
-    assert "after 1 cycle; " in line and "--most" in line
-    with h5py.File(tmp_path / "p.solution.h5") as file:
+    done = solve(tmp_path / "p.toml", "--ranks", 2)
+    assert done.returncode == 3
+    [line] = done.stderr.splitlines()
+    assert "after 1 cycle; " in line and "--cycles" in line and "allowed: 1e-14" in line
+    with h5py.File(tmp_path / "p-run" / "solution.h5") as file:
         assert not file.attrs["converged"] and len(file.attrs["residuals"]) == 2
     done = solve(tmp_path / "p.h5", "--box", 8, "--overwrite")
     assert done.returncode == 0

@@ -1,0 +1,190 @@
+"""The configuration of `craton multigrid run CONFIG`: what may be written in it, its defaults, and what is allowed.
+
+`craton multigrid template` prints all of it. An HDF5 file of a problem is a configuration too, with options for the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from craton.errors import UserError
+from craton.settings import (
+    check_keys,
+    choice,
+    integer,
+    number,
+    read_table,
+    read_toml,
+    setting,
+    shown,
+    table_to_toml,
+    text,
+    toml_value,
+)
+
+__all__ = ["TABLES", "Config", "load_config", "template"]
+
+HDF5 = (".h5", ".hdf5")
+"""Endings of problem files."""
+RIGHT_HAND_SIDES = ("sines", "charges", "constant")
+
+
+def _cells(value: Any) -> tuple[int, int, int]:
+    three = [value] * 3 if isinstance(value, int) else value
+    whole = isinstance(three, list | tuple) and all(isinstance(n, int) and not isinstance(n, bool) for n in three)
+    if not whole or len(three) != 3 or not all(2 <= n <= 10**5 for n in three):
+        raise ValueError("a whole number in [2, 100000], or three of them")
+    return three[0], three[1], three[2]
+
+
+@dataclass(frozen=True)
+class ProblemConfig:
+    """a alpha u - b div(beta grad u) = f on cubic cells; the longest dimension has length 1. Fields of your own are in an HDF5
+    file, which says all of this table; without one alpha and beta are constant."""
+
+    file: str = setting(
+        "", text, 'HDF5 file with f and coefficients (docs/multigrid.md); "": what follows', path="input"
+    )
+    cells: tuple[int, int, int] = setting((64, 64, 64), _cells, "cells along x, y, z, or one number for a cube")
+    right_hand_side: str = setting(
+        "sines",
+        choice(*RIGHT_HAND_SIDES),
+        'f: "sines", of one period along each dimension; "charges", two opposite ones; or "constant", 1',
+    )
+    boundary: str = setting(
+        "dirichlet",
+        text,
+        '"dirichlet", "neumann" or "periodic"; or three, each of which may be a pair: "dirichlet neumann:dirichlet periodic"',
+    )
+    a: float = setting(0.0, number(0, 1e30), "factor of u; alpha is 1")
+    b: float = setting(1.0, number(1e-30, 1e30), "factor of the divergence")
+    beta: float = setting(1.0, number(1e-30, 1e30), "the coefficient, everywhere")
+
+
+@dataclass(frozen=True)
+class SolverConfig:
+    """How it is solved: one F-cycle, then V-cycles or steps of conjugate gradients."""
+
+    operator: str = setting(
+        "",
+        choice("", "7pt", "fv2", "fv4"),
+        '"7pt": point values, second order; "fv2", "fv4": averages over cells, second and fourth order; "": the file\'s, else 7pt',
+    )
+    smoother: str = setting("gsrb", choice("gsrb", "chebyshev", "jacobi"), "of every level")
+    method: str = setting(
+        "cycles",
+        choice("cycles", "cg"),
+        '"cycles": V-cycles; "cg": conjugate gradients preconditioned by a V-cycle, for beta that jumps by orders of magnitude',
+    )
+    tolerance: float = setting(1e-8, number(1e-16, 0.999), "largest residual over the largest |f|, at which it ends")
+    cycles: int = setting(50, integer(0, 10**6), "V-cycles or steps after the F-cycle, at most")
+
+
+@dataclass(frozen=True)
+class GridConfig:
+    """How the grid is cut into boxes, and the boxes are dealt to ranks."""
+
+    box: int = setting(16, integer(2, 10**4), "cells of a box along each dimension; the grid's are multiples of it")
+    order: str = setting(
+        "morton", choice("morton", "hilbert", "lexicographic"), "the curve along which boxes are dealt to ranks"
+    )
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Where results go, and how the work is shared out."""
+
+    directory: str = setting(
+        "",
+        text,
+        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
+        path="output",
+    )
+    ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
+    threads: int = setting(1, integer(1, 1024), "of each rank; they share its boxes")
+
+
+TABLES: dict[str, type] = {"problem": ProblemConfig, "solver": SolverConfig, "grid": GridConfig, "run": RunConfig}
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole configuration, checked. Paths in it are absolute."""
+
+    problem: ProblemConfig
+    solver: SolverConfig
+    grid: GridConfig
+    run: RunConfig
+    path: Path = Path("config.toml")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as a TOML file holds them."""
+        return {name: dataclasses.asdict(getattr(self, name)) for name in TABLES}
+
+    def to_toml(self) -> str:
+        """With every default written out; load_config reads it back, from any folder."""
+        return "\n".join(table_to_toml(name, getattr(self, name)) for name in TABLES)
+
+    def replaced(self, table: str, **values: Any) -> Config:
+        """A copy with some settings of a table replaced, checked as if the file had them. UserError for a wrong one."""
+        raw = self.to_dict()
+        raw[table].update(values)
+        return build(raw, self.path)
+
+
+def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], Any] | None = None) -> Config:
+    """Reads and checks a TOML file; or the name of an HDF5 file, which is the configuration of its problem. Not collective.
+
+    options: (table, key) -> value: what the command line says instead of the file; None says nothing. UserError names the key, the
+    value and what is allowed.
+    """
+    path = Path(path)
+    if path.suffix.lower() in HDF5:
+        if not path.is_file():
+            raise UserError(f"{path}: no such file; allowed: a TOML file, or an HDF5 file of a problem")
+        raw: dict[str, Any] = {"problem": {"file": str(path.absolute())}}
+    else:
+        raw = read_toml(path, "craton multigrid template")
+    for (table, key), value in (options or {}).items():
+        if value is not None and isinstance(raw.setdefault(table, {}), dict):
+            raw[table][key] = str(value.absolute()) if isinstance(value, Path) else value
+    return build(raw, path)
+
+
+def build(raw: Mapping[str, Any], path: Path) -> Config:
+    """From what a TOML file holds. UserError as load_config."""
+    check_keys(raw, TABLES, f"{path}: unknown table", brackets=True)
+    folder, where = path.absolute().parent, str(path)
+    config = Config(
+        **{name: read_table(table, name, raw.get(name, {}), where, folder) for name, table in TABLES.items()}, path=path
+    )
+    if not config.run.directory:
+        default = dataclasses.replace(config.run, directory=str(Path.cwd() / f"{path.stem}-run"))
+        config = dataclasses.replace(config, run=default)
+    if config.problem.file:
+        for item in dataclasses.fields(ProblemConfig):
+            value = getattr(config.problem, item.name)
+            if item.name != "file" and value != item.default:
+                raise UserError(
+                    f"{path}: [problem] {item.name} = {shown(value)} with file; allowed: file alone, which says what is solved"
+                )
+    return config
+
+
+def template() -> str:
+    """A commented TOML file with every table, key and default."""
+    lines = [
+        "# A multigrid solve. Look at it with: craton multigrid check THIS_FILE; start it with: craton multigrid run THIS_FILE",
+        "",
+    ]
+    for name, table in TABLES.items():
+        lines += [f"# {' '.join((table.__doc__ or '').split())}", f"[{name}]"]
+        for item in dataclasses.fields(table):
+            lines.append(f"{f'{item.name} = {toml_value(item.default)}':<32} # {item.metadata['help']}")
+        lines.append("")
+    return "\n".join(lines)

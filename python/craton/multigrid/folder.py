@@ -1,0 +1,58 @@
+"""The folder of a multigrid run, and its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from craton.runs.folder import RunFile, RunFolder
+from craton.runs.record import Record
+
+__all__ = ["LevelRow", "MultigridFolder", "MultigridRecord"]
+
+
+@dataclass(frozen=True)
+class LevelRow:
+    """A grid of the hierarchy."""
+
+    box: int
+    """Cells along each dimension of a box."""
+    boxes: list[int]
+    """Along each dimension."""
+    ranks: int
+    """That have some of them."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """By phase, of the rank that has spent most."""
+
+    @property
+    def cells(self) -> list[int]:
+        """Along each dimension."""
+        return [self.box * n for n in self.boxes]
+
+
+@dataclass(kw_only=True)
+class MultigridRecord(Record):
+    """What a solve found."""
+
+    cells: list[int]
+    box: int
+    operator: str
+    smoother: str
+    method: str
+    tolerance: float
+    residuals: list[float]
+    """Largest |f - A u| over the largest |f|: after the F-cycle, then after each cycle or step."""
+    reached_s: list[float]
+    """Seconds since the solve began at each of them."""
+    converged: bool
+    levels: list[LevelRow]
+    """The finest first."""
+    unknowns_per_s: float
+    """Of the F-cycle alone, all ranks together."""
+
+
+class MultigridFolder(RunFolder[MultigridRecord]):
+    """Files of a run."""
+
+    app, record_type = "multigrid", MultigridRecord
+
+    solution = RunFile("solution.h5")

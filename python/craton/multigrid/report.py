@@ -1,0 +1,160 @@
+"""report.html of a multigrid run: convergence, levels, time, a slice of u."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.multigrid.folder import MultigridFolder, MultigridRecord
+from craton.pages.figures import new_figure
+from craton.pages.page import Block, Notice, Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+from craton.pages.style import ACCENT, COLOURS, MUTED, drawing
+from craton.runs.files import write_text
+from craton.runs.words import counted, duration
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["write_report"]
+
+
+def write_report(folder: str | Path) -> Path:
+    """Draws report.html from what a run has left in its folder; returns its path. Not collective.
+
+    UserError where there is no run, or no whole solution.
+    """
+    place = MultigridFolder(folder)
+    record = place.read_record()
+    blocks: list[Block] = []
+    if not record.converged:
+        blocks.append(Notice(record.stopped_because, "Not converged:"))
+    cells = " x ".join(map(str, record.cells))
+    blocks += [
+        Numbers(
+            [
+                (f"{record.residuals[-1]:.2e}", "relative residual"),
+                (str(len(record.residuals) - 1), "cycles after the F-cycle" if record.method == "cycles" else "steps"),
+                (f"{record.reached_s[-1]:.2f} s", "solve"),
+                (f"{record.unknowns_per_s / 1e6:.3g} M/s", "unknowns, in the F-cycle"),
+            ]
+        ),
+        _convergence(record),
+        _slice(place, record),
+        _levels(record),
+        _times(record),
+        how_to_repeat(record.command, record.config, record.versions),
+    ]
+    about = f"{cells} cells, {record.operator}, smoother {record.smoother}; started {record.started}."
+    write_text(place.report, render(Page(record.title, "a multigrid solution", about, blocks)))
+    return place.report
+
+
+def _convergence(record: MultigridRecord) -> Section:
+    word = "cycle" if record.method == "cycles" else "step"
+    rows = []
+    for n, (residual, reached) in enumerate(zip(record.residuals, record.reached_s, strict=True)):
+        factor = f"{residual / record.residuals[n - 1]:.3f}" if n and record.residuals[n - 1] > 0 else ""
+        rows.append([f"{word} {n}" if n else "F-cycle", f"{residual:.3e}", factor, f"{reached:.3f}"])
+    caption = (
+        "Largest residual over the largest right-hand side, after the F-cycle and each cycle; dashed: the tolerance."
+    )
+    header = ["after", "relative residual", "factor", "reached (s)"]
+    return Section(
+        "Convergence",
+        [Picture(_residual_figure(record), caption), Table(header, rows)],
+        id="convergence",
+        menu="convergence",
+    )
+
+
+@drawing
+def _residual_figure(record: MultigridRecord) -> Figure:
+    figure = new_figure(9.0, 3.0)
+    axes = figure.subplots()
+    axes.semilogy(np.maximum(record.residuals, 1e-17), "o-", color=ACCENT)
+    axes.axhline(record.tolerance, color=MUTED, linestyle="--", linewidth=0.8)
+    axes.set(xlabel="cycles after the F-cycle" if record.method == "cycles" else "steps", ylabel="relative residual")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return figure
+
+
+def _slice(place: MultigridFolder, record: MultigridRecord) -> Section:
+    """The plane in the middle of the last dimension."""
+    middle = record.cells[2] // 2
+    try:
+        with h5py.File(place.solution, "r") as file:
+            values = file["u"][:, :, middle]
+    except (OSError, RuntimeError, KeyError) as problem:
+        raise UserError(f"{place.solution}: cannot be read ({problem}); allowed: the solution of a run") from None
+    longest = max(record.cells)
+    z = (middle + 0.5) / longest
+    caption = f"u in the plane z = {z:.3f}; lengths are in those of the longest dimension."
+    figure = _slice_figure(values, (record.cells[0] / longest, record.cells[1] / longest))
+    return Section("Solution", [Picture(figure, caption, narrow=True)], id="solution", menu="solution")
+
+
+@drawing
+def _slice_figure(values: NDArray[np.float64], lengths: tuple[float, float]) -> Figure:
+    figure = new_figure(5.0, 4.2)
+    axes = figure.subplots()
+    largest = float(np.abs(values).max()) or 1.0
+    image = axes.imshow(
+        values.T, origin="lower", extent=(0, lengths[0], 0, lengths[1]), cmap="RdBu_r", vmin=-largest, vmax=largest
+    )
+    axes.set(xlabel="x", ylabel="y")
+    figure.colorbar(image, label="u")
+    return figure
+
+
+def _levels(record: MultigridRecord) -> Section:
+    rows = [
+        [str(at), " x ".join(map(str, row.cells)), f"{row.box}^3", " x ".join(map(str, row.boxes)), str(row.ranks)]
+        for at, row in enumerate(record.levels)
+    ]
+    return Section("Levels", [Table(["level", "cells", "box", "boxes", "ranks"], rows)], id="levels", menu="levels")
+
+
+def _times(record: MultigridRecord) -> Section:
+    sessions = counted(len(record.sessions), "session")
+    text = f"{duration(record.spent_s)} in {sessions}, on {counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}."
+    phases = _phases(record)
+    rows = [
+        [str(at), *(f"{row.seconds.get(phase, 0.0):.3f}" for phase in phases)] for at, row in enumerate(record.levels)
+    ]
+    blocks: list[Block] = [Text(text)]
+    if phases:
+        caption = (
+            "Seconds of all cycles by level, of the rank that has spent most; ghost exchange has the waiting in it."
+        )
+        blocks += [Picture(_times_figure(record), caption), Table(["level", *phases], rows)]
+    return Section("Time", blocks, id="time", menu="time")
+
+
+def _phases(record: MultigridRecord) -> list[str]:
+    """Those that took any time, the longest first."""
+    sums: dict[str, float] = {}
+    for row in record.levels:
+        for phase, seconds in row.seconds.items():
+            sums[phase] = sums.get(phase, 0.0) + seconds
+    return [phase for phase, seconds in sorted(sums.items(), key=lambda each: -each[1]) if seconds > 0]
+
+
+@drawing
+def _times_figure(record: MultigridRecord) -> Figure:
+    figure = new_figure(9.0, 0.9 + 0.3 * len(record.levels))
+    axes = figure.subplots()
+    done = np.zeros(len(record.levels))
+    for n, phase in enumerate(_phases(record)):
+        seconds = np.array([row.seconds.get(phase, 0.0) for row in record.levels])
+        axes.barh(np.arange(len(done)), seconds, left=done, color=COLOURS[n % len(COLOURS)], label=phase)
+        done += seconds
+    axes.set(xlabel="seconds", ylabel="level")
+    axes.set_yticks(range(len(done)))
+    axes.invert_yaxis()
+    axes.legend(ncols=3)
+    return figure
