@@ -10,11 +10,12 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, launch
+from craton.cli.launching import communicator, console_of, launch
 from craton.cli.options import (
     Directory,
     Json,
     Overwrite,
+    PlannedRanks,
     Ranks,
     RanksPerNode,
     Report,
@@ -33,21 +34,29 @@ NOT_CONVERGED = 3
 """The exit code where the tolerance is not reached."""
 
 app = group(
-    "Solve elliptic equations on structured grids of boxes by full multigrid.\n\n"
-    "Start with: [bold]craton multigrid run examples/multigrid/charges.toml --ranks 2[/bold]",
+    """Solve elliptic equations on structured grids of boxes by full multigrid.
+
+    Start with:
+
+        craton example multigrid
+        cd multigrid
+        craton multigrid run charges.toml --ranks 2
+    """,
 )
 
 Solve = Annotated[
     Path,
     typer.Argument(
-        metavar="CONFIG|PROBLEM.h5",
-        help="TOML file, as `craton multigrid template` prints one; or an HDF5 file with f, coefficients and boundary.",
+        metavar="CONFIG",
+        help="TOML file; the command `template` prints one with every key explained. Or an HDF5 file of a problem, PROBLEM.h5.",
     ),
 ]
 Box = Annotated[
     int | None,
     typer.Option(
-        metavar="B", parser=count, help="Cells of a box along each dimension; the grid's are multiples of it. 16."
+        metavar="B",
+        parser=count,
+        help="Cells of a box along each dimension; those of the grid are multiples. Default: 16.",
     ),
 ]
 Operator = Annotated[
@@ -62,7 +71,7 @@ Method = Annotated[
 ]
 Tolerance = Annotated[
     float | None,
-    typer.Option(metavar="T", help="Largest residual over the largest right-hand side, at which it ends. 1e-8."),
+    typer.Option(metavar="T", help="Largest residual at convergence, over the largest right-hand side. Default: 1e-8."),
 ]
 
 
@@ -89,17 +98,21 @@ def run(
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Solve a alpha u - b div(beta grad u) = f, as a TOML file or a problem file says; options go before either.
+    """Solve a alpha u - b div(beta grad u) = f. Options override the configuration.
 
-    Two charges in a box, on two ranks:    [bold]craton multigrid run examples/multigrid/charges.toml --ranks 2[/bold]
+    Two charges in a box:
 
-    Fields of your own, in boxes of 32^3 cells:    [bold]craton multigrid run problem.h5 --box 32 --ranks 2[/bold]
+        craton multigrid run charges.toml --ranks 2
 
-    A problem file has a dataset f (nx, ny, nz) and, if wanted, alpha and beta of that shape or beta_x, beta_y, beta_z of faces, a
-    group boundary_values, and attributes a, b, beta, boundary, operator (docs/multigrid.md). Each rank reads its own boxes.
+    Fields from a file, in boxes of 32^3 cells:
 
-    The results are in a folder: solution.h5 with the dataset u and the attribute residuals, record.json, report.html. The exit code
-    is 3 where the tolerance is not reached; the folder has what was found.
+        craton multigrid run problem.h5 --box 32 --ranks 2
+
+    A problem file has the dataset f (nx, ny, nz). It may have alpha and beta of that shape, or beta_x, beta_y and beta_z of faces.
+    It may have a group boundary_values, and attributes a, b, beta, boundary and operator. Each rank reads its own boxes.
+
+    The folder of results has solution.h5 with the dataset u, record.json and report.html. The exit code is 3 if the tolerance is
+    not reached. `craton multigrid resume` then solves with more cycles.
     """
 
     def load() -> Config:
@@ -122,13 +135,12 @@ def run(
             examine(planned)
             launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
     from craton.runs.agreement import on_root
-    from craton.runs.progress import make_console
 
     comm = communicator()
     from craton.multigrid import run as command
 
     settings = on_root(comm, load)
-    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    console = console_of(comm, as_json=as_json)
     found = command.run(
         settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
@@ -139,7 +151,7 @@ def run(
 def resume(
     directory: RunDirectory,
     cycles: Annotated[
-        int | None, typer.Option(metavar="M", parser=count, help="At most so many cycles; else as the run was begun.")
+        int | None, typer.Option(metavar="M", parser=count, help="Cycles, at most. Default: as in the configuration.")
     ] = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
@@ -147,11 +159,13 @@ def resume(
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Solve again what was killed or has not reached its tolerance, on any number of ranks.
+    """Repeat a solve that was interrupted or has not converged, on any number of ranks.
 
-    [bold]craton multigrid resume charges-run --cycles 100[/bold]
+    Example:
 
-    It begins anew: a solve takes minutes at most and keeps no state.
+        craton multigrid resume charges-run --cycles 100
+
+    The solve begins anew: it takes minutes at most and keeps no state.
     """
 
     def load() -> Config:
@@ -165,13 +179,12 @@ def resume(
         if planned.run.ranks > 1:
             launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
     from craton.runs.agreement import on_root
-    from craton.runs.progress import make_console
 
     comm = communicator()
     from craton.multigrid import run as command
 
     settings = on_root(comm, load)
-    console = make_console(stderr=as_json) if comm.rank == 0 else None
+    console = console_of(comm, as_json=as_json)
     found = command.resume(
         directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
     )
@@ -196,17 +209,19 @@ def check(
     config: Solve,
     box: Box = None,
     operator: Operator = None,
-    ranks: Ranks = None,
+    ranks: PlannedRanks = None,
     threads: Threads = None,
     unknowns_per_s: Annotated[
         float | None,
-        typer.Option(metavar="R", help="Unknowns per second of all ranks together, as a run has told, for the time."),
+        typer.Option(metavar="R", help="Unknowns per second of all ranks together, as a run has told."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a solve consists of: levels, boxes per rank, memory, time; compute nothing.
+    """Say what a solve consists of: levels, boxes per rank, memory, time. Compute nothing.
 
-    [bold]craton multigrid check examples/multigrid/charges.toml --ranks 2[/bold]
+    Example:
+
+        craton multigrid check charges.toml --ranks 2
     """
     from craton.multigrid.check import examine
 
@@ -222,7 +237,9 @@ def check(
 def template() -> None:
     """Print a configuration file with every key, its default and what it means.
 
-    To begin with:    [bold]craton multigrid template > my.toml[/bold]
+    Example:
+
+        craton multigrid template > my.toml
     """
     from craton.multigrid import config
 
@@ -231,9 +248,11 @@ def template() -> None:
 
 @app.command("status")
 def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Say where a run is: cycle, residual, time spent, what is on disk. It may be under way.
+    """Say where a run is: cycle, residual, time spent, files. The run may still go on.
 
-    [bold]craton multigrid status charges-run[/bold]
+    Example:
+
+        craton multigrid status charges-run
     """
     from craton.multigrid.run import status
 

@@ -41,7 +41,7 @@ app = group(
 
         craton example scf
         cd scf
-        craton scf run water.xyz --basis cc-pvdz
+        craton scf run water.toml
 
     The word `run` may be left out.
     """,
@@ -51,7 +51,7 @@ app = group(
 Calculation = Annotated[
     Path,
     typer.Argument(
-        metavar="CONFIG|XYZ",
+        metavar="CONFIG",
         help="TOML file; the command `template` prints one with every key explained. Or an XYZ file: number of atoms, "
         "a comment line, then symbol and x, y, z in Angstrom of each atom.",
     ),

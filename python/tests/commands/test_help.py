@@ -50,9 +50,7 @@ def walk(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 COMMANDS = dict(walk(typer.main.get_command(app)))
 IDS = [" ".join(path) or "craton" for path in COMMANDS]
-UNFINISHED = {"hazard", "multigrid"} | {
-    f"tomography {verb}".strip() for verb in (*VERBS, "plan", "solve", "strength", "posterior")
-}
+UNFINISHED = {"hazard"} | {f"tomography {verb}".strip() for verb in (*VERBS, "plan", "solve", "strength", "posterior")}
 
 
 def _unfinished(path: tuple[str, ...]) -> list[pytest.MarkDecorator]:
