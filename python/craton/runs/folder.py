@@ -239,7 +239,7 @@ class RunFolder(Folder, Generic[RecordType]):
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
         """All that a run may write, whether it is there or not."""
-        names = [name for kind in ("result", "input", "working") for name in self.named(kind)]  # type: ignore[arg-type]
+        names = (*self.named("result"), *self.named("input"), *self.named("working"))
         return (*(self.path / name for name in names), *self.more_results())
 
     @property

@@ -162,7 +162,7 @@ class AzimuthalEquidistant(Projection):
 
 
 def _reduced(latitude_deg: ArrayLike) -> Array:
-    return np.arctan((1 - FLATTENING) * np.tan(np.radians(np.asarray(latitude_deg, float))))
+    return np.asarray(np.arctan((1 - FLATTENING) * np.tan(np.radians(np.asarray(latitude_deg, float)))))
 
 
 def _series(cos2_a: Any) -> tuple[Any, Any]:

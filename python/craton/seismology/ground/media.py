@@ -58,12 +58,12 @@ class Material:
     @property
     def mu(self) -> Array:
         """Pa."""
-        return np.asarray(self.rho, float) * np.asarray(self.vs, float) ** 2
+        return np.asarray(np.asarray(self.rho, float) * np.asarray(self.vs, float) ** 2)
 
     @property
     def lam(self) -> Array:
         """Pa."""
-        return np.asarray(self.rho, float) * np.asarray(self.vp, float) ** 2 - 2 * self.mu
+        return np.asarray(np.asarray(self.rho, float) * np.asarray(self.vp, float) ** 2 - 2 * self.mu)
 
     def fields(self) -> dict[str, Field]:
         """Those that there are, by name."""

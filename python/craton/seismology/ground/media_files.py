@@ -318,8 +318,8 @@ def _gridded(
     return GriddedMedium(
         path=path,
         axes=axes,
-        points=points,  # type: ignore[arg-type]
-        flipped=flipped,  # type: ignore[arg-type]
+        points=points,
+        flipped=flipped,
         variables=read,  # type: ignore[arg-type]
         outside=outside,
         **common,
@@ -331,7 +331,7 @@ def _axes(path: Path, name: str, variable: Variable) -> tuple[tuple[str, str, st
     known = [AXES.get(dimension.lower(), "") for dimension in variable.dimensions]
     for kind in KINDS:
         if sorted(known) == sorted(kind):
-            return kind, {axis: variable.dimensions[known.index(axis)] for axis in kind}  # type: ignore[return-value]
+            return kind, {axis: variable.dimensions[known.index(axis)] for axis in kind}
     shown = ", ".join(dimension or "?" for dimension in variable.dimensions)
     raise UserError(
         f"{path}: {name} over the dimensions ({shown}), which do not say which axis is which; allowed: longitude, latitude and "

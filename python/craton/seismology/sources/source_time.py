@@ -149,7 +149,7 @@ class Brune(SourceTime):
     def rate(self, t: ArrayLike) -> Array:
         """s(t), 1/s."""
         x = np.maximum(np.asarray(t, float), 0) / self.period_s
-        return x * np.exp(-x) / self.period_s
+        return np.asarray(x * np.exp(-x) / self.period_s)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Triangle(_Lasting):
     def rate(self, t: ArrayLike) -> Array:
         """s(t), 1/s."""
         x = 2 * np.asarray(t, float) / self.duration_s - 1
-        return np.maximum(1 - np.abs(x), 0) * 2 / self.duration_s
+        return np.asarray(np.maximum(1 - np.abs(x), 0) * 2 / self.duration_s)
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Table(SourceTime):
 
     def rate(self, t: ArrayLike) -> Array:
         """s(t), 1/s."""
-        return np.interp(np.asarray(t, float), self.times_s, self.rates, left=0, right=0)
+        return np.asarray(np.interp(np.asarray(t, float), self.times_s, self.rates, left=0, right=0))
 
     def rate_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         """The mean over each step, 1/s."""
@@ -377,7 +377,7 @@ def source_time(kind: str, parameter: float, centre_s: float | None = None) -> S
         return what(parameter)  # type: ignore[call-arg]
     if what not in (Gaussian, Ricker):
         raise UserError(f"time function {kind}: centre_s = {centre_s:g}; allowed: of gaussian and ricker alone")
-    return what(parameter, centre_s)  # type: ignore[call-arg]
+    return what(parameter, centre_s)
 
 
 def check_frequency(

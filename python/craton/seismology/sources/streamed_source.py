@@ -174,7 +174,7 @@ class StreamedSource:
                 pieces = pieces_to[last] - pieces_to[first]
                 # samples and a copy of them with their 8-byte index; pieces and their sorted copies
                 most = max(most, int((samples * 16 + pieces * 160).max()))
-            return fixed + (4 * n + 100) * steps + most
+            return float(fixed + (4 * n + 100) * steps + most)
 
         if needed(1) > self.memory_bytes:
             raise UserError(

@@ -89,10 +89,6 @@ def _fields(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _moment(value: Any) -> tuple[float, ...]:
-    return _numbers((6,), -1e30, 1e30, "N m: xx, yy, zz, xy, xz, yz", empty=True)(value)
-
-
 @dataclass(frozen=True)
 class RunConfig:
     """Where results go, and how the work is shared out."""
@@ -241,7 +237,11 @@ class SourceConfig:
     )
     lon_lat: tuple[float, ...] = setting((), _numbers((2,), -360, 360, "degrees", empty=True), "degrees")
     depth_m: float = setting(0.0, number(-1e7, 1e7, "m"), "m; with lon_lat")
-    moment_Nm: tuple[float, ...] = setting((), _moment, "N m; [xx, yy, zz, xy, xz, yz] along the grid's axes")
+    moment_Nm: tuple[float, ...] = setting(
+        (),
+        _numbers((6,), -1e30, 1e30, "N m: xx, yy, zz, xy, xz, yz", empty=True),
+        "N m; [xx, yy, zz, xy, xz, yz] along the grid's axes",
+    )
     strike_dip_rake_deg: tuple[float, ...] = setting(
         (), _numbers((3,), -360, 360, "degrees", empty=True), "degrees from true north, with m0_Nm or mw"
     )

@@ -186,7 +186,7 @@ def _points_text(path: Path, grid: Grid) -> Array:
             f"{path}: {len(rows)} rows of {rows.shape[1]} numbers after the count {first[0]}; allowed: {first[0]} rows of three "
             "whole numbers, cells counted from 1"
         )
-    return (rows - np.array([0.5, 0.5, 1])) * grid.spacing_m
+    return np.asarray((rows - np.array([0.5, 0.5, 1])) * grid.spacing_m)
 
 
 def _present(path: str | os.PathLike[str]) -> Path:

@@ -97,7 +97,7 @@ class Parts:
         part = (
             np.floor(at / self.grid.spacing_m * self.cut[d] + 1e-9).astype(np.int64) - self.box.first[d] * self.cut[d]
         )
-        return np.clip(part, 0, self.box.shape[d] * self.cut[d] - 1)
+        return np.asarray(np.clip(part, 0, self.box.shape[d] * self.cut[d] - 1))
 
 
 def _around(own: Box) -> Box:
