@@ -145,6 +145,7 @@ def run_here(config: Path, directory: Path) -> Results:
         steps=steps,
         points=len(work.points_m),
     )
+    folder.write_record(record)
     write_beside(work, folder, beside)
     write_results(work, folder, record, beside)
     return read_results(folder, work)

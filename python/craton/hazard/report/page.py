@@ -97,7 +97,7 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
         Section("Map", [walk, common], "map"),
         *sites,
         Section("Where the time went", [_timeline(results, record), _tasks(record)], "time"),
-        how_to_repeat(record.command, "", record.versions),
+        how_to_repeat(record.command, record.config, record.versions),
     ]
     menu = [
         Link("Map", "#map"),
