@@ -1,7 +1,7 @@
 """Names from files are shown as they are written: no report makes an element, an attribute or a formula of them.
 
-Each application runs once, in small. Then every text that its report may show is replaced in the files of the run, and the report is
-drawn again: it has the elements that templates write, and no other.
+Each application runs once, in small. Then every text that its report may show is replaced in the files of the run, and the
+report is drawn again: it has the elements that templates write, and no other.
 """
 
 import csv

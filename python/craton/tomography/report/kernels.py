@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from craton.errors import UserError
 from craton.pages.page import Block, Picture, Section, Text
-from craton.pages.style import drawing
 from craton.tomography.results import Results
 from craton.tomography.theory.plane_kernels import draw
 from craton.tomography.theory.typical_kernels import kernels_of_windows
@@ -39,5 +38,5 @@ def kernel_section(results: Results) -> Section | None:
                 "and window, for the reference Earth. Top: the seismogram, with the moments that the columns below are "
                 "of. Blue: faster rock there moves the seismogram up at that moment; red: down. Dashed: 410 and 660 km."
             )
-            blocks.append(Picture(drawing(draw)(pair), caption))
+            blocks.append(Picture(draw(pair), caption))
     return Section("What a seismogram sees", blocks, "kernels", "Kernels")

@@ -13,6 +13,8 @@ from rich.table import Table
 
 from craton._craton import EarthModel, ModeCatalogue, SpheroidalCatalogue
 from craton.errors import UserError
+from craton.pages.figures import new_figure
+from craton.pages.style import MUTED, drawing
 from craton.runs.files import replaced
 
 if TYPE_CHECKING:
@@ -96,18 +98,19 @@ def write_csv(rows: Sequence[ModeRow], path: Path) -> None:
         ) from None
 
 
+@drawing
 def diagram(rows: Sequence[ModeRow], title: str) -> Figure:
     """Frequency against degree, branches of equal overtone number joined."""
-    from matplotlib.figure import Figure
-
     kinds = [(letter, [row for row in rows if row.type == letter]) for letter in "ST"]
     kinds = [(letter, mine) for letter, mine in kinds if mine]
-    figure = Figure(figsize=(7 * len(kinds), 6), layout="constrained")
+    figure = new_figure(7 * len(kinds), 6)
     for place, (letter, mine) in enumerate(kinds, start=1):
         axes = figure.add_subplot(1, len(kinds), place)
         for n in sorted({row.n for row in mine}):
             branch = [row for row in mine if row.n == n]
-            axes.plot([row.l for row in branch], [1e3 / row.period_s for row in branch], "-", color="0.75", lw=0.6)
+            axes.plot(
+                [row.l for row in branch], [1e3 / row.period_s for row in branch], "-", color=MUTED, alpha=0.4, lw=0.6
+            )
         points = axes.scatter(
             [row.l for row in mine],
             [1e3 / row.period_s for row in mine],
@@ -116,8 +119,8 @@ def diagram(rows: Sequence[ModeRow], title: str) -> Figure:
             cmap="viridis",
             zorder=2,
         )
-        figure.colorbar(points, ax=axes, label="group velocity (km/s)")
-        axes.set(xlabel="angular degree l", ylabel="frequency (mHz)", ylim=(0, None), xlim=(-1, None))
+        figure.colorbar(points, ax=axes, label="group velocity, km/s")
+        axes.set(xlabel="angular degree l", ylabel="frequency, mHz", ylim=(0, None), xlim=(-1, None))
         axes.set_title("spheroidal" if letter == "S" else "toroidal")
     figure.suptitle(title)
     return figure

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from craton._craton import EarthModel, ForwardProblem, ModeCatalogue, ModelBasis, Path, PathSet, SpheroidalCatalogue
 from craton.errors import UserError
 from craton.pages import maps
+from craton.pages.figures import new_figure
+from craton.pages.style import COLOURS, OBSERVED, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,14 +123,12 @@ def usual_times(kernel: PlaneKernel) -> list[float]:
     return [float(kernel.times_s[part][np.argmax(size[part])]) for part in (early, ~early) if part.any()]
 
 
+@drawing
 def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figure:
     """A row for the seismogram, then one for each theory: the plane between source and station at each time.
 
     Colours: by how much of its largest motion 1% of dlnVs in a cell of 100 km by 1 degree changes the seismogram. A
     column has one scale, so that theories can be compared."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     first = kernels[0]
     times = list(times_s) or usual_times(first)
     for time in times:
@@ -139,15 +139,14 @@ def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figur
     columns = len(times)
     wide = 4.8 if columns > 1 else 6.5
     tall = sector_height(first, wide)
-    figure = Figure(figsize=(max(6.5, wide * columns), 2.7 + tall * len(kernels)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(max(6.5, wide * columns), 2.7 + tall * len(kernels))
     grid = figure.add_gridspec(1 + len(kernels), columns, height_ratios=[1.5] + [tall] * len(kernels))
     trace = figure.add_subplot(grid[0, :])
     largest = float(np.abs(first.displacement_m).max()) or 1.0
-    trace.plot(first.times_s, 1e6 * first.displacement_m, color="black", linewidth=1.0)
+    trace.plot(first.times_s, 1e6 * first.displacement_m, color=OBSERVED, linewidth=1.0)
     trace.axhline(0.0, color="0.7", linewidth=0.5, zorder=0)
-    trace.set_xlabel("time after the origin (s)")
-    trace.set_ylabel(f"{first.component} (μm)")
+    trace.set_xlabel("time after the origin, s")
+    trace.set_ylabel(f"{first.component}, μm")
     corners = ", ".join(f"{period:g}" for period in first.periods_s)
     trace.set_title(
         f"{first.title}\n{first.distance_deg:.3g}°, source at {first.depth_km:g} km, {corners} s", fontsize=10
@@ -155,13 +154,16 @@ def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figur
     change = [0.01 * 100.0 * kernel.kernel / largest for kernel in kernels]
     for column, time in enumerate(times):
         sample = int(np.argmin(np.abs(first.times_s - time)))
-        trace.axvline(first.times_s[sample], color=f"C{column}", linewidth=1.5)
+        trace.axvline(first.times_s[sample], color=COLOURS[column % len(COLOURS)], linewidth=1.5)
         limit = 100.0 * (max(float(np.quantile(np.abs(each[sample]), 0.995)) for each in change) or 1.0)
         places = [figure.add_subplot(grid[1 + row, column]) for row in range(len(kernels))]
         for axes, kernel, each in zip(places, kernels, change, strict=True):
             mesh = draw_plane(axes, kernel, 100.0 * each[sample], limit)
             axes.set_title(
-                f"{kernel.theory.upper()}, {first.times_s[sample]:.0f} s", fontsize=10, color=f"C{column}", pad=9
+                f"{kernel.theory.upper()}, {first.times_s[sample]:.0f} s",
+                fontsize=10,
+                color=COLOURS[column % len(COLOURS)],
+                pad=9,
             )
         bar = figure.colorbar(mesh, ax=places, orientation="horizontal", shrink=0.7, aspect=30, pad=0.02, extend="both")
         bar.set_label("% of the largest motion, for 1% in 100 km × 1°", fontsize=8)

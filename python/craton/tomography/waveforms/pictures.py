@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from craton.pages.figures import save_picture
+from craton.pages.figures import new_figure
+from craton.pages.style import OBSERVED, SECOND, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from craton.tomography.waveforms.picking import DrawnTrace
     from craton.tomography.waveforms.preparation import Preparation
@@ -22,19 +23,18 @@ MOST_DRAWN = 1.5
 ACCEPTED, REJECTED = "#1b7837", "#bdbdbd"
 
 
-def draw_record_section(prepared: Preparation, file: Path) -> None:
-    """Observed (black) and synthetic (red) by distance, one panel per component; accepted windows are green."""
-    from matplotlib.figure import Figure
-
+@drawing
+def record_section_figure(prepared: Preparation) -> Figure:
+    """Observed (black) and synthetic (orange) by distance, one panel per component; accepted windows are green."""
     components = list(dict.fromkeys(trace.component for trace in prepared.traces))
-    figure = Figure(figsize=(7.0 * len(components), 9.0), layout="constrained")
+    figure = new_figure(7.0 * len(components), 9.0)
     for panel, component in enumerate(components):
         axes = figure.add_subplot(1, len(components), panel + 1)
         traces = sorted((t for t in prepared.traces if t.component == component), key=lambda t: t.distance_deg)
         if len(traces) > MOST_TRACES:
             traces = [traces[i] for i in np.linspace(0, len(traces) - 1, MOST_TRACES).round().astype(int)]
         _section(axes, prepared, component, traces)
-    save_picture(figure, file)
+    return figure
 
 
 def _section(axes: Axes, prepared: Preparation, component: str, traces: list[DrawnTrace]) -> None:
@@ -49,12 +49,12 @@ def _section(axes: Axes, prepared: Preparation, component: str, traces: list[Dra
     for trace in traces:
         scale = height / max(float(np.max(np.abs(trace.observed.samples))), 1e-30)
         times = interval_s * np.arange(trace.observed.first, trace.observed.end)
-        axes.plot(times, trace.distance_deg + scale * trace.observed.samples, color="black", lw=0.7)
+        axes.plot(times, trace.distance_deg + scale * trace.observed.samples, color=OBSERVED, lw=0.7)
         end_s = max(end_s, float(times[-1]))
         if trace.synthetic is not None:
             shown = scale * trace.synthetic[: max(trace.observed.end, 0)]
             shown = trace.distance_deg + np.clip(shown, -MOST_DRAWN * height, MOST_DRAWN * height)
-            axes.plot(interval_s * np.arange(len(shown)), shown, color="#d62728", lw=0.6)
+            axes.plot(interval_s * np.arange(len(shown)), shown, color=SECOND, lw=0.6)
         for window in windows.get((trace.event, trace.station), ()):
             if window.samples:
                 axes.fill_between(
@@ -74,18 +74,17 @@ def _section(axes: Axes, prepared: Preparation, component: str, traces: list[Dra
     )
     axes.set_xlim(right=end_s)
     axes.text(
-        0.01, 0.005, "black: observed, red: synthetic; green: accepted window, grey: rejected",
+        0.01, 0.005, "black: observed, orange: synthetic; green: accepted window, grey: rejected",
         transform=axes.transAxes, fontsize=7,
     )  # fmt: skip
 
 
-def draw_reasons(prepared: Preparation, file: Path) -> None:
+@drawing
+def reasons_figure(prepared: Preparation) -> Figure:
     """Bars: how often each reason was given, and how many windows were accepted."""
-    from matplotlib.figure import Figure
-
     counts = {("window", "accepted"): len(prepared.table.accepted), **prepared.ledger.counts()}
     labels = [f"{stage}: {code}" for stage, code in counts]
-    figure = Figure(figsize=(8.0, 1.2 + 0.3 * len(counts)), layout="constrained")
+    figure = new_figure(8.0, 1.2 + 0.3 * len(counts))
     axes = figure.add_subplot()
     colours = [ACCEPTED if key == ("window", "accepted") else REJECTED for key in counts]
     bars = axes.barh(labels, list(counts.values()), color=colours)
@@ -93,4 +92,4 @@ def draw_reasons(prepared: Preparation, file: Path) -> None:
     axes.invert_yaxis()
     axes.set(xlabel="how often", title="what was left out, and why")
     axes.margins(x=0.1)
-    save_picture(figure, file)
+    return figure

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
+from craton.pages.figures import save_picture
 from craton.runs.files import replaced
 from craton.runs.folder import Folder
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.earthquakes import write_events, write_stations
-from craton.tomography.waveforms.pictures import draw_reasons, draw_record_section
+from craton.tomography.waveforms.pictures import reasons_figure, record_section_figure
 from craton.tomography.waveforms.preparation import Preparation, most_frequent, prepare
 
 
@@ -74,7 +75,7 @@ def write(folder: WindowFolder, prepared: Preparation, pictures: bool) -> None:
     with replaced(folder.record) as aside:
         aside.write_text(one_entry_per_line(prepared.record()), encoding="utf-8")
     if pictures:
-        draw_reasons(prepared, folder.reasons_picture)
+        save_picture(reasons_figure(prepared), folder.reasons_picture)
     if not prepared.table.accepted:
         raise UserError(
             f"{prepared.config.source}: none of {len(prepared.table.windows)} windows was accepted"
@@ -83,7 +84,7 @@ def write(folder: WindowFolder, prepared: Preparation, pictures: bool) -> None:
     write_events(folder.events, prepared.table.events)
     write_stations(folder.stations, prepared.table.stations)
     if pictures:
-        draw_record_section(prepared, folder.picture)
+        save_picture(record_section_figure(prepared), folder.picture)
     prepared.table.save(folder.data)
 
 
