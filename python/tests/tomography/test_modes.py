@@ -133,7 +133,10 @@ def test_rows_and_diagram(modes):
     row = next(row for row in rows if row.name == "0S20")
     assert row.phase_velocity_km_s == pytest.approx(2 * np.pi * 6368 / (row.period_s * 20.5))
     figure = diagram(rows + rows_of(_craton.ModeCatalogue.solve(earth, 200.0), earth), "title")
-    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == ["spheroidal", "toroidal"]
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.get_title(loc="left")] == [
+        "spheroidal",
+        "toroidal",
+    ]
 
 
 def test_command(tmp_path):
