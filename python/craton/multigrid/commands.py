@@ -61,13 +61,11 @@ Box = Annotated[
 ]
 Operator = Annotated[
     str | None,
-    choice(
-        "7pt", "fv2", "fv4", text="Discretisation: second order in points, second or fourth in averages over cells."
-    ),
+    choice("7pt", "fv2", "fv4", text="Discretisation and order: 7 points, or finite volumes of order 2 or 4."),
 ]
 Method = Annotated[
     str | None,
-    choice("cycles", "cg", text="V-cycles, or conjugate gradients: for beta that jumps by orders of magnitude."),
+    choice("cycles", "cg", text="V-cycles, or conjugate gradients, for beta with jumps of orders of magnitude."),
 ]
 Tolerance = Annotated[
     float | None,
@@ -165,7 +163,7 @@ def resume(
 
         craton multigrid resume charges-run --cycles 100
 
-    The solve begins anew: it takes minutes at most and keeps no state.
+    The solve starts anew: it takes minutes at most and has no checkpoints.
     """
 
     def load() -> Config:
@@ -213,11 +211,13 @@ def check(
     threads: Threads = None,
     unknowns_per_s: Annotated[
         float | None,
-        typer.Option(metavar="R", help="Unknowns per second of all ranks together, as a run has told."),
+        typer.Option(
+            metavar="R", help="Unknowns per second of all ranks together, from an earlier run, to predict the time."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a solve consists of: levels, boxes per rank, memory, time. Compute nothing.
+    """Check a configuration. Show levels, boxes per rank, memory and time of the solve; compute nothing.
 
     Example:
 
@@ -235,9 +235,9 @@ def check(
 
 @app.command("template")
 def template() -> None:
-    """Print a configuration file with every key, its default and what it means.
+    """Print a configuration file with every key explained.
 
-    Example:
+    To begin with:
 
         craton multigrid template > my.toml
     """
@@ -248,7 +248,7 @@ def template() -> None:
 
 @app.command("status")
 def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Say where a run is: cycle, residual, time spent, files. The run may still go on.
+    """Show where a run is: cycle, residual, time spent, files on disk. The run may be under way.
 
     Example:
 
@@ -265,7 +265,7 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
 
 @app.command("report")
 def report(directory: RunDirectory) -> None:
-    """Draw report.html again from what a run has left in its folder."""
+    """Draw report.html again, from the files in the folder of a run."""
     from craton.multigrid.report import write_report
 
     typer.echo(str(write_report(directory)))

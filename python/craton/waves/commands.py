@@ -59,6 +59,7 @@ def run(
     overwrite: Overwrite = False,
     placement: Placement = None,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
     """Compute the waves that a configuration describes: ground, sources, stations.
 
@@ -91,15 +92,17 @@ def run(
     comm = communicator()
     settings = on_root(comm, load)
     check_ranks(settings, comm.size, placed)
-    waves.run(
+    found = waves.run(
         settings,
         comm,
         ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm),
+        console=console_of(comm, as_json=as_json),
         overwrite=overwrite,
         report=report,
         brick_of_rank=placed or (),
     )
+    if as_json and comm.rank == 0:
+        print_json(found.to_dict())
 
 
 @app.command("resume")
@@ -111,6 +114,7 @@ def resume(
     threads: Threads = None,
     placement: Placement = None,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
     """Continue a run that was interrupted, from its last checkpoint, on as many ranks as before.
 
@@ -142,15 +146,17 @@ def resume(
     comm = communicator()
     settings, _ = on_root(comm, load)
     check_ranks(settings, comm.size, placed)
-    waves.resume(
+    found = waves.resume(
         directory,
         comm,
         config=settings,
         ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm),
+        console=console_of(comm, as_json=as_json),
         report=report,
         brick_of_rank=placed or (),
     )
+    if as_json and comm.rank == 0:
+        print_json(found.to_dict())
 
 
 @app.command("status")
