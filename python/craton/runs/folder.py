@@ -20,6 +20,7 @@ import os
 import pathlib
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
@@ -31,6 +32,10 @@ from craton.runs.progress_file import Progress, read_progress
 from craton.runs.record import Record
 
 __all__ = ["Folder", "RunFile", "RunFolder", "reserved"]
+
+
+LOOK_S = 0.1
+"""For which a folder may be locked by those who only look at it."""
 
 
 class Folder:
@@ -102,6 +107,7 @@ class Folder:
 
     def _locked(self) -> int:
         """The lock file, open and locked."""
+        until = time.monotonic() + LOOK_S
         while True:
             descriptor = os.open(self._lock_file, os.O_RDWR | os.O_CREAT, 0o644)
             try:
@@ -109,6 +115,9 @@ class Folder:
             except BlockingIOError:
                 owner = os.read(descriptor, 200).decode(errors="replace") or "unknown"
                 os.close(descriptor)
+                if time.monotonic() < until:  # somebody may only be looking: see `owner`
+                    time.sleep(0.01)
+                    continue
                 raise self._in_use(owner) from None
             except OSError:
                 return descriptor  # a file system without locks

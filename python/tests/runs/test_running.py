@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -121,6 +123,15 @@ def test_a_run_under_way_is_seen_and_its_folder_refused(tmp_path):
         with pytest.raises(UserError, match="is in use by another run"):
             ToyFolder(path).to_resume()
     assert find_status(ToyFolder(path)).state == "interrupted"
+
+
+def test_who_looks_keeps_no_run_out(tmp_path):
+    """A shared lock for a moment, as `owner` takes it."""
+    with (tmp_path / ".lock").open("w") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        threading.Timer(0.03, fcntl.flock, (looked_at, fcntl.LOCK_UN)).start()
+        toy_run.run(SELF, tmp_path)
+    assert names(tmp_path) == FINISHED
 
 
 def test_a_run_that_has_not_begun_is_waiting(tmp_path):
