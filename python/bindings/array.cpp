@@ -16,6 +16,11 @@ namespace craton::bindings {
 
 namespace {
 
+/// What the constructor takes.
+nb::tuple numbers_of(const block_cyclic& l) {
+    return nb::make_tuple(l.rows.extent, l.cols.extent, l.rows.block, l.cols.block, l.rows.processes, l.cols.processes);
+}
+
 void bind_gram_report(nb::module_& m) {
     using linalg::gram_report;
     nb::class_<gram_report>(m, "GramReport", "What one update_gram did.")
@@ -57,7 +62,18 @@ void bind_array(nb::module_& m) {
             [](const block_cyclic& l, int rank, std::int64_t row, std::int64_t col) {
                 return std::pair(l.rows.global(l.process_row(rank), row), l.cols.global(l.process_col(rank), col));
             },
-            nb::arg("rank"), nb::arg("row"), nb::arg("col"), "The global element at a local place of a rank.");
+            nb::arg("rank"), nb::arg("row"), nb::arg("col"), "The global element at a local place of a rank.")
+        .def(
+            "__eq__",
+            [](const block_cyclic& l, const nb::object& other) {
+                block_cyclic second{};
+                return nb::try_cast(other, second, false) && l == second;
+            },
+            nb::arg("other").none())
+        .def("__hash__", [](const block_cyclic& l) { return nb::hash(numbers_of(l)); })
+        .def("__repr__", [](const block_cyclic& l) { return std::string("BlockCyclic") + nb::repr(numbers_of(l)).c_str(); })
+        .def("__reduce__",
+             [](nb::handle self) { return nb::make_tuple(self.type(), numbers_of(nb::cast<const block_cyclic&>(self))); });
     bind_gram_report(m);
     bind_matrix_f32(m);
     bind_matrix_f64(m);

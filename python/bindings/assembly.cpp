@@ -1,5 +1,6 @@
 #include "bindings.hpp"
 #include "python_checkpoint.hpp"
+#include "unwrapped.hpp"
 
 #include <craton/apps/tomography/assembly.hpp>
 
@@ -56,16 +57,16 @@ template <class T> void bind_assemble(nb::module_& m) {
         "assemble",
         [](runtime::world& ranks, const tomography::forward_problem& forward, const tomography::path_set& paths,
            const input_1d<double>& observed, const input_1d<double>& sigma, const input_1d<double>& model,
-           array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient, int threads, int subset,
-           const nb::object& progress, const std::optional<input_1d<double>>& correlation, const python_checkpoint* checkpoint,
-           double pause_after_s, double compress) {
+           const unwrapped<array::convergent_matrix<T>>& hessian, const unwrapped<array::convergent_vector<double>>& gradient,
+           int threads, int subset, const nb::object& progress, const std::optional<input_1d<double>>& correlation,
+           const python_checkpoint* checkpoint, double pause_after_s, double compress) {
             const auto options = options_from(threads, subset, progress, pause_after_s, compress);
             const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
             tomography::assembly_result result;
             {
                 const nb::gil_scoped_release release;
-                result = tomography::assemble(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), hessian,
-                                              gradient, options, correlation_in(correlation), saved.get());
+                result = tomography::assemble(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model),
+                                              hessian.get(), gradient.get(), options, correlation_in(correlation), saved.get());
             }
             return as_dictionary(result);
         },

@@ -21,6 +21,7 @@ template <class T> constexpr const char* dtype_name() {
     if constexpr (std::is_same_v<T, std::complex<float>>) return "complex64";
     if constexpr (std::is_same_v<T, std::complex<double>>) return "complex128";
     if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+    if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
 }
 
 /// What names an element type in the extension's classes: ConvergentMatrix_f32.

@@ -1,6 +1,7 @@
 #include "bindings.hpp"
 #include "gil.hpp"
 #include "python_checkpoint.hpp"
+#include "unwrapped.hpp"
 
 #include <craton/array/reproducible_matrix.hpp>
 #include <craton/array/symmetric_matrix.hpp>
@@ -88,19 +89,31 @@ io::checkpoint_numbers numbers_from(const nb::dict& given) {
 
 template <class T, class Class> void bind_add(Class& c) {
     c.def(
-        "add", [](python_checkpoint& k, const std::string& name, array::convergent_matrix<T>& a) { k.get()->add(name, a); },
+        "add",
+        [](python_checkpoint& k, const std::string& name, const unwrapped<array::convergent_matrix<T>>& a) {
+            k.get()->add(name, a.get());
+        },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
     c.def(
-        "add", [](python_checkpoint& k, const std::string& name, array::convergent_vector<T>& a) { k.get()->add(name, a); },
+        "add",
+        [](python_checkpoint& k, const std::string& name, const unwrapped<array::convergent_vector<T>>& a) {
+            k.get()->add(name, a.get());
+        },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
     c.def(
-        "add", [](python_checkpoint& k, const std::string& name, array::symmetric_matrix<T>& a) { k.get()->add(name, a); },
+        "add",
+        [](python_checkpoint& k, const std::string& name, const unwrapped<array::symmetric_matrix<T>>& a) {
+            k.get()->add(name, a.get());
+        },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 
 template <class T, class Class> void bind_add_reproducible(Class& c) {
     c.def(
-        "add", [](python_checkpoint& k, const std::string& name, array::reproducible_matrix<T>& a) { k.get()->add(name, a); },
+        "add",
+        [](python_checkpoint& k, const std::string& name, const unwrapped<array::reproducible_matrix<T>>& a) {
+            k.get()->add(name, a.get());
+        },
         nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
 }
 

@@ -33,9 +33,12 @@ std::unique_ptr<any_dist_array> make(world& ranks, const std::string& dtype, con
     const nb::gil_scoped_release release;
     if (dtype == "float32") return make_dist_array_of<float>(ranks, plan);
     if (dtype == "float64") return make_dist_array_of<double>(ranks, plan);
+    if (dtype == "complex64") return make_dist_array_of<std::complex<float>>(ranks, plan);
     if (dtype == "complex128") return make_dist_array_of<std::complex<double>>(ranks, plan);
+    if (dtype == "int32") return make_dist_array_of<std::int32_t>(ranks, plan);
     if (dtype == "int64") return make_dist_array_of<std::int64_t>(ranks, plan);
-    throw user_error("DistArray: dtype = '" + dtype + "'; allowed: 'float32', 'float64', 'complex128' or 'int64'");
+    throw user_error("DistArray: dtype = '" + dtype +
+                     "'; allowed: 'float32', 'float64', 'complex64', 'complex128', 'int32' or 'int64'");
 }
 
 // Memory of Python for a rectangle: an array with as many dimensions, of any strides.

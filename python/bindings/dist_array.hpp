@@ -193,7 +193,9 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
         }
     }
     [[nodiscard]] nanobind::object trace() const override {
-        if constexpr (N == 2) {
+        if constexpr (N == 2 && !array::summable<T>) {
+            throw user_error(std::string("dist_array trace: elements of ") + dtype_name<T>() + "; allowed: astype('int64') first");
+        } else if constexpr (N == 2) {
             return nanobind::cast(without_gil([&] { return array_->trace(); }));
         } else {
             throw user_error("dist_array trace: " + std::to_string(N) + " dimensions; allowed: two");
@@ -201,7 +203,12 @@ template <class T, std::size_t N> class held_dist_array final : public any_dist_
     }
     [[nodiscard]] nanobind::object dot(const any_dist_array& other) const override {
         const auto& second = alike(other, "dot");
-        return nanobind::cast(without_gil([&] { return array_->dot(second); }));
+        if constexpr (array::summable<T>) {
+            return nanobind::cast(without_gil([&] { return array_->dot(second); }));
+        } else {
+            static_cast<void>(second);
+            throw user_error(std::string("dist_array dot: elements of ") + dtype_name<T>() + "; allowed: astype('int64') first");
+        }
     }
     [[nodiscard]] double norm(const std::string& kind) const override {
         const nanobind::gil_scoped_release release;
@@ -284,7 +291,9 @@ template <class T> std::unique_ptr<any_dist_array> make_dist_array_of(runtime::w
 
 extern template std::unique_ptr<any_dist_array> make_dist_array_of<float>(runtime::world&, const tile_plan&);
 extern template std::unique_ptr<any_dist_array> make_dist_array_of<double>(runtime::world&, const tile_plan&);
+extern template std::unique_ptr<any_dist_array> make_dist_array_of<std::complex<float>>(runtime::world&, const tile_plan&);
 extern template std::unique_ptr<any_dist_array> make_dist_array_of<std::complex<double>>(runtime::world&, const tile_plan&);
+extern template std::unique_ptr<any_dist_array> make_dist_array_of<std::int32_t>(runtime::world&, const tile_plan&);
 extern template std::unique_ptr<any_dist_array> make_dist_array_of<std::int64_t>(runtime::world&, const tile_plan&);
 
 /// The array inside, of an element type that linear algebra knows; null for another.

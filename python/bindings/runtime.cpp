@@ -67,6 +67,11 @@ void bind_world(nb::module_& m) {
             },
             nb::arg("comm"), nb::arg("ranks_per_node") = 0, nb::arg("max_bytes_in_flight") = std::size_t{64} << 20,
             "Collective over comm, which is duplicated. ranks_per_node = k > 0 makes virtual nodes of k consecutive ranks.")
+        .def("__repr__",
+             [](const world& w) {
+                 return "<World: rank " + std::to_string(w.rank()) + " of " + std::to_string(w.size()) + " on " +
+                        std::to_string(w.node().count) + (w.node().count == 1 ? " node>" : " nodes>");
+             })
         .def_prop_ro("rank", &world::rank)
         .def_prop_ro("size", &world::size)
         .def_prop_ro("node_count", [](const world& w) { return w.node().count; })

@@ -25,7 +25,6 @@ from craton._extension import (
 
 # isort: split
 from craton import linalg
-from craton.arrays.checkpoint import Checkpoint
 from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.convergent_vector import ConvergentVector
 from craton.arrays.dist_array import DistArray
@@ -37,7 +36,7 @@ from craton.errors import UserError
 from craton.linalg import Cholesky
 
 if TYPE_CHECKING:
-    from craton._craton import BlockCyclic, Counter, NeighbourSync, ProgressThread, WorkQueue, World
+    from craton._craton import BlockCyclic, Checkpoint, Counter, NeighbourSync, ProgressThread, WorkQueue, World
 
 __all__ = [
     "BlockCyclic",
@@ -66,7 +65,7 @@ __all__ = [
 __version__: str = build_info()["version"]
 
 # The extension's own classes that a program begins with: MPI is known to be the right one before they are used.
-_AFTER_MPI = ("BlockCyclic", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
+_AFTER_MPI = ("BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
 
 
 def __getattr__(name: str) -> Any:

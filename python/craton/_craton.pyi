@@ -682,9 +682,9 @@ class Checkpoint:
     def add(
         self,
         name: str,
-        array: _ConvergentMatrix[Any] | _ConvergentVector[Any] | _SymmetricMatrix[Any] | _ReproducibleMatrix[Any],
+        array: Any,
     ) -> None:
-        """Names an array: the same names in the same order on every rank, before resume(). A SymmetricMatrix is resumed
+        """Names a matrix or a vector of craton's: the same names in the same order on every rank, before resume(). A SymmetricMatrix is resumed
         with the block size it was saved with. UserError: a name given twice, empty or with '/'; after resume()."""
     def resume(self) -> tuple[dict[str, int | float], str] | None:
         """Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted
@@ -977,7 +977,7 @@ def assemble(
     sigma: f64,
     model: f64,
     hessian: Any,
-    gradient: ConvergentVector_f64,
+    gradient: Any,
     threads: int = 1,
     subset: int = 16,
     progress: Callable[[int, int], None] | None = None,
@@ -986,7 +986,7 @@ def assemble(
     pause_after_s: float = 0.0,
     compress: float = 0.0,
 ) -> dict[str, float]:
-    """Collective: adds G^T C_d^-1 G to hessian (f32 or f64 matrix) and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
+    """Collective: adds G^T C_d^-1 G to hessian (a ConvergentMatrix of float32 or float64) and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
     observed: all samples, concatenated in path order, the same on every rank. sigma: noise standard deviation per path,
     metres. correlation: of neighbouring samples' noise, per path, in [0, 1): C_d[t, u] = sigma^2 correlation^|t - u| within a

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -51,20 +49,6 @@ def _load() -> Any:
 
 
 extension = _load()
-
-
-def _unwrapping(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the extension that takes matrices as Python has them."""
-
-    @functools.wraps(call)
-    def unwrapped(*arguments: Any, **named: Any) -> Any:
-        inside = [getattr(each, "_core", each) for each in arguments]
-        return call(*inside, **{name: getattr(each, "_core", each) for name, each in named.items()})
-
-    return unwrapped
-
-
-extension.assemble = _unwrapping(extension.assemble)
 
 
 def build_info() -> dict[str, str]:

@@ -8,7 +8,8 @@ namespace craton::io {
 
 namespace {
 
-constexpr std::array all_elements{element::float32, element::float64, element::complex64, element::complex128, element::int64};
+constexpr std::array all_elements{element::float32,    element::float64, element::complex64,
+                                  element::complex128, element::int64,   element::int32};
 
 hdf5_handle complex_type(hid_t part) {
     const std::size_t bytes = H5Tget_size(part);
@@ -23,6 +24,7 @@ hdf5_handle complex_type(hid_t part) {
 std::int64_t element_bytes(element kind) {
     switch (kind) {
     case element::float32:
+    case element::int32:
         return 4;
     case element::complex128:
         return 16;
@@ -44,6 +46,8 @@ const char* element_name(element kind) {
         return "complex64";
     case element::complex128:
         return "complex128";
+    case element::int32:
+        return "int32";
     case element::int64:
         break;
     }
@@ -60,6 +64,8 @@ hdf5_handle element_type(element kind) {
         return complex_type(H5T_NATIVE_FLOAT);
     case element::complex128:
         return complex_type(H5T_NATIVE_DOUBLE);
+    case element::int32:
+        return {H5Tcopy(H5T_NATIVE_INT32), H5Tclose};
     case element::int64:
         break;
     }

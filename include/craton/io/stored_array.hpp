@@ -13,7 +13,7 @@
 namespace craton::io {
 
 /// Elements that files hold, by NumPy's names.
-enum class element { float32, float64, complex64, complex128, int64 };
+enum class element { float32, float64, complex64, complex128, int64, int32 };
 
 template <class T> struct element_of;
 template <> struct element_of<float> {
@@ -30,6 +30,9 @@ template <> struct element_of<std::complex<double>> {
 };
 template <> struct element_of<std::int64_t> {
     static constexpr element value = element::int64;
+};
+template <> struct element_of<std::int32_t> {
+    static constexpr element value = element::int32;
 };
 
 /// A rank's part of a distributed array as files see it, whatever its element type: what save and load need to know, and no more.

@@ -5,7 +5,6 @@ from craton.lazy import lazy_names
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "craton.arrays.checkpoint": ["Checkpoint"],
         "craton.arrays.convergent_matrix": ["ConvergentMatrix", "GramReport"],
         "craton.arrays.convergent_vector": ["ConvergentVector"],
         "craton.arrays.dist_array": ["DistArray", "LocalTile"],

@@ -52,7 +52,7 @@ class LocalTile:
 
 class DistArray(Arithmetic):
     """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor;
-    all elements are zero. dtype: float32, float64, complex128 or int64.
+    all elements are zero. dtype: float32, float64, complex64, complex128, int32 or int64.
 
     How it is cut (the same on every rank):
         nothing            as evenly as can be, a tile per rank of `grid`
@@ -284,12 +284,12 @@ class DistArray(Arithmetic):
 
     def trace(self) -> Any:
         """The sum of the diagonal of a square array, on every rank."""
-        return self._core.trace()
+        return self._widened()._core.trace()
 
     def dot(self, other: DistArray) -> Any:
         """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. One layout. Float
         sums depend in their last digits on the layout; float32 is summed in float64."""
-        return self._core.dot(other._core)
+        return self._widened()._core.dot(other._widened()._core)
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
         """Of the elements as one vector, on every rank: the root of the sum of squares, the largest |element|, or the sum of
@@ -305,6 +305,10 @@ class DistArray(Arithmetic):
         """Elements become a dataset's, saved by any number of ranks in any layout. UserError with the array as it was:
         missing file or dataset, a file cut short, another shape or precision (both named)."""
         self._core.load(str(path), dataset, dict(hints or {}))
+
+    def _widened(self) -> DistArray:
+        """Of int32 elements an array of int64, in which their sums fit."""
+        return self.astype("int64") if self.dtype == np.int32 else self
 
     def _fits(self, other: DistArray) -> bool:
         mine, others = self._layout, other._layout

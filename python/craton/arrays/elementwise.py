@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from craton.arrays.dist_array import DistArray
 
 Array = TypeVar("Array", bound="DistArray")
-ELEMENT_TYPES = ("float32", "float64", "complex128", "int64")
+ELEMENT_TYPES = ("float32", "float64", "complex64", "complex128", "int32", "int64")
 
 
 def elementwise(self: Array, function: Callable[..., Any], name: str, given: tuple[Any, ...], **options: Any) -> Array:
@@ -176,8 +176,8 @@ class Arithmetic:
         return made
 
     def sum(self: Any, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None) -> Any:
-        """Collective, blocking: the sum of all elements on every rank, of float32 in double precision; along an axis, or
-        several, a NumPy array that every rank has whole. dtype and out are None."""
+        """Collective, blocking: the sum of all elements on every rank, of float32 and complex64 in double precision, of
+        integers in int64; along an axis, or several, a NumPy array that every rank has whole. dtype and out are None."""
         _check_plain("sum", dtype, out)
         axes = _axes(self, axis)
         self.sync()

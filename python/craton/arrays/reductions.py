@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 def summed(world: World, values: NDArray[Any]) -> NDArray[Any]:
     """Collective, blocking: the sums over the ranks of an array's elements, in double precision; of integers exact."""
     if values.dtype.kind == "c":
-        return world.sum(values.real) + 1j * world.sum(values.imag)
-    if values.dtype.kind not in "iu":
-        return world.sum(values)
-    whole = values.astype(np.int64)  # halves of 32 bits add up exactly in float64
-    high, low = (world.sum(each).astype(np.int64) for each in (whole >> 32, whole & 0xFFFFFFFF))
-    return (high << 32) + low
+        sums = world.sum(values.real) + 1j * world.sum(values.imag)
+    elif values.dtype.kind not in "iu":
+        sums = world.sum(values)
+    else:
+        whole = values.astype(np.int64)  # halves of 32 bits add up exactly in float64
+        high, low = (world.sum(each).astype(np.int64) for each in (whole >> 32, whole & 0xFFFFFFFF))
+        sums = (high << 32) + low
+    return sums.reshape(values.shape)
 
 
 def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What sums of elements are kept in: double precision, or integers as they are."""
-    return np.result_type(dtype, np.float64) if dtype.kind in "fc" else dtype
+    """What sums of elements are kept in: double precision, or 64-bit integers."""
+    return np.result_type(dtype, np.float64 if dtype.kind in "fc" else np.int64)
 
 
 def of_all_ranks(world: World, value: Any) -> NDArray[Any]:
