@@ -125,7 +125,7 @@ def inverse_diagonal(matrix: Real) -> NDArray[np.float64]:
     return cholesky(matrix).inverse_diagonal()
 
 
-def inv(matrix: Matrix) -> Any:
+def inv(matrix: Real) -> Any:
     """Overwrites the upper triangle of a symmetric positive-definite matrix by that of its inverse, and returns the matrix
     (ConvergentMatrix.fill_lower() makes it whole). n^3 flops."""
     cholesky(matrix).invert()

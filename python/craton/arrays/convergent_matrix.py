@@ -244,7 +244,7 @@ class ConvergentMatrix(Matrix):
         """Collective, blocking: commits, then multiplies every element. UserError: a factor of another kind of number."""
         self._core.scale(factor)
 
-    def __imul__(self, factor: complex) -> ConvergentMatrix:
+    def __imul__(self, factor: Any) -> Any:
         self.scale(factor)
         return self
 

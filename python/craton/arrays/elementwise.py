@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,11 +15,12 @@ from craton.errors import UserError
 if TYPE_CHECKING:
     from craton.arrays.dist_array import DistArray
 
-Array = TypeVar("Array", bound="DistArray")
 ELEMENT_TYPES = ("float32", "float64", "complex64", "complex128", "int32", "int64")
 
 
-def elementwise(self: Array, function: Callable[..., Any], name: str, given: tuple[Any, ...], **options: Any) -> Array:
+def elementwise(
+    self: DistArray, function: Callable[..., Any], name: str, given: tuple[Any, ...], **options: Any
+) -> DistArray:
     """Collective, blocking: function(elements of the operands at one place, ...) in a new array of this layout. Operands are
     DistArrays of this layout, numbers, and NumPy arrays that every rank has whole, which are broadcast. UserError on every
     rank: another layout or shape, elements that no DistArray has."""
@@ -29,7 +30,7 @@ def elementwise(self: Array, function: Callable[..., Any], name: str, given: tup
     return made
 
 
-def in_place(self: Array, function: Callable[..., Any], name: str, other: Any) -> Array:
+def in_place(self: DistArray, function: Callable[..., Any], name: str, other: Any) -> DistArray:
     """As elementwise(), into the array itself. UserError where elements would become another kind of number."""
     operands = [self, _checked(self, name, other)]
     result = _result_dtype(function, name, operands, {})
@@ -145,30 +146,30 @@ class Arithmetic:
     __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]  # they say why there is none
     __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
 
-    def __neg__(self: Array) -> Array:
+    def __neg__(self: Any) -> DistArray:
         return elementwise(self, np.negative, "negative", (self,))
 
-    def __abs__(self: Array) -> Array:
+    def __abs__(self: Any) -> DistArray:
         return elementwise(self, np.absolute, "absolute", (self,))
 
-    def conj(self: Array) -> Array:
+    def conj(self: Any) -> DistArray:
         """Collective, blocking: the complex conjugates, in a new array."""
         return elementwise(self, np.conjugate, "conj", (self,))
 
     @property
-    def real(self: Array) -> Array:
+    def real(self: Any) -> DistArray:
         """Collective, blocking: the real parts, in a new array."""
         return elementwise(self, _real, "real", (self,))
 
     @property
-    def imag(self: Array) -> Array:
+    def imag(self: Any) -> DistArray:
         """Collective, blocking: the imaginary parts, in a new array."""
         return elementwise(self, _imag, "imag", (self,))
 
-    def astype(self: Array, dtype: DTypeLike) -> Array:
+    def astype(self: Any, dtype: DTypeLike) -> DistArray:
         """Collective, blocking: the same elements as another type, in a new array. UserError for a type that no DistArray
         has."""
-        made = self.like(dtype)
+        made: DistArray = self.like(dtype)
         self.sync()
         for mine, tile in zip(self.local_tiles, made.local_tiles, strict=True):
             tile.array[...] = mine.array.astype(tile.array.dtype)

@@ -248,5 +248,12 @@ class Matrix:
             "the rest, element by element)"
         )
 
-    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _refuse
+    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __rmul__ = __neg__ = __abs__ = _refuse
     __truediv__ = __rtruediv__ = __itruediv__ = __pow__ = _refuse
+
+    def __mul__(self, factor: Any) -> Any:
+        self._refuse()
+
+    def _as_full(self) -> Any:
+        """A ConvergentMatrix of the same elements: the matrix itself, or a new one (collective)."""
+        raise NotImplementedError

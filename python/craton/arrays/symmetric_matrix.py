@@ -122,7 +122,7 @@ class SymmetricMatrix(Matrix):
         """Collective, blocking: commits, then multiplies every element."""
         self._core.scale(factor)
 
-    def __imul__(self, factor: complex) -> SymmetricMatrix:
+    def __imul__(self, factor: Any) -> Any:
         self.scale(factor)
         return self
 
