@@ -92,7 +92,7 @@ def robinson(longitude_deg: f64, latitude_deg: f64) -> tuple[f64, f64]:
     return 0.8487 * np.radians(longitude_deg) * length, 1.3523 * np.sign(latitude_deg) * height
 
 
-def relative_longitude(longitude_deg: f64, centre_deg: float) -> f64:
+def relative_longitude(longitude_deg: f64 | float, centre_deg: float) -> f64:
     """Longitude from the central meridian, in [-180, 180)."""
     return (np.asarray(longitude_deg) - centre_deg + 180.0) % 360.0 - 180.0
 
@@ -222,8 +222,8 @@ def field_on_section(
     radius = 0.5 * (radius_edges[1:] + radius_edges[:-1])
     latitude = 0.5 * (arc[0][1:] + arc[0][:-1])
     longitude = arc[1][1:] - 0.5 * relative_longitude(np.diff(arc[1]), 0.0)
-    middle = (np.tile(part, len(radius)) for part in (latitude, longitude))
-    values = basis.evaluate(model, *middle, np.repeat(radius, len(latitude)))
+    places = np.tile(latitude, len(radius)), np.tile(longitude, len(radius)), np.repeat(radius, len(latitude))
+    values = basis.evaluate(model, *places)
     angle = np.radians(angle_deg)
     x, z = radius_edges[:, None] * np.sin(angle) / 1e3, radius_edges[:, None] * np.cos(angle) / 1e3
     mesh = axes.pcolormesh(

@@ -25,7 +25,7 @@ ACCENT, SECOND, OBSERVED = "#0b6e99", "#d9822b", "#111111"
 """What a figure is about; what it is compared with (the starting model, the prior); measured data."""
 COLOURS = (ACCENT, SECOND, "#6aa57a", "#9a7fb5", "#c7a252", "#b05c5c", "#5b6c75", "#7fa7bf")
 """Of lines that stand side by side, in this order."""
-SETTINGS: dict[str, Any] = {
+SETTINGS: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.edgecolor": MUTED,

@@ -77,7 +77,7 @@ def snapshots_figure(shots: Snapshots, record: WavesRecord, stations: Seismogram
         axes.set_axis_off()
     for axes, n in zip(places, chosen, strict=False):
         limit = _limit(np.abs(surface[n]))
-        span = {"vmin": -limit, "vmax": limit, "cmap": "seismic"}
+        span: dict[str, Any] = {"vmin": -limit, "vmax": limit, "cmap": "seismic"}
         image = axes.imshow(surface[n].T, origin="lower", extent=shots.extent_km, aspect="equal", **span)
         axes.set_title(f"t = {shots.time_s[n]:.3g} s")
         _draw_places(axes, record, stations)
@@ -119,7 +119,7 @@ def _frame(shots: Snapshots, record: WavesRecord, stations: Seismograms | None, 
     figure.set_dpi(90)
     axes = figure.add_subplot()
     _, _, ny, nx = shots.fields["vx"].shape
-    span = {"vmin": 0, "vmax": 1, "cmap": "inferno"}
+    span: dict[str, Any] = {"vmin": 0, "vmax": 1, "cmap": "inferno"}
     image = axes.imshow(np.zeros((nx, ny)), origin="lower", extent=shots.extent_km, aspect="equal", **span)
     bar = figure.colorbar(image, ax=axes, label="speed, m/s", extend="max")
     ticks = np.array([0, 0.01, 0.05, 0.2, 0.5, 1])
@@ -146,8 +146,8 @@ def _draw_places(axes: Axes, record: WavesRecord, stations: Seismograms | None, 
             for name, at in zip(stations.names, zip(y, x, strict=True), strict=True):
                 axes.annotate(name, at, (3, 3), textcoords="offset points", fontsize=7, color=ink)
     if record.sources_m:
-        at = 1e-3 * np.asarray(record.sources_m)
-        axes.plot(at[:, 1], at[:, 0], "*", color=STAR, markersize=11 if len(at) < 20 else 3, **edge)
+        points = 1e-3 * np.asarray(record.sources_m)
+        axes.plot(points[:, 1], points[:, 0], "*", color=STAR, markersize=11 if len(points) < 20 else 3, **edge)
     axes.set(xlim=limits[0], ylim=limits[1])
 
 

@@ -19,16 +19,8 @@ from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
-from craton.tomography.posterior.strength import (
-    Trial,
-    choose_strength,
-    corner,
-    cross_validation,
-    fold_of_paths,
-    judged,
-    read_strengths,
-    smallest,
-)
+from craton.tomography.posterior.criteria import Trial, corner, judged, smallest
+from craton.tomography.posterior.strength import choose_strength, cross_validation, fold_of_paths, read_strengths
 from craton.tomography.prior.gaussian import gaussian_prior
 from helpers import environment_without_mpi
 

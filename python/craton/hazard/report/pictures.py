@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -46,7 +47,11 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     x, y = (np.linspace(low[d], high[d], PIXELS) for d in (0, 1))
     _media_outline(axes, results)
     values = found.values
-    span = {"vmin": 0.0, "vmax": float(np.nanmax(values)) * 1.02 if np.any(values > 0) else 1.0, "cmap": SHADING}
+    span: dict[str, Any] = {
+        "vmin": 0.0,
+        "vmax": float(np.nanmax(values)) * 1.02 if np.any(values > 0) else 1.0,
+        "cmap": SHADING,
+    }
     try:
         between = found.at(*np.meshgrid(x, y, indexing="ij"), kind="linear")
         extent = (1e-3 * y[0], 1e-3 * y[-1], 1e-3 * x[0], 1e-3 * x[-1])

@@ -149,7 +149,7 @@ def _site_table(results: Results) -> Table:
     probabilities = results.work.config.hazard.probabilities
     columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
     curves = {measure: results.curves(measure) for measure in results.imts}
-    rows = []
+    rows: list[list[str | Link]] = []
     for at, name in enumerate(results.names):
         levels = [curves[measure][at].level_at(p) for measure in results.imts for p in probabilities]
         rows.append([Link(name, f"#site-{anchor(name)}"), *map(_level, levels)])

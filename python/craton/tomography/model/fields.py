@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 from craton.pages import maps
@@ -66,7 +66,7 @@ class Fields:
         if not top - 1e-6 <= depth_km <= bottom + 1e-6:
             raise UserError(f"{option} {depth_km:g}: outside the model; allowed: {top:g} to {bottom:g} km")
 
-    def percent(self, parameter: str, latitude_deg: f64, longitude_deg: f64, depth_km: f64) -> f64:
+    def percent(self, parameter: str, latitude_deg: ArrayLike, longitude_deg: ArrayLike, depth_km: ArrayLike) -> f64:
         """The relative change in percent at points; arguments are broadcast together, and the result has their shape."""
         latitude, longitude, depth = np.broadcast_arrays(
             geocentric_deg(np.asarray(latitude_deg, float)),

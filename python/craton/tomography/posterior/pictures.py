@@ -116,7 +116,8 @@ def point_figure(
         maps.draw_globe(axes, centre_deg)
         maps.draw_points(axes, np.array([latitude]), np.array([longitude]), centre_deg, **MARK)
     profiles = figure.add_subplot(grid[1, 0])
-    depths = np.linspace(*knot_depths_km(basis)[[-1, 0]], 200)
+    top, bottom = knot_depths_km(basis)[[-1, 0]]
+    depths = np.linspace(top, bottom, 200)
     for model, name, colour in ((before, "before the data", MUTED), (after, "after", ACCENT)):
         profiles.plot(100.0 * values_below(basis, model, place, depths), depths, color=colour, label=name)
     profiles.axhline(place.depth_km, color=SECOND, linestyle=":", linewidth=1.0)

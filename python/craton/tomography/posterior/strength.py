@@ -22,7 +22,7 @@ import os
 import pathlib
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.pages.figures import png
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 from craton.runs.folder import Folder, reserved
@@ -39,6 +40,8 @@ from craton.tomography.config.values import multiplied
 from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, RunData, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
+from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
+from craton.tomography.posterior.strength_picture import strength_figure
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained, largest
@@ -48,47 +51,6 @@ f64 = NDArray[np.float64]
 WEAKEST, STRONGEST, MOST = 1e-6, 1.0, 100
 FOLDS_STREAM = 4
 DEFAULT_SPAN, DEFAULT_COUNT = 10.0, 9
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The solution under one strength."""
-
-    strength: float
-    """Standard deviation of dlnVs; of a strength that varies with depth, the largest."""
-    chi_data: float
-    chi_prior: float
-    model_norm: float
-    """u . C_m^-1 u of u = m - m^p in the norm of the prior of strength 1: what the L-curve draws."""
-    resolved: float
-    """trace R: parameters that the data determine."""
-    log_evidence: float
-    """But for a constant."""
-    generalised: float
-    """Generalised cross-validation."""
-    left_out: float | None = None
-    """2 chi_data per sample of the folds that were left out, each under the model of the others."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What one criterion says."""
-
-    criterion: str
-    strength: float | None
-    """None where it says nothing."""
-    remark: str = ""
-
-
-@dataclass(frozen=True)
-class StrengthSummary:
-    """strength.json"""
-
-    prior: dict[str, Any]
-    samples: int
-    trials: list[Trial]
-    choices: list[Choice]
-    recommended: float | None
 
 
 class StrengthFolder(Folder):
@@ -253,66 +215,11 @@ def cross_validation(
     return [2.0 * float(chi) / len(data.observations.observed) for chi in sums]
 
 
-# ----------------------------------------------------------------------------------------------------------------- choices
-
-
-def judged(trials: Sequence[Trial]) -> list[Choice]:
-    """What each criterion chooses; the recommended one first."""
-    strengths = np.array([trial.strength for trial in trials])
-    found = [smallest("evidence", strengths, -np.array([trial.log_evidence for trial in trials]))]
-    left_out = [trial.left_out for trial in trials if trial.left_out is not None]
-    if left_out:
-        found.append(smallest("cross-validation", strengths, np.array(left_out)))
-    found.append(smallest("generalised cross-validation", strengths, np.array([trial.generalised for trial in trials])))
-    found.append(corner(strengths, [trial.chi_data for trial in trials], [trial.model_norm for trial in trials]))
-    return found
-
-
-def smallest(criterion: str, strengths: f64, values: f64) -> Choice:
-    """The minimum, of the parabola through the lowest value and its neighbours in ln strength."""
-    lowest = int(np.argmin(values))
-    if lowest in (0, len(values) - 1):
-        return Choice(criterion, float(strengths[lowest]), "at the end of the list: a longer one is wanted")
-    x = np.log(strengths[lowest - 1 : lowest + 2])
-    y = values[lowest - 1 : lowest + 2]
-    a, b, _ = np.polyfit(x - x[1], y - y[1], 2)
-    place = x[1] - b / (2.0 * a) if a > 0.0 else x[1]
-    return Choice(criterion, float(np.exp(np.clip(place, x[0], x[2]))))
-
-
-def curvature(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> f64:
-    """Of the L-curve (ln |residual|^2, ln |model|^2) at each strength, positive at a corner; NaN at the ends, which have no
-    neighbours to tell it from."""
-    t = np.log(strengths)
-    x, y = np.log(chi_data), np.log(model_norm)
-    dx, dy = np.gradient(x, t), np.gradient(y, t)
-    ddx, ddy = np.gradient(dx, t), np.gradient(dy, t)
-    speed = np.maximum((dx**2 + dy**2) ** 1.5, 1e-300)
-    bent = (dy * ddx - dx * ddy) / speed
-    bent[[0, -1]] = np.nan
-    return np.asarray(bent)
-
-
-def corner(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> Choice:
-    """Where the L-curve bends most, of the strengths tried."""
-    if len(strengths) < 5 or min(*chi_data, *model_norm) <= 0.0:
-        return Choice("L-curve", None, "needs at least 5 strengths and a model that is not 0")
-    bent = curvature(strengths, chi_data, model_norm)
-    best = int(np.nanargmax(bent))
-    if not bent[best] > 0.0:
-        return Choice("L-curve", None, "no corner within the list")
-    at_end = best in (1, len(strengths) - 2)
-    return Choice("L-curve", float(strengths[best]), "beside the end of the list" if at_end else "")
-
-
 # ------------------------------------------------------------------------------------------------------------------- output
 
 
 def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
     """strength.json and strength.png."""
-    from craton.pages.figures import png
-    from craton.tomography.posterior.strength_picture import strength_figure
-
     with replaced(folder.summary) as aside:
         aside.write_text(json.dumps(asdict(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
     with replaced(folder.picture) as aside:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,9 +9,7 @@ from numpy.typing import NDArray
 
 from craton.pages.figures import new_figure
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
-
-if TYPE_CHECKING:
-    from craton.tomography.posterior.strength import Choice, StrengthSummary
+from craton.tomography.posterior.criteria import Choice, StrengthSummary
 
 f64 = NDArray[np.float64]
 

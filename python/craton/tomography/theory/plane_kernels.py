@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,7 +183,7 @@ def draw_plane(axes: Axes, kernel: PlaneKernel, values: NDArray[np.floating], li
     """Values at angles x radii; source and station, degrees along the surface."""
     angle = np.radians(kernel.angle_deg - 0.5 * kernel.distance_deg)
     x, y = np.outer(np.sin(angle), kernel.radius_km), np.outer(np.cos(angle), kernel.radius_km)
-    colours = {"cmap": maps.VELOCITY_COLOURS, "vmin": -limit, "vmax": limit}
+    colours: dict[str, Any] = {"cmap": maps.VELOCITY_COLOURS, "vmin": -limit, "vmax": limit}
     mesh = axes.pcolormesh(x, y, values, shading="gouraud", rasterized=True, **colours)
     maps.draw_sector(axes, angle, 1e3 * kernel.radius_km[0], 1e3 * kernel.radius_km[-1])
     for degrees in np.arange(0.0, kernel.distance_deg + 1e-9, degrees_between_ticks(kernel.distance_deg)):
@@ -197,10 +197,9 @@ def draw_plane(axes: Axes, kernel: PlaneKernel, values: NDArray[np.floating], li
             rotation=-np.degrees(at), rotation_mode="anchor",
         )  # fmt: skip
     source, top = SOLID_SURFACE_KM - kernel.depth_km, kernel.radius_km[-1]
-    for radius, at, style in (
-        (source, angle[0], {"marker": "*", "color": "gold", "markersize": 11}),
-        (top, angle[-1], {"marker": "v", "color": "white", "markersize": 8}),
-    ):
+    star: dict[str, Any] = {"marker": "*", "color": "gold", "markersize": 11}
+    triangle: dict[str, Any] = {"marker": "v", "color": "white", "markersize": 8}
+    for radius, at, style in ((source, angle[0], star), (top, angle[-1], triangle)):
         axes.plot(radius * np.sin(at), radius * np.cos(at), markeredgecolor="black", clip_on=False, zorder=5, **style)
     axes.margins(0.04)
     return mesh
