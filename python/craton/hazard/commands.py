@@ -9,7 +9,18 @@ import typer
 
 from craton.cli.group import group
 from craton.cli.launching import check_alone, keep_mpi_off
-from craton.cli.options import ConfigFile, Directory, Json, Overwrite, Report, RunDirectory, Threads, choice, count
+from craton.cli.options import (
+    ChangedConfig,
+    ConfigFile,
+    Directory,
+    Json,
+    Overwrite,
+    Report,
+    RunDirectory,
+    Threads,
+    choice,
+    count,
+)
 from craton.cli.output import check_folders, print_json, print_table
 
 if TYPE_CHECKING:
@@ -17,32 +28,40 @@ if TYPE_CHECKING:
     from craton.hazard.results import Results
 
 app = group(
-    "Seismic hazard from simulated earthquakes: curves, maps and disaggregations of sites.\n\n"
-    "Start with: [bold]craton hazard run examples/hazard/basin.toml[/bold]",
+    """Compute the seismic hazard of sites from simulated earthquakes: curves, maps and disaggregations.
+
+    Start with:
+
+        craton example hazard
+        cd hazard
+        craton hazard run basin.toml
+    """
 )
 
 Schedule = Annotated[
     str | None,
-    choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase; overrides \\[run] schedule."),
+    choice("pipeline", "sequential", text="Sites in a pipeline, or phase after phase."),
 ]
-Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores to use; overrides \\[run] cores.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time; overrides \\[run] jobs.")
+Cores = Annotated[int | None, typer.Option(metavar="N", parser=count, help="Cores of all jobs together.")]
+Jobs = Annotated[int | None, typer.Option(metavar="J", parser=count, help="Jobs at the same time.")]
+Site = Annotated[str | None, typer.Option(metavar="NAME", help="Site of the run. Default: the first.")]
+Measure = Annotated[
+    str | None, typer.Option(metavar="SA(T)", help="Measure, such as SA(3.0). Default: the first of the run.")
 ]
-Ranks = Annotated[
-    int | None, typer.Option(metavar="N", parser=count, help="Processes of each wave run; overrides \\[run] ranks.")
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="File to write: .csv, or a picture (.png, .svg, .pdf)."),
 ]
-Site = Annotated[str | None, typer.Option(metavar="NAME", help="Of the run's sites; else the first.")]
-Measure = Annotated[str | None, typer.Option(metavar="SA(T)", help="As in SA(3.0); else the first of the run.")]
-Output = Annotated[Path | None, typer.Option(metavar="FILE", help="Write it: .csv, or a picture (.png, .svg, .pdf).")]
 INSTEAD = "one process, which starts its wave runs itself ([run] ranks)"
 
 
 @app.command("template")
 def template() -> None:
-    """Print a configuration file with every key, its default and what it means.
+    """Print a configuration file with every key, its default and its meaning.
 
-    To begin with:    [bold]craton hazard template > my.toml[/bold]
+    Example:
+
+        craton hazard template > my.toml
     """
     from craton.hazard import config
 
@@ -51,9 +70,11 @@ def template() -> None:
 
 @app.command("check")
 def check(config: ConfigFile, as_json: Json = False) -> None:
-    """Say what a run computes and what memory, disk and time it needs; compute nothing.
+    """Check a configuration, and tell what the run computes and what memory, disk and time it needs. Nothing is computed.
 
-    [bold]craton hazard check examples/hazard/basin.toml[/bold]
+    Example:
+
+        craton hazard check basin.toml
     """
     keep_mpi_off()
     from craton.hazard.check import examine
@@ -79,21 +100,22 @@ def run(
     schedule: Schedule = None,
     cores: Cores = None,
     jobs: Jobs = None,
-    ranks: Ranks = None,
     threads: Threads = None,
     directory: Directory = None,
     overwrite: Overwrite = False,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
     """Compute the hazard of sites: waves from each site, seismograms of all ruptures by reciprocity, curves, maps, a report.
 
-    [bold]craton hazard run examples/hazard/basin.toml[/bold]
+    Example:
 
-    After it was ended, however it was ended:    [bold]craton hazard resume basin-run[/bold]
+        craton hazard run basin.toml
 
-    This command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. The command
-    [bold]craton hazard check[/bold] says beforehand what the run needs. The folder has report.html, hazard.h5, curves.csv,
-    maps.csv, disaggregation.csv and openquake/.
+    The command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. The command
+    check tells what the run needs. An interrupted run goes on with the command resume. The folder has report.html, hazard.h5,
+    curves.csv, maps.csv, disaggregation.csv and openquake/. With --json the record is printed, and progress goes to standard
+    error.
     """
     keep_mpi_off()
     check_alone("craton hazard run", INSTEAD)
@@ -101,37 +123,31 @@ def run(
     from craton.hazard.config import load_config
     from craton.runs.progress import make_console
 
-    settings = load_config(
-        config, directory=directory, schedule=schedule, cores=cores, jobs=jobs, ranks=ranks, threads=threads
-    )
-    command.run(settings, console=make_console(), overwrite=overwrite, report=report)
+    settings = load_config(config, directory=directory, schedule=schedule, cores=cores, jobs=jobs, threads=threads)
+    found = command.run(settings, console=make_console(stderr=as_json), overwrite=overwrite, report=report)
+    if as_json:
+        print_json(found.to_dict())
 
 
 @app.command("resume")
 def resume(
     directory: RunDirectory,
-    config: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[CONFIG]",
-            help="The run's TOML file, changed in \\[run]; without it the run goes on as it was started.",
-        ),
-    ] = None,
+    config: ChangedConfig = None,
     schedule: Schedule = None,
     cores: Cores = None,
     jobs: Jobs = None,
-    ranks: Ranks = None,
     threads: Threads = None,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
-    """Do what is missing in the folder of a run that was killed or has failed.
+    """Continue a run that was interrupted or has failed: do what is missing in its folder.
 
-    Where it was:    [bold]craton hazard status basin-run[/bold]
+    Example:
 
-    To go on:    [bold]craton hazard resume basin-run[/bold]
+        craton hazard resume basin-run
 
-    What a job has left as a file is not computed again; wave runs go on from their checkpoints. Only \\[run] may differ from what
-    the run was started with. In the folder of a run that has finished, files that were deleted are made again.
+    What a job has left as a file is not computed again, and wave runs go on from their checkpoints. CONFIG may change the table
+    [run]. In the folder of a finished run, files that were deleted are made again.
     """
     keep_mpi_off()
     check_alone("craton hazard resume", INSTEAD)
@@ -139,24 +155,27 @@ def resume(
     from craton.hazard.config import load_config
     from craton.runs.progress import make_console
 
-    command.resume(
+    found = command.resume(
         directory,
         None if config is None else load_config(config),
-        console=make_console(),
+        console=make_console(stderr=as_json),
         report=report,
         schedule=schedule,
         cores=cores,
         jobs=jobs,
-        ranks=ranks,
         threads=threads,
     )
+    if as_json:
+        print_json(found.to_dict())
 
 
 @app.command("status")
 def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Say where a run is: which jobs run, which sites are finished, how long it may still take.
+    """Tell where a run is: which jobs run, which sites are finished, how long it may still take.
 
-    [bold]craton hazard status basin-run[/bold]
+    Example:
+
+        craton hazard status basin-run
     """
     keep_mpi_off()
     from craton.hazard import run as command
@@ -170,9 +189,11 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
 
 @app.command("report")
 def report(directory: RunDirectory) -> None:
-    """Write tables, pictures and report.html of a run again, from what its finished sites have left.
+    """Write tables, pictures and report.html of a run again, from the results of its finished sites.
 
-    [bold]craton hazard report basin-run[/bold]
+    Example:
+
+        craton hazard report basin-run
     """
     keep_mpi_off()
     from craton.hazard.report.page import write_report
@@ -184,9 +205,11 @@ def report(directory: RunDirectory) -> None:
 def curve(
     directory: RunDirectory, site: Site = None, measure: Measure = None, output: Output = None, as_json: Json = False
 ) -> None:
-    """Show a hazard curve of a run; into a file also those of all sites together.
+    """Show a hazard curve of a run. Without --site, the file of --output has the curves of all sites.
 
-    [bold]craton hazard curve basin-run --site basin --output curve.png[/bold]
+    Example:
+
+        craton hazard curve basin-run --site basin --output curve.png
     """
     keep_mpi_off()
     from craton.hazard import queries
@@ -200,14 +223,17 @@ def hazard_map(
     directory: RunDirectory,
     measure: Measure = None,
     probability: Annotated[
-        float | None, typer.Option(metavar="P", help="In the forecast's time span; else the first of the run.")
+        float | None,
+        typer.Option(metavar="P", help="Probability in the forecast's time span. Default: the first of the run."),
     ] = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Show the level that is exceeded with a probability at each site; into a file also the map between them.
+    """Show the level that is exceeded with a given probability at each site. A picture also has the map between them.
 
-    [bold]craton hazard map basin-run --probability 0.02 --output map.png[/bold]
+    Example:
+
+        craton hazard map basin-run --probability 0.02 --output map.png
     """
     keep_mpi_off()
     from craton.hazard import queries
@@ -222,15 +248,17 @@ def disagg(
     site: Site = None,
     measure: Measure = None,
     probability: Annotated[
-        float | None, typer.Option(metavar="P", help="Whose level is looked at; else the first of the run.")
+        float | None, typer.Option(metavar="P", help="Probability whose level is taken. Default: the first of the run.")
     ] = None,
-    level: Annotated[float | None, typer.Option(metavar="G", help="Level in g instead of a probability.")] = None,
+    level: Annotated[float | None, typer.Option(metavar="G", help="Level, in g, instead of a probability.")] = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Show what makes the hazard of a site: shares by magnitude, distance and source.
+    """Show what the hazard of a site comes from: shares by magnitude, distance and source.
 
-    [bold]craton hazard disagg basin-run --site basin --level 0.1[/bold]
+    Example:
+
+        craton hazard disagg basin-run --site basin --level 0.1
     """
     keep_mpi_off()
     from craton.hazard import queries

@@ -146,7 +146,7 @@ class _Run:
         else:
             finished(ALONE, folder, folder, progress, folder.read_record())
         self._say(f"{folder.report if self.report else folder.hdf5}")
-        return record
+        return folder.read_record()
 
     def _discard_old_parts(self) -> None:
         """Of the report: those of sites whose results are to be made, perhaps again."""

@@ -309,8 +309,9 @@ def test_results_without_a_report(finished, tmp_path):
     shutil.copytree(finished, run)
     for name in ("report.html", "overview.html", "hazard.h5", "sites/A/section.html"):
         (run / name).unlink()
-    done = craton("resume", run, "--no-report", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "") and (run / "hazard.h5").is_file()
+    done = craton("resume", run, "--no-report", "--json", cwd=tmp_path)
+    assert done.returncode == 0 and (run / "hazard.h5").is_file()
+    assert len(json.loads(done.stdout)["tasks"]) == 13 and "pipeline, 2 cores" in done.stderr
     assert not any((run / name).exists() for name in ("report.html", "overview.html", "sites/A/section.html"))
 
 
