@@ -32,11 +32,12 @@ import h5py
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced, strict_json
 
-__all__ = ["fits", "opened_checkpoint", "written_checkpoint"]
+__all__ = ["Identity", "fits", "opened_checkpoint", "written_checkpoint"]
 
 IDENTITY = "identity"
 """The file's attribute that has it, as JSON."""
 Identity = Mapping[str, str | int | float]
+"""Facts by name."""
 
 
 @contextmanager

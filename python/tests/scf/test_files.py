@@ -259,8 +259,11 @@ def no_number(file):
         (lambda path: path.write_bytes(path.read_bytes()[:3000]), "not whole or not one"),
         (lambda path: path.write_text("energies"), "not whole or not one"),
         (damaged_by(lambda file: file.pop("densities")), "not whole or not one"),
-        (damaged_by(lambda file: file.attrs.pop("craton_scf")), "not whole or not one"),
-        (damaged_by(lambda file: file.attrs.modify("craton_scf", 99)), "version 99"),
+        (damaged_by(lambda file: file.attrs.pop("identity")), "not whole or not one"),
+        (
+            damaged_by(lambda file: file.attrs.modify("identity", '{"app": "scf", "version": 99}')),
+            "its version is 99, but",
+        ),
         (damaged_by(no_number), "not finite"),
     ],
 )

@@ -1,13 +1,12 @@
 """What a calculation leaves on disk to go on from.
 
-An HDF5 file: attributes `craton_scf` (version), method, basis, charge, multiplicity, converged, energy_hartree; datasets symbols,
+An HDF5 file: attributes identity, method, basis, charge, multiplicity, converged, energy_hartree; datasets symbols,
 positions_bohr, shells (JSON: atom, l, exponents, contractions), densities (spins, n, n), iterations (number, energy, change,
 gradient, quartets, seconds of J and K), and mo_energy, mo_coeff, mo_occ once there are orbitals.
 """
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,13 +17,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.errors import UserError
+from craton.runs.checkpoints import Identity, opened_checkpoint, written_checkpoint
 from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.molecule import Molecule
 
 Matrix = NDArray[np.float64]
 
-VERSION = 1
+IDENTITY: Identity = {"app": "scf", "version": 1}
+"""Of every checkpoint: see craton.runs.checkpoints. Whether its molecule and functions fit is asked when it is used."""
 SAME_BOHR = 1e-8
 """Positions nearer than this are the same."""
 ORBITALS = ("mo_energy", "mo_coeff", "mo_occ")
@@ -62,28 +62,12 @@ class Checkpoint:
     def write(self, path: Path) -> None:
         """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
         written."""
-        from craton.runs.files import check_room, replaced
-
-        image = self._image()
-        try:
-            check_room(path.absolute(), len(image))
-        except OSError as problem:
-            raise UserError(f"checkpoint {path}: {problem.strerror}; allowed: a file in a folder that exists") from None
-        with replaced(path.absolute()) as aside:
-            aside.write_bytes(image)
-
-    def _image(self) -> bytes:
-        """The file's content: made in memory, so that a full disk meets plain bytes, of which the operating system says what is
-        wrong."""
-        memory = io.BytesIO()
-        with h5py.File(memory, "w") as file:
+        with written_checkpoint(path, IDENTITY, in_memory=True) as file:
             self._write_facts(file)
             file["densities"] = np.stack(self.densities)
-        return memory.getvalue()
 
     def _write_facts(self, file: h5py.File) -> None:
         """All but the densities."""
-        file.attrs["craton_scf"] = VERSION
         file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
         file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
         file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
@@ -113,37 +97,24 @@ class Checkpoint:
     ) -> None:
         """As write, of matrices that are not whole here: `rows` yields some of one's rows at a time, with their ascending
         numbers; its second argument says whether columns are functions too."""
-        from craton.runs.files import check_room, replaced
-
         size = sum(function_count(each) for each in self.shells)
-        try:
-            check_room(path.absolute(), 8 * len(self.densities) * size**2)
-            with replaced(path.absolute()) as aside, h5py.File(aside, "w") as file:
-                self._write_facts(file)
-                stored = file.create_dataset("densities", (len(self.densities), size, size), np.float64)
-                for spin, density in enumerate(self.densities):
-                    for numbers, block in rows(density, True):
-                        stored[spin, numbers, :] = block
-                self._write_orbitals_by_rows(file, rows)
-        except (OSError, RuntimeError) as problem:  # HDF5 has words of its own for a full disk
-            raise UserError(f"checkpoint {path}: cannot be written ({problem}); allowed: a folder with room") from None
+        with written_checkpoint(path, IDENTITY, 8 * len(self.densities) * size**2) as file:
+            self._write_facts(file)
+            stored = file.create_dataset("densities", (len(self.densities), size, size), np.float64)
+            for spin, density in enumerate(self.densities):
+                for numbers, block in rows(density, True):
+                    stored[spin, numbers, :] = block
+            self._write_orbitals_by_rows(file, rows)
 
     @classmethod
     def read(cls, path: str | Path, whole: bool = True) -> Self:
         """UserError where there is none, or none that is whole. Not `whole`: densities stay in the file, of which the ranks of
         a world read their rows."""
-        try:
-            with h5py.File(path, "r") as file:
-                return cls._from(file, whole)
-        except FileNotFoundError:
-            raise UserError(f"checkpoint {path}: no such file; allowed: {ALLOWED}") from None
-        except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
-            raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {ALLOWED}") from None
+        with opened_checkpoint(Path(path), IDENTITY, ALLOWED) as file:
+            return cls._from(file, whole)
 
     @classmethod
     def _from(cls, file: h5py.File, whole: bool) -> Self:
-        if file.attrs["craton_scf"] != VERSION:
-            raise ValueError(f"version {file.attrs['craton_scf']}, not {VERSION}")
         symbols = tuple(json.loads(file["symbols"].asstr()[()]))
         charge, multiplicity = int(file.attrs["charge"]), int(file.attrs["multiplicity"])
         shells = [tuple(each) for each in json.loads(file["shells"].asstr()[()])]
