@@ -9,6 +9,8 @@
     site.velocities(variations)                                        # (variation, direction, time), m/s
     found = hazard.measure(green, [rupture], variations, [2, 3, 5, 10])
     found.measures.rotd50                                              # (variation, period), m/s^2
+    results = hazard.read_results("basin-run")                         # of craton hazard run: curves, maps, disaggregations
+    hazard.map_figure(results, "SA(3.0)", 0.02)                        # a matplotlib Figure; curves_figure and the like
 
 Names are loaded when they are first used.
 """
@@ -25,19 +27,38 @@ if TYPE_CHECKING:
     from craton.hazard.motion.intensity import Measures, measure_records, response_spectra
     from craton.hazard.motion.reciprocity import SiteMeasures, measure, measure_rupture
     from craton.hazard.motion.seismograms import RuptureAtSite
+    from craton.hazard.report.page import write_report
+    from craton.hazard.report.pictures import (
+        curves_figure,
+        disaggregation_figure,
+        map_figure,
+        rupture_figure,
+        seismogram_figure,
+        timeline_figure,
+    )
+    from craton.hazard.results import Results, read_results
 
 __all__ = [
     "GreenTensors",
     "Measures",
+    "Results",
     "Rupture",
     "RuptureAtSite",
     "SiteMeasures",
     "Surface",
     "Variation",
+    "curves_figure",
+    "disaggregation_figure",
+    "map_figure",
     "measure",
     "measure_records",
     "measure_rupture",
+    "read_results",
     "response_spectra",
+    "rupture_figure",
+    "seismogram_figure",
+    "timeline_figure",
+    "write_report",
 ]
 
 _, __getattr__, __dir__ = lazy_names(
@@ -48,5 +69,15 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.hazard.motion.intensity": ["Measures", "measure_records", "response_spectra"],
         "craton.hazard.motion.reciprocity": ["SiteMeasures", "measure", "measure_rupture"],
         "craton.hazard.motion.seismograms": ["RuptureAtSite"],
+        "craton.hazard.report.page": ["write_report"],
+        "craton.hazard.report.pictures": [
+            "curves_figure",
+            "disaggregation_figure",
+            "map_figure",
+            "rupture_figure",
+            "seismogram_figure",
+            "timeline_figure",
+        ],
+        "craton.hazard.results": ["Results", "read_results"],
     },
 )

@@ -1,12 +1,13 @@
 """What the sites of a run have come to: curves, maps, disaggregations, in files and for reports.
 
-results = read_results(HazardFolder("basin-run"))
+results = read_results("basin-run")
 results.curves("SA(3.0)")                     # a HazardCurve for each finished site
 results.map("SA(3.0)", 0.02)                  # a HazardMap
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -170,8 +171,9 @@ def period_of(measure: str) -> float:
     return float(measure.removeprefix("SA(").removesuffix(")"))
 
 
-def read_results(folder: HazardFolder, work: Work | None = None) -> Results:
-    """UserError where no site is finished."""
+def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | None = None) -> Results:
+    """What the finished sites of a run have left in its folder. Not collective. UserError where no site is finished."""
+    folder = folder if isinstance(folder, HazardFolder) else HazardFolder(folder)
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
     work = work or Work.of(load_config(folder.config))

@@ -5,6 +5,7 @@
     config = tomography.load_config("examples/global/demo.toml")
     record = tomography.run(config, MPI.COMM_WORLD)
     print(record.iterations[-1].variance_reduction)
+    tomography.slices(tomography.read_fields("demo-run"), [100.0, 300.0]).figure    # a matplotlib Figure; section, profile, fit
 
 Names are loaded when they are first used, so that reading a configuration does not start MPI.
 """
@@ -20,24 +21,36 @@ if TYPE_CHECKING:
     from craton.tomography.inversion.folder import RunFolder, RunRecord
     from craton.tomography.inversion.session import resume, run
     from craton.tomography.inversion.solve import solve_again, solve_all
+    from craton.tomography.model.fields import Fields, read_fields
     from craton.tomography.posterior.analysis import Posterior
     from craton.tomography.posterior.questions import Questions
     from craton.tomography.posterior.run import posterior_of_run
     from craton.tomography.posterior.strength import choose_strength
+    from craton.tomography.report.drawing import Drawing, fit, profile, section, slices
     from craton.tomography.report.page import write_report
+    from craton.tomography.results import Results, read_results
 
 __all__ = [
     "Config",
+    "Drawing",
+    "Fields",
     "Posterior",
     "Questions",
+    "Results",
     "RunFolder",
     "RunRecord",
     "choose_strength",
+    "fit",
     "load_config",
     "load_prior",
     "posterior_of_run",
+    "profile",
+    "read_fields",
+    "read_results",
     "resume",
     "run",
+    "section",
+    "slices",
     "solve_again",
     "solve_all",
     "write_report",
@@ -54,5 +67,8 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],
         "craton.tomography.posterior.strength": ["choose_strength"],
         "craton.tomography.report.page": ["write_report"],
+        "craton.tomography.model.fields": ["Fields", "read_fields"],
+        "craton.tomography.report.drawing": ["Drawing", "fit", "profile", "section", "slices"],
+        "craton.tomography.results": ["Results", "read_results"],
     },
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -110,10 +111,12 @@ def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, tar
     return {**there, "name": "slowest place at 300 km"}
 
 
-def read_results(folder: RunFolder) -> Results:
-    """A run's folder, whether or not the run came to its end."""
+def read_results(folder: RunFolder | str | os.PathLike[str]) -> Results:
+    """A run's folder, whether or not the run came to its end. Not collective. UserError for a folder that holds no run, or one
+    that is damaged."""
     from craton._craton import ModelBasis
 
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     model = folder.read_model()
     for name in ("models", "radial_knots_m", "lateral_level"):
         if name not in model:

@@ -9,7 +9,8 @@
     setup.sources(box, dt_s)               # what reaches into it
     waves.Simulation(config, world, comm)  # steps it (collective); `craton waves run` does that with files
     waves.read_seismograms("my-run")       # names, positions, velocity (station, 3, time); read_snapshots likewise
-    waves.WavesFolder("my-run").read_record()
+    record = waves.WavesFolder("my-run").read_record()
+    waves.record_section_figure(waves.read_seismograms("my-run"), record)    # a matplotlib Figure; snapshots_figure, map_figure
 
 Names are loaded when they are first used.
 """
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations
     from craton.seismology.wave_run.results import Seismograms, Snapshots, read_seismograms, read_snapshots
     from craton.seismology.wave_run.setup import Setup
+    from craton.waves.pictures import map_figure, movie, record_section_figure, snapshots_figure
+    from craton.waves.report import write_report
     from craton.waves.simulation import Simulation
 
 __all__ = [
@@ -65,6 +68,8 @@ __all__ = [
     "examine",
     "iterate_srf",
     "load_config",
+    "map_figure",
+    "movie",
     "open_awp",
     "open_hdf5",
     "open_netcdf",
@@ -76,10 +81,13 @@ __all__ = [
     "read_seismograms",
     "read_snapshots",
     "read_stations",
+    "record_section_figure",
+    "snapshots_figure",
     "source_time",
     "template",
     "write_awp",
     "write_partitions",
+    "write_report",
     "write_srf",
 ]
 
@@ -103,5 +111,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.seismology.wave_run.results": ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"],
         "craton.seismology.wave_run.setup": ["Setup"],
         "craton.waves.simulation": ["Simulation"],
+        "craton.waves.pictures": ["map_figure", "movie", "record_section_figure", "snapshots_figure"],
+        "craton.waves.report": ["write_report"],
     },
 )

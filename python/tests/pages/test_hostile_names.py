@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from helpers import environment_without_mpi
 from html_pages import checked
+from matplotlib.figure import Figure
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -100,6 +101,7 @@ def test_waves(tmp_path):
 
 def test_hazard(tmp_path):
     """Names of sites are those of folders: letters, digits, '.', '_' and '-'."""
+    from craton import hazard
     from craton.hazard.curves.curves import HazardCurve
     from craton.hazard.report.page import write_page
     from hazard_pipeline import run_here, write_config
@@ -107,6 +109,7 @@ def test_hazard(tmp_path):
     name = json.dumps(HOSTILE)
     results = run_here(write_config(tmp_path, ('name = "north"', f"name = {name}")), tmp_path / "run")
     folder = results.folder
+    assert isinstance(hazard.map_figure(hazard.read_results(folder.path), "SA(3.0)", 0.1), Figure)
     poison(folder.record, keep=("app", "schedule"))
     record = folder.read_record()
     record.failures.append(HOSTILE)

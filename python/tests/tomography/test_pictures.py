@@ -329,6 +329,14 @@ def test_a_fit_of_events_and_stations_without_a_path(folder):
         drawing.fit(unfinished, 0)
 
 
+def test_figures_are_names_of_the_package(folder):
+    from craton import tomography
+    from matplotlib.figure import Figure
+
+    assert isinstance(tomography.slices(tomography.read_fields(folder), [300.0]).figure, Figure)
+    assert isinstance(tomography.fit(tomography.read_results(folder), 0).figure, Figure)
+
+
 def test_damaged_models_are_the_users_fault(folder, tmp_path):
     with pytest.raises(UserError, match=r"record\.json"):
         fields.read_fields(tmp_path)

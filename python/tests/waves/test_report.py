@@ -52,6 +52,15 @@ def test_snapshots_lie_where_their_cells_are(folder):
     np.testing.assert_array_equal(images[0].get_array(), shots.fields["vx"][0, 0].T)
 
 
+def test_figures_are_names_of_the_package(folder):
+    from craton import waves
+    from matplotlib.figure import Figure
+
+    record = waves.WavesFolder(folder.path).read_record()
+    assert isinstance(waves.record_section_figure(waves.read_seismograms(folder), record), Figure)
+    assert {"map_figure", "movie", "record_section_figure", "snapshots_figure"} <= set(dir(waves))
+
+
 def test_a_movie_has_a_frame_for_each_snapshot_of_the_surface(folder):
     shots = read_snapshots(folder.surface)
     with Image.open(io.BytesIO(pictures.movie(shots, folder.read_record()))) as found:
