@@ -1,10 +1,12 @@
-"""hessian.h5 of a run: the linearised problem, read and checked."""
+"""hessian.h5 of a run: the linearised problem, written by the run, found again by it, and read by whatever follows."""
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +16,15 @@ from numpy.typing import NDArray
 import craton
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.files import read_hdf5
+from craton.runs.agreement import on_root
+from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
+from craton.tomography.inversion.iteration_file import complete, linearised_at_of, of_iteration
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
+    from craton.tomography.inversion.context import RunContext
+    from craton.tomography.inversion.folder import RunFolder
 
 f64 = NDArray[np.float64]
 
@@ -135,3 +141,57 @@ def run_prior(stored: dict[str, Any]) -> PriorConfig | None:
         return prior_from_dict(json.loads(stored["config"])["prior"], "hessian.h5")
     except (KeyError, TypeError, ValueError):
         return None
+
+
+# ------------------------------------------------------------------------------------------------------ of a run under way
+
+
+@dataclass
+class Linearised:
+    """What an assembly finds besides the Hessian."""
+
+    gradient: f64
+    chi_data: float
+    data_norm: float
+    assemble_s: float
+
+
+def write_hessian(
+    run: RunContext, hessian: Any, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
+) -> None:
+    """Collective: hessian.h5 with all that `craton tomography solve` needs. It replaces the last one when complete, which is kept
+    beside it where [inversion] keep_hessians = "all"."""
+    place, settings = run.place, run.config.inversion
+    aside = on_root(run.comm, lambda: str(aside_of(place.hessian)))
+    hessian.save(aside, "hessian", symmetric=True)
+    content = {
+        "gradient": found.gradient,
+        "model": model,
+        "lateral_level": run.config.basis.lateral_level,
+        "precision": settings.precision,
+        "linearised_at_iteration": linearised_at,
+        "chi_data": found.chi_data,
+        "data_norm": found.data_norm,
+        "assemble_s": found.assemble_s,
+        "config": json.dumps(run.config.to_dict()),
+        **more,
+    }
+
+    def complete_file() -> None:
+        before = linearised_at_of(place.hessian)
+        if settings.keep_hessians == "all" and before is not None and before != linearised_at:
+            os.replace(place.hessian, place.hessian_of(before + 1))
+        with replaced(place.hessian) as same:
+            write_hdf5(same, content, mode="a")
+
+    on_root(run.comm, complete_file)
+
+
+def read_linearised(place: RunFolder, linearised_at: int) -> Linearised | None:
+    """What hessian.h5 says of this iteration besides the matrix, or None."""
+    stored = of_iteration(place.hessian, linearised_at)
+    if stored is None or "chi_data" not in stored:
+        return None
+    with complete(place.hessian):
+        numbers = {name: float(stored[name]) for name in ("chi_data", "data_norm", "assemble_s")}
+        return Linearised(np.ascontiguousarray(stored["gradient"]), **numbers)

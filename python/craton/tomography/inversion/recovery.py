@@ -19,9 +19,8 @@ f64 = NDArray[np.float64]
 CORRELATION_DEPTHS_KM = tuple(float(depth) for depth in range(100, 2801, 150))
 
 
-def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64 | None, coverage: f64) -> CoverageCorrelation:
+def coverage_correlation(basis: ModelBasis, recovered: f64, target: f64, coverage: f64) -> CoverageCorrelation:
     """Correlation of two fields at the well-covered lateral knots, over all depths together and by depth."""
-    assert target is not None
     covered = coverage > np.median(coverage)
     places = (np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
 

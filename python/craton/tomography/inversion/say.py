@@ -2,10 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from craton.tomography.inversion.folder import CoverageCorrelation, IterationRecord
+
+TABLE_HEAD = (
+    "\n iteration      chi_data     chi_prior   variance    residual   step"
+    "   assemble   solve   misfit   paths/s\n"
+    "                                         reduction   reduction              s       s        s"
+)
 
 
 def say(console: Any, text: str) -> None:
     """Where there is somebody to read it."""
     if console is not None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def iteration_line(it: IterationRecord) -> str:
+    """A line of the table."""
+    line = f"{it.iteration:10d} {it.chi_data:13.6g} {it.chi_prior:13.6g}"
+    line += f" {100 * it.variance_reduction:8.2f} % {100 * it.residual_reduction:9.2f} %"
+    if it.iteration:
+        line += f" {it.step_length:6.3g} {it.assemble_s:10.2f} {it.solve_s:7.2f} {it.misfit_s:8.2f}"
+        line += f" {it.paths_per_s:9.0f}"
+    return line
+
+
+def about_recovery(found: CoverageCorrelation) -> str:
+    """How well the target is found."""
+    return (
+        f"correlation of the recovered dlnVs with the filtered target: {found.overall:.3f} "
+        f"at the {found.knots} lateral knots whose path coverage is in the upper half, "
+        f"{found.all_knots:.3f} at all"
+    )
+
+
+class Quiet:
+    """A console of nobody."""
+
+    def print(self, *_: Any, **__: Any) -> None: ...

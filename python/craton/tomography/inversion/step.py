@@ -1,13 +1,31 @@
-"""One step of the iteration: equation 2 is solved, and its length sought."""
+"""One step of the iteration: equation 2 is solved, and the length sought at which the misfit of equation 1 falls.
+
+    (H + C_m^-1) dm = G^T C_d^-1 (d - g(m^i)) - C_m^-1 (m^i - m^p),    H = G^T C_d^-1 G,    m^(i+1) = m^i + s dm
+
+Equation 2 of French et al. (2015) in its symmetric positive-definite form. The step length s is 1, or less where [inversion]
+step_percent bounds the step, and is halved while the misfit would rise.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.prior.prior import AnyPrior, Step
+from craton.runs.agreement import on_root
+from craton.tomography.inversion.persistence import FoundStep
+from craton.tomography.inversion.stopping import no_step_helps
+from craton.tomography.model.knots import largest_at_knots
+from craton.tomography.prior.prior import AnyPrior, Step, misfit
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+    from craton.tomography.inversion.context import RunContext
+    from craton.tomography.inversion.forward import Synthetics
+    from craton.tomography.inversion.hessian_file import Linearised
+    from craton.tomography.inversion.persistence import RunFiles, State
 
 f64 = NDArray[np.float64]
 
@@ -19,3 +37,94 @@ def solve_step(system: Any, prior: AnyPrior, gradient: f64, model: f64, damping:
         for block in prior.blocks:
             system.add_kronecker(np.eye(block.lateral), np.eye(block.radial), amount, block.offset)
     return prior.step(system, gradient, model)
+
+
+@dataclass
+class Accepted:
+    """The model that a step leads to."""
+
+    length: float
+    """Of the step; 0 where no fraction of it lowers the misfit."""
+    model: f64
+    weights: f64
+    """C_m^-1 (m - m^p) there."""
+    chi_data: float
+    why_not: str = ""
+    """Where the length is 0."""
+
+
+class StepSearch:
+    """Finds steps and their lengths. All calls are collective."""
+
+    def __init__(
+        self, run: RunContext, files: RunFiles, basis: ModelBasis, prior: AnyPrior, synthetics: Synthetics
+    ) -> None:
+        self.run, self.files = run, files
+        self.basis, self.prior, self.synthetics = basis, prior, synthetics
+
+    def solve(self, hessian: Any, at: Linearised, state: State) -> FoundStep:
+        """The step from the latest model. The Hessian is overwritten unless it has to be copied: it is saved by now."""
+        run = self.run
+        run.enter("step", len(state.models))
+        before_s = run.phases.seconds["factorise"]
+        step = self.gauss_newton_step(hessian, at.gradient, state.latest)
+        found = FoundStep(
+            step,
+            longest=on_root(run.comm, lambda: self.longest_length(step)),
+            chi_data=at.chi_data,
+            data_norm=at.data_norm,
+            assemble_s=at.assemble_s,
+            solve_s=run.phases.seconds["factorise"] - before_s,
+        )
+        self.files.save_step(found, state)
+        return found
+
+    def gauss_newton_step(self, system: Any, gradient: f64, model: f64) -> Step:
+        """dm of equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
+        settings = self.run.config.inversion
+        with self.run.phases("factorise"):
+            if settings.solve_precision == "float64" and system.dtype == np.float32:
+                system = system.copy_as_f64()
+            return solve_step(system, self.prior, gradient, model, settings.damping)
+
+    def longest_length(self, step: Step) -> float:
+        """Of a step, so that dlnVs changes nowhere at the knots by more than [inversion] step_percent; at most 1."""
+        limit = self.run.config.inversion.step_percent / 100.0
+        if not limit:
+            return 1.0
+        largest = largest_at_knots(self.basis, step.model)
+        if largest <= limit:
+            return 1.0
+        self.run.say(
+            f"the step changes dlnVs by up to {100 * largest:.3g}%; [inversion] step_percent = {100 * limit:g} "
+            f"shortens it to {limit / largest:.3g} of that"
+        )
+        return limit / largest
+
+    def line_search(self, found: FoundStep, state: State) -> Accepted:
+        """The first of the lengths longest, longest / 2, ... at which the misfit is smaller than at the latest model."""
+        settings, chi = self.run.config.inversion, state.iterations[-1].chi
+        self.run.enter("line search", len(state.models))
+        lengths, totals = list[float](), list[float]()
+        for halving in range(settings.step_halvings + 1):
+            length = found.longest * 0.5**halving
+            model = state.latest + length * found.step.model
+            weights = state.prior_weights + length * (found.step.weights - state.prior_weights)
+            if halving == len(found.tried):
+                self.try_length(found, model, state)
+            lengths.append(length)
+            totals.append(found.tried[halving] + misfit(model - self.prior.mean, weights))
+            if totals[-1] < chi:
+                return Accepted(length, model, weights, found.tried[halving])
+        why_not = no_step_helps(chi, totals, lengths)
+        return Accepted(0.0, state.latest, state.prior_weights, float("nan"), why_not)
+
+    def try_length(self, found: FoundStep, model: f64, state: State) -> None:
+        """One more misfit, kept in step.h5."""
+        run = self.run
+        before_s = run.phases.seconds["misfit"]
+        with run.phases("misfit"):
+            chi_data = self.synthetics.chi_data(model)
+        found.tried.append(run.comm.bcast(chi_data))
+        found.misfit_s += run.phases.seconds["misfit"] - before_s
+        self.files.save_step(found, state)

@@ -23,6 +23,7 @@ from craton.tomography.config.tables import AssemblyConfig
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.forward import ModeTheory, forward_problem
 from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -118,24 +119,20 @@ class RunData:
     observations: Observations
     assembly: AssemblyConfig
 
+    def theory(self, world: Any) -> ModeTheory:
+        """Synthetics and panels of these windows."""
+        return ModeTheory(self.forward, self.observations, world, MPI.COMM_WORLD, self.assembly)
+
     def misfit(self, world: Any, model: f64) -> float:
         """Collective: chi_data of a model, by the theory itself, not by its tangent."""
-        data = self.observations
-        sums = _craton.evaluate_misfit(
-            world, self.forward, data.paths.path_set(self.forward), data.observed, data.sigma, model,
-            self.assembly.threads, self.assembly.subset, None, data.correlation,
-        )  # fmt: skip
-        return float(sums["chi_data"])
+        return self.theory(world).chi_data(model)
 
     def assemble(self, world: Any, model: f64, like: Any) -> tuple[Any, f64, float]:
         """Collective: H, G^T C_d^-1 (d - g) and chi_data at a model; the matrix is float64, dealt as `like`."""
-        data, size = self.observations, len(model)
+        size = len(model)
         hessian = craton.ConvergentMatrix(world, size, size, dtype="float64", block=like.block, grid=like.grid)
         gradient = craton.ConvergentVector(world, size, like.block[0])
-        sums = _craton.assemble(
-            world, self.forward, data.paths.path_set(self.forward), data.observed, data.sigma, model, hessian, gradient,
-            self.assembly.threads, self.assembly.subset, None, data.correlation, compress=self.assembly.compress,
-        )  # fmt: skip
+        sums = self.theory(world).assemble(model, self.observations.observed, hessian, gradient)
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 
     def where(self, keep: NDArray[np.bool_]) -> RunData:
@@ -156,7 +153,4 @@ def read_data(problem: LinearisedProblem) -> RunData:
     earth = _craton.EarthModel.by_name(settings.earth.model)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
-    forward = _craton.ForwardProblem(
-        modes, problem.basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal
-    )
-    return RunData(forward, observations, assembly)
+    return RunData(forward_problem(settings, problem.basis, modes, spheroidal), observations, assembly)

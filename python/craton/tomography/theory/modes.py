@@ -22,18 +22,19 @@ from craton.runs.files import replaced
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
+    from craton.tomography.config.stored import TheorySettings
 
 Catalogue = TypeVar("Catalogue", ModeCatalogue, SpheroidalCatalogue)
 DEFAULT_CACHE = pathlib.Path("~/.cache/craton")
 DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, UserError)
 
 
-def cache_folder(config: Config) -> pathlib.Path:
+def cache_folder(config: Config | TheorySettings) -> pathlib.Path:
     """Where mode catalogues are kept."""
     return pathlib.Path(config.modes.cache or DEFAULT_CACHE).expanduser()
 
 
-def mode_options(config: Config) -> dict[str, Any]:
+def mode_options(config: Config | TheorySettings) -> dict[str, Any]:
     """What ModeCatalogue.solve depends on, beside the Earth."""
     return {
         "shortest_period_s": config.modes.shortest_period_s,
@@ -44,13 +45,13 @@ def mode_options(config: Config) -> dict[str, Any]:
     }
 
 
-def cache_file(earth: EarthModel, config: Config) -> pathlib.Path:
+def cache_file(earth: EarthModel, config: Config | TheorySettings) -> pathlib.Path:
     """One file per Earth, set of options and version of the program that solved for the modes."""
     key = json.dumps([earth.name, mode_options(config), craton.__version__], sort_keys=True)
     return cache_folder(config) / f"modes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
 
 
-def mode_catalogue(earth: EarthModel, config: Config, note: Callable[[str], None] = warnings.warn) -> ModeCatalogue:
+def mode_catalogue(earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn) -> ModeCatalogue:
     """The catalogue from the cache, or solved for and added to it. A damaged cache costs time, no more."""
     return _cached(ModeCatalogue, earth, mode_options(config), cache_file(earth, config), note)
 
@@ -116,7 +117,7 @@ def _cached(
 
 
 def configured_spheroidal_catalogue(
-    earth: EarthModel, config: Config, note: Callable[[str], None] = warnings.warn
+    earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn
 ) -> SpheroidalCatalogue:
     """The spheroidal modes that a configuration's [earth] and [modes] name, from its cache."""
     options = {"dispersion": config.earth.dispersion, "attenuation": config.earth.attenuation}
@@ -124,7 +125,7 @@ def configured_spheroidal_catalogue(
 
 
 def shared_spheroidal_catalogue(
-    earth: EarthModel, config: Config, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
+    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
 ) -> SpheroidalCatalogue | None:
     """Collective: the same of spheroidal modes; None where the configuration asks for transverse motion alone."""
     if config.data.components == "T":
@@ -135,7 +136,7 @@ def shared_spheroidal_catalogue(
 
 
 def shared_mode_catalogue(
-    earth: EarthModel, config: Config, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
+    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
 ) -> ModeCatalogue:
     """Collective: rank 0's catalogue on every rank, so that all of them work with the same bits."""
     arrays = on_root(comm, lambda: mode_catalogue(earth, config, note).arrays())

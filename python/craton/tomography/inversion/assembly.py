@@ -1,0 +1,146 @@
+"""The assembly of H and G^T C_d^-1 (d - g), with checkpoints of the paths that are in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import craton
+from craton.errors import UserError
+from craton.runs.agreement import on_root
+from craton.runs.progress import ProgressBar
+from craton.tomography.inversion.hessian_file import Linearised
+
+if TYPE_CHECKING:
+    from craton.tomography.data.observations import Observations
+    from craton.tomography.inversion.context import RunContext
+    from craton.tomography.inversion.forward import Panels
+    from craton.tomography.inversion.persistence import State
+
+f64 = NDArray[np.float64]
+
+
+class Assembly:
+    """The distributed Hessian and gradient, and how they are filled. All calls are collective."""
+
+    def __init__(self, run: RunContext, panels: Panels, observations: Observations, size: int) -> None:
+        """size: of the model."""
+        self.run, self.panels, self.observations = run, panels, observations
+        settings = run.config.inversion
+        self.hessian: Any = craton.ConvergentMatrix(
+            run.world, size, size, dtype=settings.precision, block=settings.block
+        )
+        self.gradient: Any = craton.ConvergentVector(run.world, size, settings.block)
+
+    def release(self) -> None:
+        """Gives their memory back; hessian.h5 has them."""
+        self.hessian = self.gradient = None
+
+    def at(self, state: State) -> Linearised:
+        """Hessian, gradient and misfit at the latest model; from a checkpoint where an earlier session has left one.
+
+        assemble_s is what all sessions have spent on it, the same on every rank. UserError where numbers overflow.
+        """
+        sums = self.fill(state)
+        gradient = np.asarray(self.gradient.gather())
+        self.check_finite(sums, gradient)
+        return Linearised(gradient, **sums)
+
+    def fill(self, state: State) -> dict[str, float]:
+        """Adds all paths to Hessian and gradient. Returns chi_data, data_norm and assemble_s."""
+        run = self.run
+        self.hessian.reset()
+        self.gradient.reset()
+        total, minutes = len(self.observations.paths), run.config.assembly.checkpoint_minutes
+        sums = {"chi_data": 0.0, "data_norm": 0.0, "assemble_s": 0.0}
+        saved, done = None, 0
+        if minutes or on_root(run.comm, run.place.checkpoint.is_file):
+            saved = self.resumed_checkpoint(state, sums)
+            done = total - len(saved.missing(total))
+        run.enter("assembly", len(state.models), done, total)
+        bar = ProgressBar("assembling", total, "paths", run.console)
+        try:
+            with bar:
+                if done:
+                    bar.begin_at(done)
+                while (left := self.until_pause(state, sums, saved, 60.0 * minutes, bar)) > 0:
+                    assert saved is not None
+                    self.save_checkpoint(saved, state, sums, total - left)
+        finally:
+            if saved is not None:
+                saved.close()
+        return sums
+
+    def until_pause(
+        self, state: State, sums: dict[str, float], saved: Any, pause_after_s: float, bar: ProgressBar
+    ) -> int:
+        """Adds paths to Hessian, gradient and `sums`, and returns how many are left."""
+        run = self.run
+
+        def told(done: int, total: int) -> None:
+            bar.update(done, total)
+            run.progress.update(done, total)
+
+        before_s = run.phases.seconds["assemble"]
+        with run.phases("assemble"):
+            found = self.panels.assemble(
+                state.latest, self.observations.observed, self.hessian, self.gradient, told, saved, pause_after_s
+            )
+        run.phases.add_assembly(found)
+        took_s = run.phases.seconds["assemble"] - before_s
+        more = {"chi_data": found["chi_data"], "data_norm": found["data_norm"], "assemble_s": took_s}
+        more = run.comm.bcast(more)  # not all ranks took as long
+        for name, value in more.items():
+            sums[name] += value
+        return int(found["left"])
+
+    def resumed_checkpoint(self, state: State, sums: dict[str, float]) -> Any:
+        """The assembly's checkpoint, with Hessian, gradient and `sums` as they were when it was saved."""
+        run = self.run
+        with run.phases("checkpoint"):
+            for _ in range(2):
+                saved = craton.Checkpoint(run.world, str(run.place.checkpoint), keep_previous=False)
+                saved.add("hessian", self.hessian)
+                saved.add("gradient", self.gradient)
+                found = saved.resume()
+                if found is None or found[0]["linearised_at"] == state.linearised_at:
+                    break
+                saved.close()  # of an iteration that is over
+                on_root(run.comm, run.place.discard_checkpoint)
+                self.hessian.reset()
+                self.gradient.reset()
+        if found is not None:
+            sums.update({name: float(found[0][name]) for name in sums})
+        return saved
+
+    def save_checkpoint(self, saved: Any, state: State, sums: dict[str, float], paths: int) -> None:
+        """UserError on every rank where it cannot be written; the one before is in place then."""
+        with self.run.phases("checkpoint"):
+            saved.save({**sums, "linearised_at": state.linearised_at})
+        self.run.progress.saved(paths)
+
+    def check_finite(self, sums: dict[str, float], gradient: f64) -> None:
+        """Numbers that overflowed are a matter of the data's scale. The diagonal bounds the whole Hessian."""
+        diagonal = np.asarray(self.hessian.diagonal())
+        smallest, largest = float(self.observations.sigma.min()), float(self.observations.sigma.max())
+        for name, values in (
+            ("misfit", np.array([sums["chi_data"], sums["data_norm"]])),
+            ("gradient", gradient),
+            ("Hessian's diagonal", diagonal),
+        ):
+            wrong = np.flatnonzero(~np.isfinite(values))
+            if len(wrong):
+                raise UserError(
+                    f"{self.data_source}: the {name} is {values[wrong[0]]} (element {wrong[0]}); allowed: finite numbers of "
+                    f"{self.run.config.inversion.precision}; sigma is {smallest:.3g} to {largest:.3g} m and the largest sample "
+                    f"{np.abs(self.observations.observed).max():.3g} m: is one of them in another unit?"
+                )
+
+    @property
+    def data_source(self) -> str:
+        """What an error about the data names."""
+        config = self.run.config
+        data = config.data
+        return data.file if data.kind == "file" else f"{config.source}: [data] noise = {data.noise:g}"

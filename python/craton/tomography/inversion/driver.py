@@ -1,0 +1,182 @@
+"""An inversion, from where its folder says it is to its end: the loop of Gauss-Newton iterations.
+
+    preparation.py    modes, basis, prior, data
+    forward.py        what gives g(m), and what gives the panels G_(i)
+    assembly.py       H and G^T C_d^-1 (d - g) at a model
+    step.py           equation 2, and the length of its step
+    stopping.py       when there is no further iteration
+    persistence.py    what each phase leaves in the folder, and what a resumed run finds there
+
+Every rank runs the same lines; what a rank computes alone (its share of the paths, its blocks of the Hessian) is hidden in the
+collective calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.runs.agreement import on_root
+from craton.runs.record import facts_of
+from craton.tomography.inversion.assembly import Assembly
+from craton.tomography.inversion.folder import IterationRecord, RunRecord
+from craton.tomography.inversion.hessian_file import Linearised
+from craton.tomography.inversion.persistence import FoundStep, RunFiles
+from craton.tomography.inversion.preparation import prepare
+from craton.tomography.inversion.recovery import coverage_correlation
+from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
+from craton.tomography.inversion.step import Accepted, StepSearch
+from craton.tomography.inversion.stopping import reason_to_stop
+from craton.tomography.prior.prior import misfit
+
+if TYPE_CHECKING:
+    from craton.tomography.inversion.context import RunContext
+
+f64 = NDArray[np.float64]
+
+AtTheEnd = Callable[["Inversion"], Any]
+
+
+class Inversion:
+    """A run on one rank. All calls are collective."""
+
+    def __init__(self, run: RunContext) -> None:
+        self.run = run
+        self.files = RunFiles(run)
+        found = prepare(run, self.files)
+        self.basis, self.prior, self.theory = found.basis, found.prior, found.theory
+        self.observations, self.target, self.state = found.observations, found.target, found.state
+        self.assembly = Assembly(run, self.theory, self.observations, self.basis.size)
+        self.steps = StepSearch(run, self.files, self.basis, self.prior, self.theory)
+        self.files.record = self.first_record()
+
+    @property
+    def record(self) -> RunRecord:
+        """What was run, and how far it came."""
+        return self.files.record
+
+    def go(self, at_the_end: AtTheEnd | None = None) -> RunRecord:
+        """The whole run, or what is left of it. at_the_end: what a finished run needs beyond its model."""
+        if self.state.iterations:
+            self.print_table()
+        while not (reason := reason_to_stop(self.state.iterations, len(self.state.models), self.run.config.inversion)):
+            step = self.files.step(self.state) or self.find_step()
+            found = self.steps.line_search(step, self.state)
+            if found.why_not:
+                reason = found.why_not
+                break
+            self.accept(step, found)
+        self.record.stopped_because = reason
+        self.files.take_place()
+        self.run.say(f"stopped: {reason}")
+        self.finish(at_the_end)
+        return self.record
+
+    def find_step(self) -> FoundStep:
+        """The Gauss-Newton step from the latest model."""
+        at = self.linearise()
+        if not self.state.iterations:
+            self.begin_table(at)
+        return self.steps.solve(self.assembly.hessian, at, self.state)
+
+    def linearise(self) -> Linearised:
+        """Hessian, gradient and misfit at the latest model; from hessian.h5 where the run had come so far."""
+        found = self.files.linearised(self.assembly.hessian, self.state)
+        if found is None:
+            found = self.assembly.at(self.state)
+            more = {
+                "prior_mean": self.prior.mean,
+                "radial_knots_m": np.asarray(self.basis.radial_knots_m),
+                "parameters": self.basis.parameters,
+                "samples": len(self.observations.observed),
+            }
+            self.files.save_hessian(self.assembly.hessian, found, self.state, more)
+        self.files.discard_checkpoint()
+        return found
+
+    def accept(self, step: FoundStep, found: Accepted) -> None:
+        """The step is taken. From the moment that model.h5 has the model the iteration is done."""
+        state = self.state
+        state.models.append(found.model)
+        state.prior_weights = found.weights
+        entry = self.iteration_record(found.chi_data, found.length)
+        entry.assemble_s, entry.solve_s, entry.misfit_s = step.assemble_s, step.solve_s, step.misfit_s
+        entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0
+        state.iterations.append(entry)
+        self.run.say(iteration_line(entry))
+        self.files.save(state, self.basis, self.target)
+        self.files.drop_iteration()
+        self.files.take_place()
+
+    def finish(self, at_the_end: AtTheEnd | None) -> None:
+        """Predicted waveforms, path coverage, and the comparison with the target where there is one."""
+        run, state = self.run, self.state
+        run.enter("finish", state.linearised_at)
+        self.files.discard_hessian()
+        with run.phases("waveforms"):
+            more = {
+                f"waveforms/{name}": self.theory.seismograms(model).astype(np.float32)
+                for name, model in (("initial", state.models[0]), ("final", state.latest))
+            }
+            coverage = self.theory.coverage(self.basis)
+        if (target := self.target) is not None:
+            found = on_root(
+                run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage)
+            )
+            self.record.correlation = found
+            run.say(about_recovery(found))
+        if at_the_end is not None:
+            at_the_end(self)
+        self.record.finished = True
+        self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
+
+    # ---------------------------------------------------------------------------------------------- table and record
+
+    def begin_table(self, at: Linearised) -> None:
+        """Iteration 0: the starting model."""
+        self.state.data_norm = at.data_norm
+        self.state.iterations.append(self.iteration_record(at.chi_data, 0.0))
+        self.print_table()
+        self.files.save(self.state, self.basis, self.target)
+
+    def print_table(self) -> None:
+        """With the iterations that are done."""
+        self.run.say(TABLE_HEAD)
+        for entry in self.state.iterations:
+            self.run.say(iteration_line(entry))
+
+    def iteration_record(self, chi_data: float, length: float) -> IterationRecord:
+        """Of the latest model, without what it took."""
+        state = self.state
+        chi_start = state.iterations[0].chi_data if state.iterations else chi_data
+        return IterationRecord(
+            iteration=state.linearised_at,
+            chi_data=chi_data,
+            chi_prior=misfit(state.latest - self.prior.mean, state.prior_weights),
+            variance_reduction=1.0 - chi_data / state.data_norm,
+            residual_reduction=1.0 - chi_data / chi_start if chi_start else 0.0,
+            step_length=length,
+        )
+
+    def first_record(self) -> RunRecord:
+        """What is known before the first iteration."""
+        run, table = self.run, self.observations.paths
+        facts = facts_of(
+            "tomography", run.config.source, run.config.to_dict(), run.comm.size, run.world.node_count, run.threads
+        )
+        facts |= {"command": run.command, "started": run.progress.progress.sessions[0].started}
+        return RunRecord(
+            **facts,
+            folder=run.folder.path.name,
+            data_kind=str(self.observations.attributes["kind"]),
+            events=len(table.event_rows),
+            stations=len(table.station_rows),
+            paths=len(table),
+            samples=len(self.observations.observed),
+            lateral_knots=self.basis.n_lateral,
+            radial_knots=self.basis.n_radial,
+            modes=len(self.theory.problem.modes),
+        )

@@ -1,0 +1,120 @@
+"""What gives g(m), and what gives the panels of its derivative.
+
+The method is hybrid (French et al. 2015, figure 2): seismograms g(m) may come from an accurate, expensive solver while the
+derivatives G_(i) come from a cheap theory. An inversion therefore asks for two things:
+
+    Synthetics    g(m) of all windows, and the misfit of a model
+    Panels        H = G^T C_d^-1 G and G^T C_d^-1 (d - g) at a model, panel by panel
+
+`ModeTheory` gives both, from the Earth's modes. What solves for g elsewhere implements Synthetics alone: with the samples
+d - g(m) + g of the panels' own theory in the place of d, the panels' residual is d - g(m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.tomography.theory.seismograms import predict
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, SpheroidalCatalogue
+    from craton.tomography.config.load import Config
+    from craton.tomography.config.stored import TheorySettings
+    from craton.tomography.config.tables import AssemblyConfig
+    from craton.tomography.data.observations import Observations
+
+f64 = NDArray[np.float64]
+
+Told = Callable[[int, int], None]
+"""Is told how many paths are done, of how many."""
+
+
+class Synthetics(Protocol):
+    """What gives g(m)."""
+
+    def seismograms(self, model: f64) -> f64:
+        """Collective: g(m) of all windows, one after the other, in metres, on every rank."""
+
+    def chi_data(self, model: f64) -> float:
+        """Collective: the first part of equation 1, half the squared residual weighted by C_d^-1."""
+
+
+class Panels(Protocol):
+    """What gives the linearised problem at a model."""
+
+    def assemble(
+        self,
+        model: f64,
+        observed: f64,
+        hessian: Any,
+        gradient: Any,
+        told: Told | None = None,
+        saved: Any = None,
+        pause_after_s: float = 0.0,
+    ) -> dict[str, Any]:
+        """Collective: adds G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient, for each path that is
+        left, until `pause_after_s` seconds have passed (0: to the end).
+
+        observed: d, all windows one after the other, the same on every rank. saved: the checkpoint that counts paths.
+        Returns chi_data and data_norm of the paths done, `left`, and what it took.
+        """
+
+    def coverage(self, basis: ModelBasis) -> f64:
+        """How many paths see each lateral knot."""
+
+
+def forward_problem(
+    settings: Config | TheorySettings,
+    basis: ModelBasis,
+    modes: ModeCatalogue,
+    spheroidal: SpheroidalCatalogue | None,
+) -> ForwardProblem:
+    """The theory that a configuration names. Not collective."""
+    return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal)
+
+
+class ModeTheory:
+    """Synthetics and Panels of some windows, from the Earth's modes: seismograms and derivatives by one theory."""
+
+    def __init__(
+        self, problem: ForwardProblem, observations: Observations, world: Any, comm: MPI.Comm, settings: AssemblyConfig
+    ) -> None:
+        self.problem, self.observations, self.settings = problem, observations, settings
+        self.paths = observations.paths.path_set(problem)
+        self._world, self._comm = world, comm
+
+    def seismograms(self, model: f64) -> f64:
+        return predict(self.problem, self.paths, model, self._comm, self.settings.threads)
+
+    def chi_data(self, model: f64) -> float:
+        data = self.observations
+        sums = _craton.evaluate_misfit(
+            self._world, self.problem, self.paths, data.observed, data.sigma, model, self.settings.threads,
+            self.settings.subset, None, data.correlation,
+        )  # fmt: skip
+        return float(sums["chi_data"])
+
+    def assemble(
+        self,
+        model: f64,
+        observed: f64,
+        hessian: Any,
+        gradient: Any,
+        told: Told | None = None,
+        saved: Any = None,
+        pause_after_s: float = 0.0,
+    ) -> dict[str, Any]:
+        data, settings = self.observations, self.settings
+        return _craton.assemble(
+            self._world, self.problem, self.paths, observed, data.sigma, model, hessian, gradient, settings.threads,
+            settings.subset, told, data.correlation, saved, pause_after_s, settings.compress,
+        )  # fmt: skip
+
+    def coverage(self, basis: ModelBasis) -> f64:
+        return np.asarray(self.paths.coverage(basis))

@@ -1,0 +1,242 @@
+"""The files that a run writes as it goes on, and finds again when it is resumed.
+
+Each phase leaves its result in the run folder before the next begins, and looks there first when a run is resumed:
+
+    data                    data.h5
+    assembly, now and then  hessian.checkpoint.h5      with the list of the paths in it (assembly.py)
+    assembly                hessian.h5                 its linearised_at_iteration tells whether it is the one that is wanted
+    step                    step.h5                    with the misfits that the line search has found so far
+    line search             model.h5                   all models and their misfits in one file; the iteration is done
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs import running
+from craton.runs.agreement import on_root
+from craton.runs.files import read_hdf5, replaced, write_hdf5
+from craton.tomography.data.data_file import load_observations, save_observations
+from craton.tomography.inversion.folder import IterationRecord, RunFolder, RunRecord
+from craton.tomography.inversion.hessian_file import Linearised, read_linearised, write_hessian
+from craton.tomography.inversion.iteration_file import complete, of_iteration
+from craton.tomography.prior.prior import Step
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
+    from craton.tomography.data.observations import Observations
+    from craton.tomography.inversion.context import RunContext
+
+f64 = NDArray[np.float64]
+
+
+@dataclass
+class State:
+    """All models so far, their misfits, and what belongs to the latest."""
+
+    models: list[f64]
+    prior_weights: f64
+    """C_m^-1 (m - m^p) of the latest model."""
+    iterations: list[IterationRecord] = field(default_factory=list)
+    data_norm: float = 1.0
+
+    @property
+    def latest(self) -> f64:
+        return self.models[-1]
+
+    @property
+    def linearised_at(self) -> int:
+        """The number of the latest model, which the iteration under way begins with."""
+        return len(self.models) - 1
+
+
+@dataclass
+class FoundStep:
+    """A step whose length is being sought: step.h5."""
+
+    step: Step
+    longest: float
+    """The first length to be tried: 1, or less where [inversion] step_percent says so."""
+    chi_data: float
+    """Without the step."""
+    data_norm: float
+    assemble_s: float
+    solve_s: float
+    misfit_s: float = 0.0
+    tried: list[float] = field(default_factory=list)
+    """chi_data of the lengths longest, longest / 2, ... so far."""
+
+
+NUMBERS = ("longest", "chi_data", "data_norm", "assemble_s", "solve_s", "misfit_s")
+"""Of FoundStep, kept as attributes."""
+
+
+class RunFiles:
+    """What a run has on disk. All calls are collective; rank 0 reads and writes, and all ranks raise where it cannot."""
+
+    def __init__(self, run: RunContext) -> None:
+        self.run = run
+        self.record: RunRecord
+        """Is made when the data are there."""
+
+    # ------------------------------------------------------------------------------------------------------------ data.h5
+
+    def data(self) -> Observations | None:
+        """Of a run that is resumed, where it had come so far."""
+        run = self.run
+        if not run.resuming or not on_root(run.comm, run.place.data.is_file):
+            return None
+        return on_root(run.comm, lambda: load_observations(run.place.data))
+
+    def save_data(self, observations: Observations) -> None:
+        """The first file of a run."""
+        run = self.run
+        on_root(
+            run.comm, lambda: save_observations(run.place.data, observations, run.config.data.filter_periods_s)
+        )
+
+    # --------------------------------------------------------------------------------------------------------- hessian.h5
+
+    def linearised(self, hessian: Any, state: State) -> Linearised | None:
+        """What was assembled at the latest model, and its Hessian loaded; None where the run had not come so far."""
+        run = self.run
+        if not run.resuming:
+            return None
+        found = on_root(run.comm, lambda: read_linearised(run.place, state.linearised_at))
+        if found is not None:
+            with run.phases("load"):
+                hessian.load(str(run.place.hessian), "hessian")
+            run.say(f"iteration {len(state.models)}: the Hessian is in {run.place.hessian}")
+        return found
+
+    def save_hessian(self, hessian: Any, found: Linearised, state: State, more: dict[str, Any]) -> None:
+        """The Hessian at the latest model, and what it was assembled for."""
+        with self.run.phases("save"):
+            write_hessian(self.run, hessian, found, state.latest, state.linearised_at, more)
+
+    def discard_checkpoint(self) -> None:
+        """Of an assembly that is complete."""
+        on_root(self.run.comm, lambda: self.run.place.discard_checkpoint())
+
+    def discard_hessian(self) -> None:
+        """Where [inversion] keep_hessians = "none"."""
+        if self.run.config.inversion.keep_hessians == "none":
+            on_root(self.run.comm, lambda: self.run.place.hessian.unlink(missing_ok=True))
+
+    # ------------------------------------------------------------------------------------------------------------ step.h5
+
+    def step(self, state: State) -> FoundStep | None:
+        """The step from the latest model, where the run had come so far."""
+        run = self.run
+        if not run.resuming:
+            return None
+        found = on_root(run.comm, lambda: read_step(run.place, state.linearised_at))
+        if found is not None:
+            run.say(f"iteration {len(state.models)}: the step is in {run.place.step}")
+        return found
+
+    def save_step(self, found: FoundStep, state: State) -> None:
+        """With the misfits of the lengths tried so far."""
+        on_root(self.run.comm, lambda: write_step(self.run.place, found, state.linearised_at))
+
+    # --------------------------------------------------------------------------------------------- model.h5 and record.json
+
+    def state(self, basis: ModelBasis) -> State | None:
+        """The models of a run that is resumed; None where it has none yet."""
+        run = self.run
+        found = on_root(run.comm, lambda: read_state(run.place)) if run.resuming else None
+        if found is not None and any(len(model) != basis.size for model in found.models):
+            raise UserError(
+                f"{run.place.model}: models of {len(found.latest)} parameters; allowed: {basis.size}, as "
+                "the configuration of its run says"
+            )
+        return found
+
+    def save(self, state: State, basis: ModelBasis, target: f64 | None, more: dict[str, Any] | None = None) -> None:
+        """Models and record as they stand. From the moment that model.h5 has a model its iteration is done."""
+        run, record = self.run, self.record
+        with run.phases("save"):
+            record.iterations = state.iterations
+            run.progress.save()
+            record.sessions = run.progress.sessions()
+            for name, values in run.phases.of_all_ranks(run.comm).items():
+                setattr(record, name, values)
+            content: dict[str, Any] = {
+                "models": np.stack(state.models),
+                "radial_knots_m": np.asarray(basis.radial_knots_m),
+                "lateral_level": run.config.basis.lateral_level,
+                "parameters": basis.parameters,
+                "parameter_order": "(parameter * n_lateral + lateral_knot) * n_radial + radial_spline",
+                "prior_weights": state.prior_weights,
+                "iterations": json.dumps([asdict(entry) for entry in state.iterations]),
+                "data_norm": state.data_norm,
+                **({} if target is None else {"target": target}),
+                **(more or {}),
+            }
+            on_root(run.comm, lambda: self._write(content))
+
+    def _write(self, content: dict[str, Any]) -> None:
+        self.run.place.write_model(content)
+        self.run.place.write_record(self.record)
+
+    def drop_iteration(self) -> None:
+        """What the model that has been found does without."""
+        on_root(self.run.comm, lambda: self.run.place.step.unlink(missing_ok=True))
+        self.discard_hessian()
+
+    def take_place(self) -> None:
+        """From now on the results of an earlier run are replaced: there is a whole set of new ones."""
+        run = self.run
+        run.place = running.take_place(run.comm, run.folder, run.place, run.progress)
+
+    def close(self) -> None:
+        """The run is over: what only an unfinished one needs goes."""
+        run = self.run
+        on_root(run.comm, run.folder.discard_working)
+        run.progress.file = None
+
+
+def write_step(place: RunFolder, found: FoundStep, linearised_at: int) -> None:
+    """step.h5"""
+    content: dict[str, Any] = {
+        "model": found.step.model,
+        "weights": found.step.weights,
+        "tried": np.array(found.tried, np.float64),
+        "linearised_at_iteration": linearised_at,
+        **{name: getattr(found, name) for name in NUMBERS},
+    }
+    with replaced(place.step) as aside:
+        write_hdf5(aside, content)
+
+
+def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
+    """step.h5 of this iteration, or None."""
+    stored = of_iteration(place.step, linearised_at)
+    if stored is None:
+        return None
+    with complete(place.step):
+        return FoundStep(
+            Step(np.ascontiguousarray(stored["model"]), np.ascontiguousarray(stored["weights"])),
+            tried=[float(value) for value in stored["tried"]],
+            **{name: float(stored[name]) for name in NUMBERS},
+        )
+
+
+def read_state(place: RunFolder) -> State | None:
+    """What model.h5 has of a run that was resumed or may be, or None where there is none yet."""
+    if not place.model.is_file():
+        return None
+    stored = read_hdf5(place.model)
+    with complete(place.model):
+        return State(
+            [np.ascontiguousarray(model) for model in stored["models"]],
+            np.ascontiguousarray(stored["prior_weights"]),
+            [IterationRecord(**entry) for entry in json.loads(stored["iterations"])],
+            float(stored["data_norm"]),
+        )

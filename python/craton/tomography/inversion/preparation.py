@@ -1,0 +1,109 @@
+"""What an inversion works with: modes, basis, prior and data, made or read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.runs.agreement import on_root
+from craton.tomography.data.paths import build_paths
+from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
+from craton.tomography.inversion.forward import ModeTheory, forward_problem
+from craton.tomography.inversion.persistence import RunFiles, State
+from craton.tomography.model.splines import make_basis
+from craton.tomography.model.target import make_target
+from craton.tomography.prior.make import make_prior
+from craton.tomography.prior.words import about_lengths, explained
+from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
+from craton.tomography.theory.seismograms import predict
+
+if TYPE_CHECKING:
+    from craton._craton import ForwardProblem, ModelBasis
+    from craton.tomography.data.observations import Observations
+    from craton.tomography.inversion.context import RunContext
+    from craton.tomography.prior.prior import AnyPrior
+
+f64 = NDArray[np.float64]
+
+
+@dataclass
+class Prepared:
+    """The same on every rank."""
+
+    basis: ModelBasis
+    prior: AnyPrior
+    observations: Observations
+    theory: ModeTheory
+    """Synthetics and panels."""
+    target: f64 | None
+    """Of synthetic data."""
+    state: State
+
+
+def prepare(run: RunContext, files: RunFiles) -> Prepared:
+    """Collective: what the configuration names; data and models of a run that is resumed come from its folder."""
+    config = run.config
+    with run.phases("modes"):
+        earth = _craton.EarthModel.by_name(config.earth.model)
+        modes = shared_mode_catalogue(earth, config, run.comm, run.say)
+    with run.phases("kernels"):
+        basis = make_basis(config, earth)
+        spheroidal = shared_spheroidal_catalogue(earth, config, run.comm, run.say)
+        problem = forward_problem(config, basis, modes, spheroidal)
+    with run.phases("prior"):
+        prior = make_prior(basis, config.prior, run.world, run.comm, run.console, run.threads)
+    with run.phases("set-up"):
+        state = files.state(basis) or State([prior.mean.copy()], np.zeros(basis.size))
+    tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)
+    with run.phases("data"):
+        run.enter("data", len(state.models))
+        target = None
+        if config.data.kind == "synthetic":
+            assert config.target is not None
+            target = make_target(basis, config.target)
+        there = files.data()
+        observations = first_observations(run, problem, target) if there is None else there
+    with run.phases("paths"):
+        theory = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
+    if there is None:
+        with run.phases("save"):
+            files.save_data(observations)
+    tell_of_data(run, observations, target)
+    return Prepared(basis, prior, observations, theory, target, state)
+
+
+def first_observations(run: RunContext, problem: ForwardProblem, target: f64 | None) -> Observations:
+    """Collective: synthetic data of the target, or those of a file."""
+    config = run.config
+    events, stations = read_catalogues(config, run.comm)
+    if target is None:
+        return on_root(run.comm, lambda: file_observations(config, events, stations, run.say))
+    table = build_paths(config, events, stations, run.say)
+    traces = predict(problem, table.path_set(problem), target, run.comm, run.threads)
+    return synthetic_observations(config, table, traces)
+
+
+def tell_of_model(run: RunContext, toroidal: int, spheroidal: int | None, basis: ModelBasis) -> None:
+    """Numbers of modes, parameters and prior."""
+    run.say(
+        f"{toroidal} toroidal modes with T > {run.config.modes.shortest_period_s:g} s; "
+        + ("" if spheroidal is None else f"{spheroidal} spheroidal; ")
+        + f"{basis.size} parameters = {basis.n_lateral} lateral knots x {basis.n_radial} radial"
+        + (" x dlnVs and dlnxi" if basis.parameters == 2 else "")
+    )
+    run.say(explained(run.config.prior))
+    run.say(about_lengths(basis))
+
+
+def tell_of_data(run: RunContext, observations: Observations, target: f64 | None) -> None:
+    """Paths and samples."""
+    table = observations.paths
+    kind = "data from a file" if target is None else "synthetic data: target model + noise"
+    run.say(
+        f"{len(table)} paths between {len(table.event_rows)} earthquakes and "
+        f"{len(table.station_rows)} stations, {len(observations.observed)} samples ({kind})"
+    )

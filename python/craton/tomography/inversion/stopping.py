@@ -1,0 +1,30 @@
+"""When the iteration ends, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from craton.tomography.config.tables import InversionConfig
+    from craton.tomography.inversion.folder import IterationRecord
+
+
+def reason_to_stop(done: Sequence[IterationRecord], models: int, settings: InversionConfig) -> str:
+    """Why no further iteration is made; "" where one is. done: the models' misfits; models: how many there are."""
+    if len(done) > 1 and 1.0 - done[-1].chi / done[-2].chi < settings.tolerance:
+        return f"the misfit fell by less than {100 * settings.tolerance:g}%"
+    most = settings.max_iterations
+    if models > most:
+        return f"all {most} iterations allowed were used up" if most > 1 else "one iteration was allowed"
+    return ""
+
+
+def no_step_helps(chi: float, totals: Sequence[float], lengths: Sequence[float]) -> str:
+    """Why the run ends where no length of the step lowers the misfit. totals: the misfits of the lengths tried."""
+    whole = "the whole step" if lengths[0] == 1.0 else f"{lengths[0]:g} of the step"
+    return (
+        f"no fraction of the Gauss-Newton step lowers the misfit: it is {chi:.6g} without, {totals[0]:.6g} with "
+        f"{whole}, {totals[-1]:.6g} with {lengths[-1]:g} of it; a smaller [prior] strength, [inversion] damping or "
+        "longer periods make smaller steps"
+    )

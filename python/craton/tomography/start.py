@@ -1,0 +1,135 @@
+"""Starts an inversion, or goes on with one; then resolution and report, where they are asked for."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from mpi4py import MPI
+
+import craton
+from craton.runs.agreement import on_root
+from craton.runs.progress_file import Start
+from craton.runs.running import begun, resumed
+from craton.tomography.inversion.context import PHASES, RunContext
+from craton.tomography.inversion.driver import Inversion
+from craton.tomography.inversion.folder import RunFolder, RunRecord
+from craton.tomography.inversion.resumption import command_line, config_to_resume
+from craton.tomography.inversion.say import Quiet
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.posterior.findings import posterior_folder
+from craton.tomography.posterior.questions import Place, Questions
+from craton.tomography.posterior.run import posterior_of_run
+from craton.tomography.report import page
+from craton.tomography.results import section_place
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from craton.runs.progress_file import ProgressFile
+    from craton.tomography.config.load import Config
+
+RESOLVED_DEPTHS_KM = (300.0, 2000.0)
+
+
+def run(
+    config: Config,
+    comm: MPI.Comm | None = None,
+    ranks_per_node: int = 0,
+    console: Any = None,
+    overwrite: bool = False,
+    report: bool = True,
+) -> RunRecord:
+    """Collective: a whole inversion as the configuration describes it; leaves a run folder and returns its record.
+
+    ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them. console: of rich, where rank 0
+    prints; None for nowhere. UserError on every rank for a folder that is in use or has results, unless `overwrite`.
+    """
+    comm = comm or MPI.COMM_WORLD
+    craton.check_mpi()
+    folder = RunFolder(config.run.directory)
+    inputs = {
+        "the configuration": str(config.source),
+        "[data] file": config.data.file,
+        "[events] file": config.events.file,
+        "[stations] file": config.stations.file,
+    }
+    command = on_root(comm, lambda: command_line(config, comm.size, ranks_per_node))
+    session = begun(comm, folder, _start(config, comm, command), overwrite, inputs)
+    return _go(session, config, comm, ranks_per_node, console, report, resuming=False)
+
+
+def resume(
+    directory: str | os.PathLike[str],
+    config: Config | None = None,
+    comm: MPI.Comm | None = None,
+    ranks_per_node: int = 0,
+    console: Any = None,
+    report: bool = True,
+) -> RunRecord:
+    """Collective, on any number of ranks: goes on with a run that was ended, and returns its record; that of a run which has
+    finished as it is. config: what differs from the run's own may be what `resumption.FREE` names; None for its own."""
+    comm = comm or MPI.COMM_WORLD
+    craton.check_mpi()
+    folder = RunFolder(directory)
+    config = on_root(comm, lambda: config_to_resume(folder, config))
+    if config is None:
+        return on_root(comm, folder.read_record)
+    command = on_root(comm, lambda: folder.to_resume().command)
+    session = resumed(comm, folder, _start(config, comm, command))
+    return _go(session, config, comm, ranks_per_node, console, report, resuming=True)
+
+
+def _start(config: Config, comm: MPI.Comm, command: str) -> Start:
+    return Start("tomography", config.to_dict(), str(config.source), PHASES, comm.size, config.assembly.threads, command)
+
+
+def _go(
+    session: AbstractContextManager[tuple[RunFolder, ProgressFile]],
+    config: Config,
+    comm: MPI.Comm,
+    ranks_per_node: int,
+    console: Any,
+    report: bool,
+    resuming: bool,
+) -> RunRecord:
+    """Collective: the whole run, or what is left of it."""
+    folder = RunFolder(config.run.directory)
+    with session as (place, progress):
+        world = craton.World(comm, ranks_per_node)
+        context = RunContext(
+            config, comm, world, console, folder, place, progress, progress.progress.command, resuming
+        )
+        if resuming and place.path != folder.path:
+            context.say(f"{folder.path} still has the results of an earlier run, which this one replaces later on")
+        inversion = Inversion(context)
+        record = inversion.go(resolve if config.report.resolution else None)
+        if report:
+            on_root(comm, lambda: page.write_report(folder.path))
+            context.say(f"report: {folder.report}")
+        inversion.files.close()
+    return record
+
+
+def resolve(inversion: Inversion) -> None:
+    """Collective: the posterior of the last Hessian, in the run's folder, for the report: resolution, standard deviations, and a
+    point below where the cross-section goes through, high and low in the mantle."""
+    run, basis = inversion.run, inversion.basis
+    inversion.assembly.release()
+    with run.phases("resolution"):
+        there = on_root(
+            run.comm,
+            lambda: section_place(run.config.to_dict(), basis, inversion.state.latest, inversion.target),
+        )
+        top_km, bottom_km = (EARTH_RADIUS_KM - basis.radial_knots_m[end] / 1e3 for end in (-1, 0))
+        depths_km = [depth for depth in RESOLVED_DEPTHS_KM if top_km <= depth <= bottom_km]
+        places = [Place(there["latitude"], there["longitude"], depth) for depth in depths_km]
+        folder = posterior_folder(run.folder.path)
+        found = posterior_of_run(
+            run.folder.hessian, run.config.prior, folder.path, Questions(places), run.comm, Quiet(), overwrite=True,
+            world=run.world, pictures=False,
+        )  # fmt: skip
+    run.say(
+        f"{found.resolved:.1f} of {found.parameters} parameters are determined by the data; standard deviations "
+        f"and resolution: {folder.path}"
+    )
