@@ -19,7 +19,6 @@ from craton.lazy import lazy_names
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config, load_config, load_prior
     from craton.tomography.inversion.folder import RunFolder, RunRecord
-    from craton.tomography.inversion.session import resume, run
     from craton.tomography.inversion.solve import solve_again, solve_all
     from craton.tomography.model.fields import Fields, read_fields
     from craton.tomography.posterior.analysis import Posterior
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from craton.tomography.report.drawing import Drawing, fit, profile, section, slices
     from craton.tomography.report.page import write_report
     from craton.tomography.results import Results, read_results
+    from craton.tomography.start import resume, run
 
 __all__ = [
     "Config",
@@ -60,7 +60,7 @@ _, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "craton.tomography.config": ["Config", "load_config", "load_prior"],
-        "craton.tomography.inversion.session": ["resume", "run"],
+        "craton.tomography.start": ["resume", "run"],
         "craton.tomography.inversion.folder": ["RunFolder", "RunRecord"],
         "craton.tomography.inversion.solve": ["solve_again", "solve_all"],
         "craton.tomography.posterior.analysis": ["Posterior"],

@@ -81,7 +81,9 @@ def resume(
 
 
 def _start(config: Config, comm: MPI.Comm, command: str) -> Start:
-    return Start("tomography", config.to_dict(), str(config.source), PHASES, comm.size, config.assembly.threads, command)
+    return Start(
+        "tomography", config.to_dict(), str(config.source), PHASES, comm.size, config.assembly.threads, command
+    )
 
 
 def _go(
@@ -97,9 +99,7 @@ def _go(
     folder = RunFolder(config.run.directory)
     with session as (place, progress):
         world = craton.World(comm, ranks_per_node)
-        context = RunContext(
-            config, comm, world, console, folder, place, progress, progress.progress.command, resuming
-        )
+        context = RunContext(config, comm, world, console, folder, place, progress, progress.progress.command, resuming)
         if resuming and place.path != folder.path:
             context.say(f"{folder.path} still has the results of an earlier run, which this one replaces later on")
         inversion = Inversion(context)

@@ -16,7 +16,7 @@ from craton._launch import main_guard
 with main_guard():
     from mpi4py import MPI
     from craton.tomography.config.load import load_config
-    from craton.tomography.inversion.session import run
+    from craton.tomography.start import run
     record = run(load_config(sys.argv[1]), MPI.COMM_WORLD, report=False)
     if MPI.COMM_WORLD.rank == 0:
         print(json.dumps({"ranks": record.ranks, "nodes": record.nodes}))

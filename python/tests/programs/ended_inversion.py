@@ -16,11 +16,16 @@ from typing import Any
 
 from craton._launch import main_guard
 from craton.runs.progress import make_console
+from craton.runs.progress_file import ProgressFile
+from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config
-from craton.tomography.inversion import session as inversion
+from craton.tomography.inversion import hessian_file
+from craton.tomography.inversion.assembly import Assembly
+from craton.tomography.inversion.driver import Inversion
 from craton.tomography.inversion.folder import RunFolder
-from craton.tomography.inversion.progress_file import ProgressFile
-from craton.tomography.report import page as report
+from craton.tomography.inversion.persistence import RunFiles, State
+from craton.tomography.inversion.step import StepSearch
+from craton.tomography.report import page
 from mpi4py import MPI
 
 FULL_BYTES = 100_000
@@ -51,42 +56,45 @@ def at(owner: Any, name: str, due: Callable[..., bool], action: Callable[[], Non
 def arrange(moment: str, iteration: int) -> None:
     """Iterations count from 1; those of the finish are not looked at."""
 
-    def now(run: inversion.Inversion, *_: Any) -> bool:
-        return run.comm.rank == 0 and len(run.models) == iteration
+    def on_root(*_: Any) -> bool:
+        return MPI.COMM_WORLD.rank == 0
 
-    def accepted(run: inversion.Inversion, *_: Any) -> bool:
-        return run.comm.rank == 0 and len(run.models) == iteration + 1
+    def now(*arguments: Any) -> bool:
+        state = next(one for one in arguments if isinstance(one, State))
+        return on_root() and len(state.models) == iteration
+
+    def accepted(files: RunFiles) -> bool:
+        return on_root() and len(files.record.iterations) == iteration + 1
 
     def in_assembly(file: ProgressFile, done: int, total: int) -> bool:
         found = file.progress
-        mine = MPI.COMM_WORLD.rank == 0 and (found.phase, found.iteration) == ("assembly", iteration)
-        return mine and 0 < found.paths_saved < done
+        mine = on_root() and (found.phase, found.facts.get("iteration")) == ("assembly", iteration)
+        return mine and 0 < found.saved < done
 
-    of_run = inversion.Inversion
     if moment == "data":
-        at(of_run, "save_data", now)
+        at(RunFiles, "save_data", on_root)
     elif moment == "assembly":
         at(ProgressFile, "update", in_assembly)
     elif moment == "hessian":
         # on rank 0, once the matrix is written and before hessian.h5 takes its name
-        at(of_run, "save_hessian", now, lambda: at(inversion, "linearised_at_of", lambda *_: True))
+        at(RunFiles, "save_hessian", now, lambda: at(hessian_file, "linearised_at_of", lambda *_: True))
     elif moment == "step":
-        at(of_run, "gauss_newton_step", now)
+        at(StepSearch, "gauss_newton_step", now)
     elif moment == "step-found":
-        at(of_run, "line_search", now)
+        at(StepSearch, "line_search", now)
     elif moment == "line-search":
-        at(of_run, "try_length", now, after=True)
+        at(StepSearch, "try_length", now, after=True)
     elif moment == "model":
         at(RunFolder, "write_record", lambda _, record: len(record.iterations) == iteration + 1)
     elif moment == "accepted":
-        at(of_run, "drop_iteration", accepted)
+        at(RunFiles, "drop_iteration", accepted)
     elif moment == "finish":
-        at(of_run, "finish", lambda run: run.comm.rank == 0)
+        at(Inversion, "finish", on_root)
     elif moment == "report":
-        at(report, "write_report", lambda _: True)
+        at(page, "write_report", lambda *_: True)
     elif moment == "full-disk":
         limits = (FULL_BYTES, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-        at(of_run, "save_checkpoint", lambda *_: True, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits))
+        at(Assembly, "save_checkpoint", lambda *_: True, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limits))
     else:
         raise ValueError(moment)
 

@@ -15,6 +15,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 from craton.runs.progress import make_console
+from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.data.catalogue import read_events, read_stations
@@ -23,10 +24,13 @@ from craton.tomography.data.noise import add_noise, noise_deviation
 from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import without_near_paths
-from craton.tomography.inversion import session as inversion
+from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.recovery import correlation
+from craton.tomography.inversion.resumption import command_line
 from craton.tomography.inversion.solve import solve
+from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.theory.modes import cache_file, mode_catalogue
 from craton.tomography.theory.seismograms import share
@@ -79,7 +83,7 @@ def test_step_solves_equation_2(small_config, folder, record):
         gradient, model = file["gradient"][:], file["model"][:]
         at = int(file.attrs["linearised_at_iteration"])
     hessian = upper + upper.T - np.diag(np.diag(upper))
-    prior = gaussian_prior(inversion.make_basis(small_config, _earth(small_config)), small_config.prior)
+    prior = gaussian_prior(make_basis(small_config, _earth(small_config)), small_config.prior)
     precision = np.kron(prior.parts[0].lateral_inverse, prior.parts[0].radial_inverse)
     step = np.linalg.solve(hessian + precision, gradient - precision @ model)
     models = folder.read_model()["models"]
@@ -258,15 +262,15 @@ def test_missing_and_short_data_files_are_named(folder, tmp_path):
 
 
 def test_numbers_that_overflow_are_a_matter_of_the_data(small_config, tmp_path, monkeypatch):
-    assemble = inversion.Inversion.assemble
+    fill = Assembly.fill
 
-    def overflow(self):
-        sums = assemble(self)
+    def overflow(self, state):
+        sums = fill(self, state)
         self.hessian.update(np.array([[np.inf]], np.float32), np.array([3]), np.array([3]))
         self.hessian.commit()
         return sums
 
-    monkeypatch.setattr(inversion.Inversion, "assemble", overflow)
+    monkeypatch.setattr(Assembly, "fill", overflow)
     config = small_config.replaced("run", directory=str(tmp_path / "r")).replaced("paths", maximum=20)
     with pytest.raises(
         UserError, match=r"noise = 0.1: the Hessian's diagonal is inf \(element 3\); allowed: finite .*sigma is"
@@ -300,7 +304,7 @@ def test_chi_of_the_noise_is_half_the_number_of_samples(folder):
 
 
 def test_a_line_search_without_success_gives_its_numbers(small_config, tmp_path, monkeypatch):
-    monkeypatch.setattr(inversion.Inversion, "chi_data", lambda *_: 1e9)
+    monkeypatch.setattr(ModeTheory, "chi_data", lambda *_: 1e9)
     config = small_config.replaced("run", directory=str(tmp_path / "r")).replaced("paths", maximum=20)
     record = inversion.run(config, MPI.COMM_SELF, report=False)
     assert record.finished and len(record.iterations) == 1
@@ -353,9 +357,7 @@ def test_an_error_of_a_path_names_its_event_and_station(small_config, near):
     from craton._craton import ForwardProblem
 
     modes = mode_catalogue(_earth(small_config), small_config)
-    forward = ForwardProblem(
-        modes, inversion.make_basis(small_config, _earth(small_config)), (400.0, 250.0, 150.0, 120.0)
-    )
+    forward = ForwardProblem(modes, make_basis(small_config, _earth(small_config)), (400.0, 250.0, 150.0, 120.0))
     with pytest.raises(UserError) as caught:
         near.path_set(forward)
     assert near.describe(3) in str(caught.value) and "distance" in str(caught.value)
@@ -368,11 +370,11 @@ def test_the_command_repeats_the_run(small_config, tmp_path, monkeypatch):
     file = tmp_path / "a b.toml"
     file.write_text(small_config.to_toml())
     config = load_config(file)
-    assert inversion.command_line(config, 2) == f"craton tomography run '{file}' --ranks 2"
+    assert command_line(config, 2) == f"craton tomography run '{file}' --ranks 2"
     changed = config.replaced("assembly", threads=3).replaced("inversion", max_iterations=7)
     monkeypatch.chdir(tmp_path)
     changed = changed.replaced("run", directory=str(tmp_path / "out" / "r"))
-    assert inversion.command_line(changed, 2, 1).endswith(
+    assert command_line(changed, 2, 1).endswith(
         "--ranks 2 --ranks-per-node 1 --threads 3 --iterations 7 --directory out/r"
     )
 

@@ -19,15 +19,22 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
+from craton._craton import EarthModel
 from helpers import AS_ROOT, environment_without_mpi
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.runs.folder import reserved
-from craton.tomography.inversion import session as inversion
+from craton.runs.progress_file import read_progress
+from craton.runs.words import duration, size_text
+from craton.tomography import start as inversion
+from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.folder import RunFolder
-from craton.tomography.inversion.progress_file import read_progress
-from craton.tomography.inversion.status import duration, find_status, size_text
+from craton.tomography.inversion.forward import ModeTheory
+from craton.tomography.inversion.status import status as find_status
+from craton.tomography.inversion.step import StepSearch
+from craton.tomography.model.knots import largest_at_knots
+from craton.tomography.model.splines import make_basis
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ended_inversion.py"
 ENVIRONMENT = {
@@ -137,13 +144,13 @@ def test_a_killed_run_goes_on(here, undisturbed, moment, iteration):
     folder = RunFolder(here.run.directory)
     assert folder.progress.is_file() and (moment in ("finish", "report") or not finished(folder))
     assert (folder.checkpoint.is_file()) == (moment in ("assembly", "hessian"))
-    saved_before = find_status(folder.path).paths_saved
+    saved_before = find_status(folder.path).saved
     record = inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)
     found = largest_difference(models_of(folder.path), undisturbed)
     print(f"killed in {moment} of iteration {iteration} ({saved_before} paths saved): models differ by {found:.1e}")
     assert found < SAME
     assert record.finished and [entry.iteration for entry in record.iterations] == [0, 1, 2, 3]
-    assert [len(record.sessions), record.sessions[0]["at"]] == [2, ""] and record.sessions[1]["at"]
+    assert [len(record.sessions), record.sessions[0].at] == [2, ""] and record.sessions[1].at
     assert {file.name for file in folder.path.iterdir()} - {"report.html"} == {
         "data.h5", "hessian.h5", "model.h5", "record.json"
     }  # fmt: skip
@@ -155,18 +162,18 @@ def finished(folder):
 
 def test_only_the_rest_of_an_assembly_is_done(here, undisturbed, monkeypatch):
     killed(here.source, "assembly", 2)
-    saved = find_status(here.run.directory).paths_saved
+    saved = find_status(here.run.directory).saved
     assert 0 < saved < 100
     done = []
-    until_pause = inversion.Inversion.assemble_until_pause
+    until_pause = Assembly.until_pause
 
-    def counted(self, *arguments):
-        before = self.assembly_s["paths"]
-        left = until_pause(self, *arguments)
-        done.append((len(self.models), int(self.assembly_s["paths"] - before)))
+    def counted(self, state, *arguments):
+        before = self.run.phases.assembly["paths"]
+        left = until_pause(self, state, *arguments)
+        done.append((len(state.models), int(self.run.phases.assembly["paths"] - before)))
         return left
 
-    monkeypatch.setattr(inversion.Inversion, "assemble_until_pause", counted)
+    monkeypatch.setattr(Assembly, "until_pause", counted)
     inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
     assert sum(count for iteration, count in done if iteration == 2) == 100 - saved
     assert sum(count for iteration, count in done if iteration == 3) == 100
@@ -180,7 +187,7 @@ def test_a_killed_resumption_goes_on(here, undisturbed):
     record = inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
     assert largest_difference(models_of(here.run.directory), undisturbed) < SAME
     assert len(record.sessions) == 4
-    assert all(session["seconds"] > 0.0 for session in record.sessions)
+    assert all(session.seconds > 0.0 for session in record.sessions)
 
 
 def test_under_the_other_prior(here, tmp_path):
@@ -321,7 +328,7 @@ def test_a_folder_in_use_is_refused(here):
     finally:
         holder.kill()
         holder.communicate()
-    assert find_status(here.run.directory).state == "ended"
+    assert find_status(here.run.directory).state == "interrupted"
 
 
 def test_another_configuration_is_refused_by_its_key(here):
@@ -408,9 +415,9 @@ def test_hessians_are_kept_as_asked(here, kept):
 def test_a_step_is_no_longer_than_allowed(here, undisturbed):
     record = inversion.run(here.replaced("inversion", step_percent=0.5), MPI.COMM_SELF, report=False)
     models = models_of(here.run.directory)
-    basis = inversion.make_basis(here, inversion._craton.EarthModel.by_name(here.earth.model))
-    changes = [100 * inversion.largest_at_knots(basis, step) for step in np.diff(models, axis=0)]
-    assert 100 * inversion.largest_at_knots(basis, undisturbed[1]) > 0.6
+    basis = make_basis(here, EarthModel.by_name(here.earth.model))
+    changes = [100 * largest_at_knots(basis, step) for step in np.diff(models, axis=0)]
+    assert 100 * largest_at_knots(basis, undisturbed[1]) > 0.6
     assert max(changes) <= 0.5 * (1 + 1e-12) and changes[0] == pytest.approx(0.5, rel=1e-12)
     assert record.iterations[1].step_length < 1.0
     np.testing.assert_allclose(models[1], record.iterations[1].step_length * undisturbed[1], rtol=0, atol=1e-10)
@@ -418,7 +425,7 @@ def test_a_step_is_no_longer_than_allowed(here, undisturbed):
 
 def test_halvings_end_where_they_are_told_to(here, monkeypatch):
     calls = []
-    monkeypatch.setattr(inversion.Inversion, "chi_data", lambda *_: calls.append(1) or 1e9)
+    monkeypatch.setattr(ModeTheory, "chi_data", lambda *_: calls.append(1) or 1e9)
     record = inversion.run(here.replaced("inversion", step_halvings=2), MPI.COMM_SELF, report=False)
     assert len(calls) == 3 and "with 0.25 of it" in record.stopped_because
 
@@ -429,35 +436,36 @@ def test_halvings_end_where_they_are_told_to(here, monkeypatch):
 def test_status_of_a_killed_and_of_a_finished_run(here):
     killed(here.source, "assembly", 2)
     found = find_status(here.run.directory)
-    assert (found.state, found.phase, found.iteration, found.most_iterations) == ("ended", "assembly", 2, 3)
-    assert 0 < found.paths_saved < found.paths == 100
+    assert (found.state, found.phase, found.iteration, found.most_iterations) == ("interrupted", "assembly", 2, 3)
+    assert 0 < found.saved < found.total == 100
     assert found.spent_s > 0.0 and found.left_s is not None and found.left_s >= 0.0
     assert {"data.h5", "hessian.h5", "hessian.checkpoint.h5", "model.h5"} <= found.files.keys()
     assert found.hessian_of_iteration == 1
     text = craton("status", here.run.directory)
     assert (text.returncode, text.stderr) == (0, "")
     for words in (
-        "iteration 2 of at most 3: assembling the Hessian",
-        "checkpoint: ",
+        "iteration 2 of at most 3",
+        "assembly (3 of 6)",
+        "checkpoint",
         f"craton tomography resume {here.run.directory}",
     ):
         assert words in text.stdout
     told = json.loads(craton("status", here.run.directory, "--json").stdout)
-    assert told["paths_saved"] == found.paths_saved
+    assert told["saved"] == found.saved
     inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
     found = find_status(here.run.directory)
-    assert found.state == "finished" and "all 3 iterations" in found.to_text() and len(found.sessions) == 2
+    assert found.state == "finished" and "all 3 iterations" in found.stopped_because and len(found.sessions) == 2
 
 
 def test_status_of_a_run_under_way(here, monkeypatch):
     seen = []
-    line_search = inversion.Inversion.line_search
+    line_search = StepSearch.line_search
 
     def look(self, *arguments):
         seen.append(find_status(here.run.directory))
         return line_search(self, *arguments)
 
-    monkeypatch.setattr(inversion.Inversion, "line_search", look)
+    monkeypatch.setattr(StepSearch, "line_search", look)
     inversion.run(here, MPI.COMM_SELF, report=False)
     assert [(one.state, one.phase, one.iteration) for one in seen] == [("running", "step", k) for k in (1, 2, 3)]
     assert seen[0].owner.startswith(f"{os.getpid()} on ")
@@ -467,7 +475,7 @@ def test_status_of_a_run_under_way(here, monkeypatch):
 def test_progress_remembers_what_was_asked(here):
     killed(here.source, "step", 1)
     found = read_progress(RunFolder(here.run.directory).progress)
-    assert found.config == json.loads(json.dumps(here.to_dict())) and found.source == str(here.source)
+    assert found.configuration == json.loads(json.dumps(here.to_dict())) and found.source == str(here.source)
     with reserved(MPI.COMM_SELF, RunFolder(here.run.directory), lambda: None):
         pass
     assert RunFolder(here.run.directory).step.exists() is False

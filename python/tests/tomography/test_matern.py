@@ -16,15 +16,15 @@ MPI = pytest.importorskip("mpi4py.MPI")
 import craton
 from craton._craton import ModelBasis
 from craton.runs.progress import make_console
+from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config, load_prior
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
-from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.solve import solve
 from craton.tomography.inversion.step import solve_step
 from craton.tomography.model.sphere import unit_vectors
-from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
 from craton.tomography.prior.krylov import gmres
 from craton.tomography.prior.make import make_prior
@@ -274,7 +274,7 @@ def test_the_printed_misfit_is_the_priors(config, record, world):
     from craton._craton import EarthModel
     from scipy.sparse.linalg import LinearOperator, cg
 
-    basis = inversion.make_basis(config, EarthModel.by_name(config.earth.model))
+    basis = make_basis(config, EarthModel.by_name(config.earth.model))
     prior = make_prior(basis, config.prior, world, MPI.COMM_SELF)
     model = RunFolder(config.run.directory).read_model()["models"][-1]
     covariance = LinearOperator((basis.size, basis.size), matvec=prior.covariance_times)
@@ -303,7 +303,7 @@ import sys
 from craton._launch import main_guard
 with main_guard():
     from craton.tomography.config.load import load_config
-    from craton.tomography.inversion.session import run
+    from craton.tomography.start import run
     from mpi4py import MPI
     config = load_config(sys.argv[1]).replaced("prior", kind="matern").replaced("run", directory=sys.argv[2])
     run(config, MPI.COMM_WORLD, report=False)

@@ -13,8 +13,9 @@ from craton import UserError
 from craton._launch import run_under_mpi, usable_cores
 from craton.commands import main as cli
 from craton.runs import process_memory
-from craton.tomography.inversion import session as inversion
+from craton.tomography import start as inversion
 from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.inversion.step import StepSearch
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
@@ -446,7 +447,7 @@ def test_a_run_without_iterations_cannot_be_compared(small_config, tmp_path, mon
     def interrupted(self, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inversion.Inversion, "gauss_newton_step", interrupted)
+    monkeypatch.setattr(StepSearch, "gauss_newton_step", interrupted)
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("paths", maximum=10)
     with pytest.raises(KeyboardInterrupt):
         inversion.run(config, MPI.COMM_SELF)

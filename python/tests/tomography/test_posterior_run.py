@@ -15,9 +15,9 @@ MPI = pytest.importorskip("mpi4py.MPI")
 import craton
 from craton._launch import run_under_mpi
 from craton.runs.progress import make_console
+from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
-from craton.tomography.inversion import session as inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.solve import solve, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem

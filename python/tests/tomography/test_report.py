@@ -17,7 +17,8 @@ from craton import UserError
 from craton.pages import maps
 from craton.pages.page import render_part
 from craton.runs.files import read_hdf5
-from craton.tomography.inversion import session as inversion
+from craton.tomography import start as inversion
+from craton.tomography.inversion.driver import Inversion
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.prior.gaussian import unit_vectors
 from craton.tomography.report import coverage
@@ -75,10 +76,10 @@ def test_page_names_no_folder_of_the_machine(page, small_config):
 
 
 def test_an_interrupted_run_has_a_report_without_what_it_lacks(small_config, tmp_path, monkeypatch):
-    def interrupted(self):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inversion.Inversion, "finish", interrupted)
+    monkeypatch.setattr(Inversion, "finish", interrupted)
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
     with pytest.raises(KeyboardInterrupt):
         inversion.run(config, MPI.COMM_SELF)

@@ -9,8 +9,8 @@ import h5py
 import numpy as np
 import pytest
 from craton.tomography import load_config
-from craton.tomography.inversion.session import run
 from craton.tomography.inversion.stored_run import read_data, read_problem
+from craton.tomography.start import run
 from helpers import AS_ROOT, environment_without_mpi
 from mpi4py import MPI
 

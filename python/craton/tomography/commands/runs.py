@@ -78,7 +78,7 @@ def run(
     comm = communicator()
     settings = on_root(comm, load)
     check_ranks(settings, comm.size)
-    from craton.tomography.inversion import session as inversion
+    from craton.tomography import start as inversion
 
     inversion.run(
         settings, comm, ranks_per_node=ranks_per_node or 0, console=console_of(comm), overwrite=overwrite, report=report
@@ -114,7 +114,7 @@ def resume(
 
     def load() -> Config | None:
         from craton.tomography.inversion.folder import RunFolder
-        from craton.tomography.inversion.session import config_to_resume
+        from craton.tomography.inversion.resumption import config_to_resume
 
         found = config_to_resume(RunFolder(directory), None if config is None else load_config(config))
         return found if found is None or threads is None else found.replaced("assembly", threads=threads)
@@ -137,7 +137,7 @@ def resume(
     if settings is None:
         return say_finished() if comm.rank == 0 else None
     check_ranks(settings, comm.size)
-    from craton.tomography.inversion import session as inversion
+    from craton.tomography import start as inversion
 
     inversion.resume(
         directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console_of(comm), report=report

@@ -58,6 +58,12 @@ class RunContext:
         on_root(
             self.comm,
             lambda: self.progress.enter(
-                phase, where=where, done=done, total=total, unit="paths" if total else "", iteration=iteration, most=most
+                phase,
+                where=where,
+                done=done,
+                total=total,
+                unit="paths" if total else "",
+                iteration=iteration,
+                most=most,
             ),
         )

@@ -123,9 +123,7 @@ class Inversion:
             }
             coverage = self.theory.coverage(self.basis)
         if (target := self.target) is not None:
-            found = on_root(
-                run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage)
-            )
+            found = on_root(run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage))
             self.record.correlation = found
             run.say(about_recovery(found))
         if at_the_end is not None:

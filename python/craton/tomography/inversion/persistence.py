@@ -97,9 +97,7 @@ class RunFiles:
     def save_data(self, observations: Observations) -> None:
         """The first file of a run."""
         run = self.run
-        on_root(
-            run.comm, lambda: save_observations(run.place.data, observations, run.config.data.filter_periods_s)
-        )
+        on_root(run.comm, lambda: save_observations(run.place.data, observations, run.config.data.filter_periods_s))
 
     # --------------------------------------------------------------------------------------------------------- hessian.h5
 

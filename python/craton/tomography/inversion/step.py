@@ -67,7 +67,7 @@ class StepSearch:
         run = self.run
         run.enter("step", len(state.models))
         before_s = run.phases.seconds["factorise"]
-        step = self.gauss_newton_step(hessian, at.gradient, state.latest)
+        step = self.gauss_newton_step(hessian, at.gradient, state)
         found = FoundStep(
             step,
             longest=on_root(run.comm, lambda: self.longest_length(step)),
@@ -79,13 +79,13 @@ class StepSearch:
         self.files.save_step(found, state)
         return found
 
-    def gauss_newton_step(self, system: Any, gradient: f64, model: f64) -> Step:
+    def gauss_newton_step(self, system: Any, gradient: f64, state: State) -> Step:
         """dm of equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
         settings = self.run.config.inversion
         with self.run.phases("factorise"):
             if settings.solve_precision == "float64" and system.dtype == np.float32:
                 system = system.copy_as_f64()
-            return solve_step(system, self.prior, gradient, model, settings.damping)
+            return solve_step(system, self.prior, gradient, state.latest, settings.damping)
 
     def longest_length(self, step: Step) -> float:
         """Of a step, so that dlnVs changes nowhere at the knots by more than [inversion] step_percent; at most 1."""

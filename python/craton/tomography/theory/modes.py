@@ -51,7 +51,9 @@ def cache_file(earth: EarthModel, config: Config | TheorySettings) -> pathlib.Pa
     return cache_folder(config) / f"modes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
 
 
-def mode_catalogue(earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn) -> ModeCatalogue:
+def mode_catalogue(
+    earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn
+) -> ModeCatalogue:
     """The catalogue from the cache, or solved for and added to it. A damaged cache costs time, no more."""
     return _cached(ModeCatalogue, earth, mode_options(config), cache_file(earth, config), note)
 

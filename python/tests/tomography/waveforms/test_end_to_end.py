@@ -119,7 +119,7 @@ def test_pictures(prepared, okhotsk):
 
 def test_windows_go_into_an_inversion(prepared, okhotsk, small_config, tmp_path):
     """The folder's tables and data.h5 as an inversion's input: a step that explains more of the four windows."""
-    from craton.tomography.inversion.session import run
+    from craton.tomography.start import run
 
     out = okhotsk / "out"
     periods = (400.0, 250.0, 100.0, 80.0)
