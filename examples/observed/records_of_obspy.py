@@ -1,4 +1,4 @@
-"""Lays a record that ObsPy brings for its own tests out as `craton tomography fetch` would, in bolivia-fetched: raw counts as
+"""Lays a record that ObsPy brings for its own tests out as `craton tomography data fetch` would, in bolivia-fetched: raw counts as
 MiniSEED, the instrument as StationXML.
 
 The record is of Alert, Canada (ALE), 10 s apart, of three days after the earthquake of 9 June 1994 below Bolivia. Its format, AH,

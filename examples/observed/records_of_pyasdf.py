@@ -1,4 +1,4 @@
-"""Lays the two stations' records out as `craton tomography fetch okhotsk.toml` would, in okhotsk-fetched, from
+"""Lays the two stations' records out as `craton tomography data fetch okhotsk.toml` would, in okhotsk-fetched, from
 the files that the package pyasdf brings for its own tests."""
 
 from pathlib import Path

@@ -52,7 +52,7 @@ def nothing_interpreted(page, at_least):
 
 
 def test_tomography(small_config, tmp_path):
-    from craton.tomography.inversion import session
+    from craton.tomography import start
     from craton.tomography.inversion.folder import RunFolder
     from craton.tomography.report.page import write_report
 
@@ -64,7 +64,7 @@ def test_tomography(small_config, tmp_path):
         .replaced("paths", maximum=12)
         .replaced("inversion", max_iterations=1)
     )
-    session.run(config, MPI.COMM_SELF, report=False)
+    start.run(config, MPI.COMM_SELF, report=False)
     folder = RunFolder(tmp_path / "run")
     poison(folder.record, keep=("config.earth.model", "data_kind"))
     (folder.path / "posterior").mkdir()

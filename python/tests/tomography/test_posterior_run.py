@@ -72,7 +72,7 @@ def results(request, folder, tmp_path_factory):
         "-40,20,1500",
         "--trade-off",
     ]
-    arguments += ["--samples", "40", "--seed", "9", "--shuttle", f"{folder.model}/target", "--output", str(out)]
+    arguments += ["--samples", "40", "--seed", "9", "--shuttle", f"{folder.model}/target", "--directory", str(out)]
     assert run_under_mpi(arguments, request.param) == 0
     return out, read_hdf5(out / "posterior.h5"), json.loads((out / "posterior.json").read_text())
 
@@ -157,7 +157,7 @@ def test_fewer_samples_than_process_columns(folder, problem, dense, tmp_path):
         "1",
         "--seed",
         "9",
-        "--output",
+        "--directory",
         str(tmp_path / "out"),
     ]
     assert run_under_mpi(arguments, 4) == 0
@@ -269,7 +269,7 @@ def test_samples_after_the_inverse(problem):
             ["--prior", "kind=matern,correlation_km=[[0,2000]]"],
             'correlation_km varies with depth and kind = "matern"',
         ),
-        (1, ["--output", "RUN/model.h5"], "output folder"),
+        (1, ["--directory", "RUN/model.h5"], "output folder"),
     ],
 )
 def test_errors_are_one_line(folder, tmp_path, ranks, arguments, words):

@@ -244,7 +244,7 @@ def test_any_number_of_ranks(folder, summary, tmp_path, ranks):
         "--folds",
         "3",
     ]
-    assert run_under_mpi([*arguments, "--output", str(tmp_path / "out")], ranks) == 0
+    assert run_under_mpi([*arguments, "--directory", str(tmp_path / "out")], ranks) == 0
     stored = json.loads((tmp_path / "out" / "strength.json").read_text())
     for one, other in zip(stored["trials"], summary.trials, strict=True):
         for name in ("chi_data", "log_evidence", "resolved", "generalised", "left_out"):

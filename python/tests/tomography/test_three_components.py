@@ -93,7 +93,7 @@ def test_two_ranks_find_the_same_and_solve_again(tmp_path):
         with h5py.File(tmp_path / f"on{ranks}" / "model.h5") as stored:
             models.append(stored["models"][-1])
     assert np.linalg.norm(models[0] - models[1]) < 1e-7 * np.linalg.norm(models[0])
-    craton("solve", tmp_path / "on2", "--prior", "xi_strength=0.005", "--output", tmp_path / "weaker")
+    craton("solve", tmp_path / "on2", "--prior", "xi_strength=0.005", "--directory", tmp_path / "weaker")
     with h5py.File(next((tmp_path / "weaker").rglob("model.h5"))) as stored:
         again = stored["models"][-1]
     half = len(again) // 2

@@ -7,25 +7,32 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from craton.cli.group import group
 from craton.cli.launching import check_alone
 from craton.cli.options import Directory, Overwrite
 
 if TYPE_CHECKING:
     from craton.tomography.waveforms.config import WaveformConfig
 
-app = typer.Typer()
-PANEL = "Observed seismograms"
+app = group(
+    """Observed seismograms: from a web service to the windows that an inversion takes.
+
+    Start with:
+
+        craton tomography data template > data.toml
+    """
+)
 
 DataFile = Annotated[
     Path,
     typer.Argument(
         metavar="CONFIG",
-        help="TOML file of observed seismograms. The command `data-template` prints one with every key explained.",
+        help="TOML file of observed seismograms. The command `template` prints one with every key explained.",
     ),
 ]
 
 
-@app.command("fetch", rich_help_panel=PANEL)
+@app.command("fetch")
 def fetch(
     config: DataFile,
     directory: Directory = None,
@@ -34,30 +41,30 @@ def fetch(
 
     Then pick windows:
 
-        craton tomography windows data.toml
+        craton tomography data windows data.toml
     """
     from craton.runs.progress import make_console
 
-    check_alone("craton tomography fetch")
+    check_alone("craton tomography data fetch")
     settings = _data_config(config, "fetch", directory)
     from craton.tomography.waveforms.fetch import fetch
 
     typer.echo(str(fetch(settings, make_console())))
 
 
-@app.command("check", rich_help_panel=PANEL)
+@app.command("check")
 def check(config: DataFile) -> None:
     """List the earthquakes, channels and responses that a configuration finds, and what is wrong with them."""
     from craton.runs.progress import make_console
 
-    check_alone("craton tomography check")
+    check_alone("craton tomography data check")
     settings = _data_config(config, "output", None)
     from craton.tomography.waveforms.inspection import inspect
 
     typer.echo(inspect(settings, make_console()))
 
 
-@app.command("windows", rich_help_panel=PANEL)
+@app.command("windows")
 def windows(
     config: DataFile,
     directory: Directory = None,
@@ -78,7 +85,7 @@ def windows(
     """
     from craton.runs.progress import make_console
 
-    check_alone("craton tomography windows")
+    check_alone("craton tomography data windows")
     settings = _data_config(config, "output", directory)
     from craton.tomography.waveforms.window_folder import make_windows, summary
 
@@ -87,13 +94,13 @@ def windows(
     typer.echo(settings.output.directory)
 
 
-@app.command("data-template", rich_help_panel=PANEL)
-def data_template() -> None:
+@app.command("template")
+def template() -> None:
     """Print a configuration of observed seismograms with every key explained.
 
     To begin with:
 
-        craton tomography data-template > data.toml
+        craton tomography data template > data.toml
     """
     from craton.tomography.waveforms.config import waveform_template
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton.cli.launching import communicator, launch, must_launch
-from craton.cli.options import Overwrite, Ranks
+from craton.cli.launching import communicator, console_of, launch, must_launch
+from craton.cli.options import Json, Overwrite, Ranks
+from craton.cli.output import print_json
 from craton.errors import UserError
 
 if TYPE_CHECKING:
     from craton.tomography.config.prior import PriorConfig
+    from craton.tomography.posterior.questions import Questions
 
 app = typer.Typer()
 PANEL = "Other priors, and how sure a model is"
@@ -34,32 +37,36 @@ Priors = Annotated[
 def solve(
     hessian: HessianFile,
     prior: Priors = None,
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
+    directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
     precision: Annotated[
         str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
     ] = "float64",
     ranks: Ranks = None,
     overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
 
-    Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --output weaker[/bold]
+    Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --directory weaker[/bold]
 
-    Several to compare:    [bold]craton tomography solve demo-run --prior strength=0.015 --prior kind=matern --output two[/bold]
+    Several to compare:    [bold]craton tomography solve demo-run --prior strength=0.015 --prior kind=matern --directory two[/bold]
     """
     if precision not in ("float32", "float64"):
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
     hessian = _hessian_of(hessian)
     if must_launch(ranks):
         _priors(prior or [], hessian)
-        launch(ranks, None, output)
+        launch(ranks, None, directory)
     from craton.runs.agreement import on_root
 
     comm = communicator()
     settings = on_root(comm, lambda: _priors(prior or [], hessian))
     from craton.tomography.inversion import solve as solver
 
-    solver.solve_all(hessian, settings, output, comm, precision, overwrite=overwrite)
+    console = console_of(comm, as_json=as_json)
+    found = solver.solve_all(hessian, settings, directory, comm, precision, console, overwrite)
+    if as_json and comm.rank == 0:
+        print_json([asdict(one) for one in found])
 
 
 @app.command(rich_help_panel=PANEL)
@@ -88,9 +95,10 @@ def strength(
         ),
     ] = 0,
     seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the choice of groups.")] = 1,
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path("strength-run"),
+    directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path("strength-run"),
     ranks: Ranks = None,
     overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """Compare strengths of the prior: evidence, cross-validation, L-curve; a table, a picture and a recommendation.
 
@@ -110,12 +118,15 @@ def strength(
 
     if must_launch(ranks):
         settings()
-        launch(ranks, None, output)
+        launch(ranks, None, directory)
     from craton.runs.agreement import on_root
 
     comm = communicator()
     config, wanted = on_root(comm, settings)
-    chooser.choose_strength(hessian, config, wanted, output, comm, folds, seed, overwrite=overwrite)
+    console = console_of(comm, as_json=as_json)
+    found = chooser.choose_strength(hessian, config, wanted, directory, comm, folds, seed, console, overwrite)
+    if as_json and comm.rank == 0:
+        print_json(asdict(found))
 
 
 @app.command(rich_help_panel=PANEL)
@@ -146,7 +157,7 @@ def posterior(
             help="A model (model.h5, or FILE/DATASET) whose part that the data do not see is added to the most probable one.",
         ),
     ] = "",
-    output: Annotated[
+    directory: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR", help="Folder of the results; else `posterior` inside the run's, where `report` finds it."
@@ -154,6 +165,7 @@ def posterior(
     ] = None,
     ranks: Ranks = None,
     overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """What a run knows and what it does not: variances, resolution, covariances, samples, null space.
 
@@ -164,15 +176,17 @@ def posterior(
     In the page:    [bold]craton tomography report demo-run[/bold]    draws it again, with resolution and standard
     deviations.
     """
-    from craton.tomography.posterior import run as posterior_run
+    from craton.tomography.posterior.findings import posterior_folder
+    from craton.tomography.posterior.questions import Questions, read_place
+    from craton.tomography.posterior.run import posterior_of_run
 
     hessian = _hessian_of(hessian)
-    folder = output or posterior_run.posterior_folder(hessian.parent).path
+    folder = directory or posterior_folder(hessian.parent).path
 
-    def settings() -> tuple[PriorConfig, posterior_run.Questions]:
+    def settings() -> tuple[PriorConfig, Questions]:
         (config,) = _priors([prior] if prior else [], hessian)
-        places = [posterior_run.read_place(text) for text in at or []]
-        return config, posterior_run.Questions(places, samples, seed, trade_off, shuttle)
+        places = [read_place(text) for text in at or []]
+        return config, Questions(places, samples, seed, trade_off, shuttle)
 
     if must_launch(ranks):
         settings()
@@ -181,7 +195,10 @@ def posterior(
 
     comm = communicator()
     config, questions = on_root(comm, settings)
-    posterior_run.posterior_of_run(hessian, config, folder, questions, comm, overwrite=overwrite)
+    console = console_of(comm, as_json=as_json)
+    found = posterior_of_run(hessian, config, folder, questions, comm, console, overwrite)
+    if as_json and comm.rank == 0:
+        print_json(asdict(found))
 
 
 def _hessian_of(given: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The verbs of an inversion, and the forecast of what one takes."""
+"""The verbs of an inversion. `check` is beside the forecast, in planning.py."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton._launch import launched_size
 from craton.cli.launching import communicator, console_of, launch, must_launch
 from craton.cli.options import (
     ConfigFile,
@@ -21,8 +20,7 @@ from craton.cli.options import (
     Threads,
     count,
 )
-from craton.cli.output import check_folders, print_json
-from craton.errors import UserError
+from craton.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
@@ -45,16 +43,20 @@ def run(
     directory: Directory = None,
     overwrite: Overwrite = False,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
     """Run a whole inversion: data, assembly of the Hessian, solution, iterations, report.
 
-    On this machine, with 4 processes:    [bold]craton tomography run demo.toml --ranks 4[/bold]
+    On this machine, with 4 processes:
 
-    In a batch job:    [bold]srun craton tomography run demo.toml[/bold]    or the same behind [bold]mpirun -n 64[/bold]
+        craton tomography run demo.toml --ranks 4
 
-    The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html.
+    In a batch job, also behind mpirun:
 
-    Whatever ends it, [bold]craton tomography resume demo-run[/bold] goes on from there; `status` instead says where it is.
+        srun craton tomography run demo.toml
+
+    The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html. A run that was ended goes on with
+    [bold]craton tomography resume[/bold]; [bold]craton tomography status[/bold] says where it is.
     """
 
     from craton.tomography.config.load import check_ranks, load_config
@@ -80,9 +82,16 @@ def run(
     check_ranks(settings, comm.size)
     from craton.tomography import start as inversion
 
-    inversion.run(
-        settings, comm, ranks_per_node=ranks_per_node or 0, console=console_of(comm), overwrite=overwrite, report=report
+    found = inversion.run(
+        settings,
+        comm,
+        ranks_per_node=ranks_per_node or 0,
+        console=console_of(comm, as_json=as_json),
+        overwrite=overwrite,
+        report=report,
     )
+    if as_json and comm.rank == 0:
+        print_json(found.to_dict())
 
 
 @app.command("resume")
@@ -99,14 +108,15 @@ def resume(
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
     report: Report = True,
+    as_json: Json = False,
 ) -> None:
     """Go on with a run that was killed or has failed, on any number of ranks.
 
-    Where it was:    [bold]craton tomography status demo-run[/bold]
+    On 4 processes:
 
-    On 4 processes:    [bold]craton tomography resume demo-run --ranks 4[/bold]
+        craton tomography resume demo-run --ranks 4
 
-    What phases before have found is not computed again, and of the assembly not what its last checkpoint holds. CONFIG may
+    Finished phases are not computed again, nor the paths that the assembly's last checkpoint holds. CONFIG may
     differ from what the run was begun with in max_iterations, tolerance, step_halvings, keep_hessians, \\[assembly] and
     \\[report]. A run that has finished says so, and nothing is done.
     """
@@ -122,7 +132,11 @@ def resume(
     def say_finished() -> None:
         from craton.tomography.inversion.folder import RunFolder
 
-        typer.echo(f"{directory}: this run has finished: {RunFolder(directory).read_record().stopped_because}")
+        record = RunFolder(directory).read_record()
+        if as_json:
+            print_json(record.to_dict())
+        else:
+            typer.echo(f"{directory}: this run has finished: {record.stopped_because}")
 
     if must_launch(ranks):
         planned = load()
@@ -139,9 +153,16 @@ def resume(
     check_ranks(settings, comm.size)
     from craton.tomography import start as inversion
 
-    inversion.resume(
-        directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console_of(comm), report=report
+    found = inversion.resume(
+        directory,
+        settings,
+        comm,
+        ranks_per_node=ranks_per_node or 0,
+        console=console_of(comm, as_json=as_json),
+        report=report,
     )
+    if as_json and comm.rank == 0:
+        print_json(found.to_dict())
 
 
 @app.command("status")
@@ -151,22 +172,26 @@ def status(
 ) -> None:
     """Say where a run is: iteration, phase, paths done, time spent and left, what is on disk. It may be under way.
 
-    [bold]craton tomography status demo-run[/bold]
-    """
-    from craton.tomography.inversion.status import find_status
+    Example:
 
-    found = find_status(directory)
+        craton tomography status demo-run
+    """
+    from craton.tomography.inversion.status import status as status_of
+
+    found = status_of(directory)
     if as_json:
         print_json(found.to_dict())
     else:
-        typer.echo(found.to_text())
+        print_table(found.table())
 
 
 @app.command()
 def template() -> None:
     """Print a configuration file with every key, its default and what it means.
 
-    To begin with:    [bold]craton tomography template > my.toml[/bold]
+    To begin with:
+
+        craton tomography template > my.toml
     """
     from craton.tomography import config
 
@@ -179,63 +204,3 @@ def report(directory: RunDirectory) -> None:
     from craton.tomography.report.page import write_report
 
     typer.echo(str(write_report(directory)))
-
-
-@app.command("plan")
-def plan(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG|RUN", help="A configuration; or the folder of a run.")],
-    ranks: Annotated[
-        int | None,
-        typer.Option(metavar="N", parser=count, help="Of the run that is planned, else 1; they are not started."),
-    ] = None,
-    ranks_per_node: Annotated[
-        int | None, typer.Option(metavar="K", parser=count, help="Ranks of a node; else as many as it has cores for.")
-    ] = None,
-    machine: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Rates of the machine, as --calibrate writes them.")
-    ] = None,
-    calibrate: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the rates measured on this machine in a TOML file.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Predict time, memory, messages and files of a run, phase by phase, before it is started; compute no inversion.
-
-    [bold]craton tomography plan examples/global/demo.toml --ranks 2[/bold]
-
-    For another machine, measure a node there, with as many ranks at a time as a run will have on it, and keep its rates:
-    [bold]craton tomography plan demo.toml --ranks 64 --calibrate machine.toml[/bold]
-    and plan anywhere:    [bold]craton tomography plan demo.toml --ranks 1024 --machine machine.toml[/bold]
-
-    Of the folder of a run, what was predicted stands beside what it took.
-    """
-    from craton.runs.progress import make_console
-    from craton.tomography.config.load import load_config
-    from craton.tomography.plan import forecast as plan
-
-    if (launched_size() or 0) > 1:
-        raise UserError("craton tomography plan under mpirun; allowed: alone; --ranks says what is planned")
-    if machine is not None and calibrate is not None:
-        raise UserError("--machine with --calibrate; allowed: one of them")
-    check_folders(calibrate=calibrate)
-    console = make_console()
-    if config.is_dir():
-        for option, value in (("--ranks", ranks), ("--ranks-per-node", ranks_per_node), ("--calibrate", calibrate)):
-            if value is not None:
-                raise UserError(
-                    f"{option} with {config}, the folder of a run: its record says; allowed: with a configuration"
-                )
-        planned, compared = plan.plan_of_run(config, machine)
-        table, content = plan.compared_table(planned, compared), [vars(row) for row in compared]
-        shown = {**planned.to_dict(), "compared": content}
-    else:
-        tell = (lambda _: None) if as_json else typer.echo
-        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
-        table, shown = plan.plan_table(planned), planned.to_dict()
-    if as_json:
-        print_json(shown)
-        return
-    console.print(table)
-    console.print(f"what takes longest: {planned.limit}", highlight=False, soft_wrap=True)
-    for warning in planned.warnings:
-        console.print(f"note: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)

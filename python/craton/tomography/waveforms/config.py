@@ -1,6 +1,6 @@
-"""The configuration of `craton tomography fetch`, `check` and `windows`: what may be written, its defaults, what is allowed.
+"""The configuration of `craton tomography data fetch`, `check` and `windows`: what may be written, its defaults, what is allowed.
 
-`craton tomography data-template` prints all of it.
+`craton tomography data template` prints all of it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 COMPONENTS = ("Z", "R", "T")
 ARCS = ("minor", "major")
-TEMPLATE = "craton tomography data-template"
+TEMPLATE = "craton tomography data template"
 INVERSION = {item.name: item for item in dataclasses.fields(DataConfig)}
 """filter_periods_s and sample_interval_s must mean the same here and in the inversion's [data]."""
 
@@ -269,7 +269,7 @@ class SyntheticsConfig:
 
 @dataclass(frozen=True)
 class FetchConfig:
-    """What `craton tomography fetch` asks of an FDSN web service."""
+    """What `craton tomography data fetch` asks of an FDSN web service."""
 
     server: str = setting("IRIS", text, "a name that ObsPy knows (IRIS, GEOFON, ORFEUS, ...) or http://...")
     event_server: str = setting("", text, 'of the events, where it is another one; "" is `server`')
@@ -343,7 +343,7 @@ def load_waveform_config(path: str | os.PathLike[str]) -> WaveformConfig:
 
 def waveform_template() -> str:
     """A commented TOML file with every table, key and default."""
-    lines = ["# Observed seismograms for a tomography run of Craton: craton tomography windows THIS_FILE", ""]
+    lines = ["# Observed seismograms for a tomography run of Craton: craton tomography data windows THIS_FILE", ""]
     for name, table in TABLES.items():
         lines += [f"# {table.__doc__}", f"[{name}]"]
         lines += [

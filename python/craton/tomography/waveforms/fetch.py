@@ -115,7 +115,7 @@ class Wanted:
 def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
     """Everything that [fetch] names and the folder lacks. UserError where the server cannot be reached, where no earthquake is
     usable, or where the folder was fetched by another request. Not collective: one process asks."""
-    need_obspy("craton tomography fetch")
+    need_obspy("craton tomography data fetch")
     folder = FetchFolder(config.fetch.directory)
     folder.make()
     folder.lock()

@@ -77,7 +77,7 @@ def find_inputs(config: WaveformConfig, console: Any = None) -> Inputs:
     if not files["waveforms"]:
         raise UserError(
             f"{config.source}: [input] waveforms names no files, and {config.fetch.directory} holds none; allowed: patterns of "
-            "files, or `craton tomography fetch` first"
+            "files, or `craton tomography data fetch` first"
         )
     with ProgressBar("indexing", len(files["waveforms"]), "files", console) as bar:
         archive = open_archive(files["waveforms"], ledger, bar.update)
@@ -128,7 +128,7 @@ def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
             bar.advance()
     settings = config.processing
     attributes = {
-        "origin": f"observed seismograms, windows picked by `craton tomography windows` against {source.describe()}",
+        "origin": f"observed seismograms, windows picked by `craton tomography data windows` against {source.describe()}",
         "configuration": json.dumps(config.to_dict()),
     }
     table = WindowTable(

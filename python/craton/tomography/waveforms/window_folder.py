@@ -1,4 +1,4 @@
-"""The folder that `craton tomography windows` leaves, and what it says at the end."""
+"""The folder that `craton tomography data windows` leaves, and what it says at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from craton.tomography.waveforms.preparation import Preparation, most_frequent, 
 
 
 class WindowFolder(Folder):
-    """What `craton tomography windows` leaves."""
+    """What `craton tomography data windows` leaves."""
 
     @property
     def data(self) -> Path:

@@ -141,7 +141,7 @@ def test_windows_go_into_an_inversion(prepared, okhotsk, small_config, tmp_path)
 def test_commands(okhotsk, tmp_path):
     """check and windows, as they are typed; a folder with results is not overwritten."""
     config = okhotsk / "okhotsk.toml"
-    shown = craton("tomography", "check", config, cwd=tmp_path)
+    shown = craton("tomography", "data", "check", config, cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert "TA.POKR..BHN       -308 to +3892 s, 30.2 degrees" in shown.stdout
     (tmp_path / "noise.mseed").write_bytes(b"nothing" * 50)
@@ -150,15 +150,15 @@ def test_commands(okhotsk, tmp_path):
         f'[input]\nwaveforms = ["{okhotsk}/*.mseed", "noise.mseed"]\nresponses = ["{okhotsk}/*.BH_.xml"]\n'
         f'events = ["{okhotsk}/quake.xml"]\n'
     )
-    shown = craton("tomography", "check", wild, cwd=tmp_path)
+    shown = craton("tomography", "data", "check", wild, cwd=tmp_path)
     assert f"left out: {tmp_path / 'noise.mseed'}: unreadable: " in shown.stdout
-    made = craton("tomography", "windows", config, "--no-pictures", cwd=tmp_path)
+    made = craton("tomography", "data", "windows", config, "--no-pictures", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert "4 windows accepted, 4 rejected" in made.stdout
     assert sorted(file.name for file in (tmp_path / "okhotsk-data").iterdir()) == [
         "data.h5", "earthquakes.csv", "stations.csv", "windows.json",
     ]  # fmt: skip
-    again = craton("tomography", "windows", config, cwd=tmp_path)
+    again = craton("tomography", "data", "windows", config, cwd=tmp_path)
     assert again.returncode == 2
     assert again.stderr.count("\n") == 1
     assert "is there already; allowed: another folder, or --overwrite" in again.stderr
@@ -483,9 +483,9 @@ def test_the_example(tmp_path):
     okhotsk_files(tmp_path / "there")
     program = [sys.executable, str(EXAMPLES / "records_of_pyasdf.py")]
     subprocess.run(program, cwd=tmp_path, env=environment_without_mpi(), check=True, capture_output=True, timeout=120)
-    shown = craton("tomography", "check", EXAMPLES / "okhotsk.toml", cwd=tmp_path)
+    shown = craton("tomography", "data", "check", EXAMPLES / "okhotsk.toml", cwd=tmp_path)
     assert "1 earthquakes, 2 stations" in shown.stdout, shown.stderr
-    made = craton("tomography", "windows", EXAMPLES / "okhotsk.toml", cwd=tmp_path)
+    made = craton("tomography", "data", "windows", EXAMPLES / "okhotsk.toml", cwd=tmp_path)
     assert "4 windows accepted" in made.stdout, made.stderr
     (tmp_path / "inversion.toml").write_bytes((EXAMPLES / "inversion.toml").read_bytes())
     done = craton("tomography", "run", "inversion.toml", "--no-report", cwd=tmp_path)
@@ -501,7 +501,7 @@ def test_the_example_of_obspys_own_record(tmp_path):
         pytest.skip("this ObsPy comes without its test data")
     program = [sys.executable, str(EXAMPLES / "records_of_obspy.py")]
     subprocess.run(program, cwd=tmp_path, env=environment_without_mpi(), check=True, capture_output=True, timeout=120)
-    made = craton("tomography", "windows", EXAMPLES / "bolivia.toml", cwd=tmp_path)
+    made = craton("tomography", "data", "windows", EXAMPLES / "bolivia.toml", cwd=tmp_path)
     assert "3 windows accepted, 1 rejected, on 1 seismograms" in made.stdout, made.stderr
     table = WindowTable.load(tmp_path / "bolivia-data" / "data.h5")
     found = {(w.arc, w.phase): w for w in table.accepted}
@@ -517,7 +517,15 @@ def test_the_example_of_obspys_own_record(tmp_path):
 
 def test_one_process_only(okhotsk, tmp_path):
     environment = environment_without_mpi(OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="0")
-    command = [sys.executable, "-m", "craton.commands.main", "tomography", "check", str(okhotsk / "okhotsk.toml")]
+    command = [
+        sys.executable,
+        "-m",
+        "craton.commands.main",
+        "tomography",
+        "data",
+        "check",
+        str(okhotsk / "okhotsk.toml"),
+    ]
     shown = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert shown.returncode == 2
     assert "started on 2 ranks; allowed: one" in shown.stderr
