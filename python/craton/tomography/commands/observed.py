@@ -47,7 +47,7 @@ def fetch(
 
     check_alone("craton tomography data fetch")
     settings = _data_config(config, "fetch", directory)
-    from craton.tomography.waveforms.fetch import fetch
+    from craton.tomography.waveforms.records.fetch import fetch
 
     typer.echo(str(fetch(settings, make_console())))
 

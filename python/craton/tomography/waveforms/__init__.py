@@ -8,28 +8,17 @@ table = waveforms.WindowTable.load("okhotsk-data/data.h5")
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.tomography.waveforms.config import WaveformConfig, load_waveform_config
-    from craton.tomography.waveforms.fetch import fetch
     from craton.tomography.waveforms.preparation import prepare
+    from craton.tomography.waveforms.records.fetch import fetch
     from craton.tomography.waveforms.synthetics import predicted, synthetic_source
     from craton.tomography.waveforms.table import Window, WindowTable
     from craton.tomography.waveforms.window_folder import make_windows
-
-HOMES = {
-    "WaveformConfig": "config",
-    "Window": "table",
-    "WindowTable": "table",
-    "fetch": "fetch",
-    "load_waveform_config": "config",
-    "make_windows": "window_folder",
-    "predicted": "synthetics",
-    "prepare": "preparation",
-    "synthetic_source": "synthetics",
-}
 
 __all__ = [
     "WaveformConfig",
@@ -43,8 +32,14 @@ __all__ = [
     "synthetic_source",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'craton.tomography.waveforms' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"craton.tomography.waveforms.{HOMES[name]}"), name)
+_, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "craton.tomography.waveforms.config": ["WaveformConfig", "load_waveform_config"],
+        "craton.tomography.waveforms.preparation": ["prepare"],
+        "craton.tomography.waveforms.records.fetch": ["fetch"],
+        "craton.tomography.waveforms.synthetics": ["predicted", "synthetic_source"],
+        "craton.tomography.waveforms.table": ["Window", "WindowTable"],
+        "craton.tomography.waveforms.window_folder": ["make_windows"],
+    },
+)

@@ -13,7 +13,7 @@ from craton.tomography.data.noise import SIGMA_TEXT, out_of_range
 from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.processing import Displacement
+from craton.tomography.waveforms.records.processing import Displacement
 from craton.tomography.waveforms.synthetics import SyntheticSource
 from craton.tomography.waveforms.table import Window, provenance_text
 from craton.tomography.waveforms.windows import (

@@ -18,14 +18,14 @@ import craton
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
 from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.waveforms.archive import Archive, matching_files, need_obspy, open_archive
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.earthquakes import read_earthquakes
 from craton.tomography.waveforms.picking import DrawnTrace, Picker
-from craton.tomography.waveforms.processing import Displacement
-from craton.tomography.waveforms.responses import Instruments, read_instruments
-from craton.tomography.waveforms.stations import Place, StationReader
+from craton.tomography.waveforms.records.archive import Archive, matching_files, need_obspy, open_archive
+from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+from craton.tomography.waveforms.records.processing import Displacement
+from craton.tomography.waveforms.records.responses import Instruments, read_instruments
+from craton.tomography.waveforms.records.stations import Place, StationReader
 from craton.tomography.waveforms.synthetics import synthetic_source
 from craton.tomography.waveforms.table import WindowTable
 

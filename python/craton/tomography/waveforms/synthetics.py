@@ -21,11 +21,11 @@ from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
-from craton.tomography.waveforms.archive import need_obspy, one_line
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
-from craton.tomography.waveforms.filters import triangle_gain
-from craton.tomography.waveforms.rotation import back_azimuth_deg, component_vector
-from craton.tomography.waveforms.spectra import in_band, with_ends_tapered
+from craton.tomography.waveforms.records.archive import need_obspy, one_line
+from craton.tomography.waveforms.records.filters import triangle_gain
+from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector
+from craton.tomography.waveforms.records.spectra import in_band, with_ends_tapered
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, SpheroidalCatalogue

@@ -13,9 +13,9 @@ from craton.pages.figures import save_picture
 from craton.runs.files import replaced
 from craton.runs.folder import Folder
 from craton.tomography.waveforms.config import WaveformConfig
-from craton.tomography.waveforms.earthquakes import write_events, write_stations
 from craton.tomography.waveforms.pictures import reasons_figure, record_section_figure
 from craton.tomography.waveforms.preparation import Preparation, most_frequent, prepare
+from craton.tomography.waveforms.records.earthquakes import write_events, write_stations
 
 
 class WindowFolder(Folder):

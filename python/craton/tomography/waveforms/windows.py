@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.waveforms.config import PhaseConfig, WindowsConfig
-from craton.tomography.waveforms.processing import Displacement
+from craton.tomography.waveforms.records.processing import Displacement
 
 f64 = NDArray[np.float64]
 

@@ -6,13 +6,13 @@ import pytest
 obspy = pytest.importorskip("obspy", reason="ObsPy is not installed")
 
 from craton.errors import UserError
-from craton.tomography.waveforms.archive import open_archive
-from craton.tomography.waveforms.channels import Unusable, whole_channel
 from craton.tomography.waveforms.config import load_waveform_config
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.earthquakes import read_earthquakes
-from craton.tomography.waveforms.responses import Instruments, read_instruments
-from craton.tomography.waveforms.stations import StationReader
+from craton.tomography.waveforms.records.archive import open_archive
+from craton.tomography.waveforms.records.channels import Unusable, whole_channel
+from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+from craton.tomography.waveforms.records.responses import Instruments, read_instruments
+from craton.tomography.waveforms.records.stations import StationReader
 from obspy import Stream, UTCDateTime
 from waveform_files import CENTROID, cmtsolution, counts_of, inventory, okhotsk_files, trace, wave_train
 

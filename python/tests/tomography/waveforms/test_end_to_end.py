@@ -276,10 +276,10 @@ def ulan_bator(tmp_path):
 
 def test_the_long_period_record_that_obspy_brings(ulan_bator):
     """Raw counts to displacement in the band, against ObsPy's own removal of the response and a band-pass after it."""
-    from craton.tomography.waveforms.channels import whole_channel
-    from craton.tomography.waveforms.filters import band_pass_gain
     from craton.tomography.waveforms.preparation import find_inputs
-    from craton.tomography.waveforms.processing import displacement_of
+    from craton.tomography.waveforms.records.channels import whole_channel
+    from craton.tomography.waveforms.records.filters import band_pass_gain
+    from craton.tomography.waveforms.records.processing import displacement_of
 
     inputs, settings = find_inputs(ulan_bator), ulan_bator.processing
     time = obspy.UTCDateTime(inputs.events.origin_time[0])
@@ -361,8 +361,8 @@ def made_records(tmp_path_factory):
     by 30 degrees) and 140 degrees away, where the arcs' windows meet. Counts are whole numbers, with noise of a few of them."""
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
-    from craton.tomography.waveforms.earthquakes import read_earthquakes
-    from craton.tomography.waveforms.rotation import back_azimuth_deg, channel_vector, component_vector
+    from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+    from craton.tomography.waveforms.records.rotation import back_azimuth_deg, channel_vector, component_vector
     from craton.tomography.waveforms.synthetics import synthetic_source
     from waveform_files import counts_of, inventory, trace
 
@@ -421,8 +421,8 @@ def test_counts_of_three_components_come_back_as_the_mode_sum(tmp_path):
     arcs."""
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
-    from craton.tomography.waveforms.earthquakes import read_earthquakes
-    from craton.tomography.waveforms.rotation import back_azimuth_deg, channel_vector, component_vector
+    from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+    from craton.tomography.waveforms.records.rotation import back_azimuth_deg, channel_vector, component_vector
     from craton.tomography.waveforms.synthetics import synthetic_source
     from waveform_files import counts_of, inventory, trace
 

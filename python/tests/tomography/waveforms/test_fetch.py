@@ -6,7 +6,7 @@ obspy = pytest.importorskip("obspy", reason="ObsPy is not installed")
 
 from craton.errors import UserError
 from craton.tomography.waveforms.config import load_waveform_config
-from craton.tomography.waveforms.fetch import MOST_FAILURES, fetch
+from craton.tomography.waveforms.records.fetch import MOST_FAILURES, fetch
 from craton.tomography.waveforms.window_folder import make_windows
 from fdsn_server import WADL, Service, serving
 from waveform_files import okhotsk_files
@@ -84,7 +84,7 @@ def test_what_failed_is_tried_again(service, configured, kind):
 
 
 def test_too_many_failures_end_it(service, configured, monkeypatch):
-    monkeypatch.setattr("craton.tomography.waveforms.fetch.MOST_FAILURES", 2)
+    monkeypatch.setattr("craton.tomography.waveforms.records.fetch.MOST_FAILURES", 2)
     assert MOST_FAILURES > 2
     service.failing.add("dataselect")
     with serving(service) as address, pytest.raises(UserError, match="2 requests in a row failed") as caught:

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from craton.tomography.waveforms.config import PHASES, PhaseConfig, WindowsConfig
-from craton.tomography.waveforms.processing import Displacement
+from craton.tomography.waveforms.records.processing import Displacement
 from craton.tomography.waveforms.windows import (
     Candidate,
     agreement,

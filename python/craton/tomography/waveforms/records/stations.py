@@ -6,13 +6,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from craton.tomography.waveforms.archive import Archive
-from craton.tomography.waveforms.channels import Unusable, whole_channel
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.processing import Displacement, component_of, displacement_of
-from craton.tomography.waveforms.responses import Instrument, Instruments
-from craton.tomography.waveforms.rotation import back_azimuth_deg
+from craton.tomography.waveforms.records.archive import Archive
+from craton.tomography.waveforms.records.channels import Unusable, whole_channel
+from craton.tomography.waveforms.records.processing import Displacement, component_of, displacement_of
+from craton.tomography.waveforms.records.responses import Instrument, Instruments
+from craton.tomography.waveforms.records.rotation import back_azimuth_deg
 
 OTHER_BAND = "other band"
 

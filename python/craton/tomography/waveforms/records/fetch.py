@@ -27,10 +27,10 @@ from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
 from craton.tomography.data.catalogue import Events
 from craton.tomography.data.paths import geocentric_vectors
-from craton.tomography.waveforms.archive import matching_files, need_obspy, one_line
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.earthquakes import read_earthquakes
+from craton.tomography.waveforms.records.archive import matching_files, need_obspy, one_line
+from craton.tomography.waveforms.records.earthquakes import read_earthquakes
 
 MOST_FAILURES = 5
 """So many requests in a row that fail: the server is down, or does not want us."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.waveforms.archive import one_line
 from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.records.archive import one_line
 
 MOTION = ("M", "M/S", "M/S**2", "M/S/S", "M/(S**2)", "M/SEC", "M/SEC**2", "METER", "METERS", "NM", "NM/S", "NM/S**2")
 """Input units of an instrument that feels the ground move; all that evalresp turns to displacement."""

@@ -16,8 +16,8 @@ from craton.errors import UserError
 from craton.runs.files import replaced
 from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
 from craton.tomography.data.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
-from craton.tomography.waveforms.archive import one_line
 from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.records.archive import one_line
 
 
 def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], ledger: Ledger) -> Events:

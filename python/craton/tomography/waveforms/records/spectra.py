@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len, rfft
 
-from craton.tomography.waveforms.filters import band_pass_gain
+from craton.tomography.waveforms.records.filters import band_pass_gain
 
 f64 = NDArray[np.float64]
 Transfer = Callable[[f64], NDArray[np.complexfloating] | f64]
