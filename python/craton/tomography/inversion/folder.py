@@ -108,7 +108,7 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
 
     @property
     def worth_resuming(self) -> bool:
-        return super().worth_resuming or self.hessian.is_file()
+        return self.checkpoint.is_file() or self.hessian.is_file()
 
     def discard_checkpoint(self) -> None:
         """With what belongs to it."""
