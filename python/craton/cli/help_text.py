@@ -38,7 +38,7 @@ def rich_text(text: str) -> str:
 
 
 def _paragraph(text: str) -> str:
-    escaped = re.sub(r"(?<!\\)\[(?!/?bold\])", r"\\[", text)
+    escaped = re.sub(r"(?<!\\)\[", r"\\[", text)
     if text.startswith("    "):
         return "\n".join(f"[bold]  {line.strip()}[/bold]" for line in escaped.splitlines())
     return " ".join(escaped.split("\n"))

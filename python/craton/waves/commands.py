@@ -71,8 +71,13 @@ def run(
 
         craton waves run my.toml --threads 4
 
-    The results are in a folder: seismograms.h5, sgt.h5, snapshots.h5 as configured, record.json, pictures, report.html. Files that
-    are not yet whole end in .partial. What the run needs and resolves is told beforehand by [bold]craton waves check[/bold].
+    In a batch job:
+
+        srun craton waves run my.toml
+        mpirun -n 64 craton waves run my.toml
+
+    The folder of results has record.json, report.html, pictures and, as configured, seismograms.h5, sgt.h5 and snapshots.h5. Names
+    of incomplete files end in .partial. `craton waves resume` continues a run that was interrupted.
     """
     from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 
 import h5py
@@ -11,6 +12,11 @@ from numpy.typing import ArrayLike
 LEFT_BY_MPI = ("OMPI_", "PMI", "ORTE_")
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 """What Open MPI's mpiexec wants to be told before it starts anything for root; Craton's launcher tells it."""
+
+
+def command_of(*words: object) -> list[str]:
+    """The command line `craton WORDS`, by this interpreter."""
+    return [sys.executable, "-m", "craton.commands.main", *map(str, words)]
 
 
 def environment_without_mpi(*without: str, **settings: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.launching import check_alone
-from craton.cli.options import ConfigFile, Json, count
+from craton.cli.options import ConfigFile, Json, PlannedRanks, count
 from craton.cli.output import check_folders, print_json
 from craton.errors import UserError
 
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-PlannedRanks = Annotated[
-    int | None,
-    typer.Option(
-        "--ranks", metavar="N", parser=count, help="Of the run that is planned, else 1; they are not started."
-    ),
-]
 RanksOfNode = Annotated[
     int | None,
     typer.Option(
-        "--ranks-per-node", metavar="K", parser=count, help="Ranks of a node; else as many as it has cores for."
+        "--ranks-per-node", metavar="K", parser=count, help="Ranks on each node. Default: as many as it has cores for."
     ),
 ]
 RatesFile = Annotated[
@@ -49,15 +43,15 @@ def check(
 
         craton tomography check demo.toml --ranks 4
 
-    The phases one by one are told by [bold]craton tomography plan[/bold].
+    `craton tomography plan` predicts each phase.
     """
     from craton.tomography.config.load import load_config
-    from craton.tomography.plan.forecast import make_plan
+    from craton.tomography.plan import forecast
 
     check_alone("craton tomography check", "alone; --ranks says what is planned")
     settings = load_config(config)
     tell = (lambda _: None) if as_json else typer.echo
-    planned = make_plan(settings, ranks or 1, ranks_per_node or 0, machine, None, tell)
+    planned = forecast.make_plan(settings, ranks or 1, ranks_per_node or 0, machine, None, tell)
     facts = _facts(planned)
     if as_json:
         print_json({"config": settings.to_dict(), **facts})
@@ -71,7 +65,7 @@ def check(
 
 def _facts(planned: Plan) -> dict[str, Any]:
     """The forecast in short."""
-    from craton.tomography.plan.words import duration, size
+    from craton.tomography.plan.forecast import duration, size
 
     work = planned.work
     return {
@@ -120,9 +114,7 @@ def plan(
     """
     from craton.runs.progress import make_console
     from craton.tomography.config.load import load_config
-    from craton.tomography.plan.comparison import plan_of_run
-    from craton.tomography.plan.forecast import make_plan
-    from craton.tomography.plan.tables import compared_table, plan_table
+    from craton.tomography.plan import forecast as plan
 
     check_alone("craton tomography plan", "alone; --ranks says what is planned")
     if machine is not None and calibrate is not None:
@@ -135,13 +127,13 @@ def plan(
                 raise UserError(
                     f"{option} with {config}, the folder of a run: its record says; allowed: with a configuration"
                 )
-        planned, compared = plan_of_run(config, machine)
-        table, content = compared_table(planned, compared), [vars(row) for row in compared]
+        planned, compared = plan.plan_of_run(config, machine)
+        table, content = plan.compared_table(planned, compared), [vars(row) for row in compared]
         shown = {**planned.to_dict(), "compared": content}
     else:
         tell = (lambda _: None) if as_json else typer.echo
-        planned = make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
-        table, shown = plan_table(planned), planned.to_dict()
+        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
+        table, shown = plan.plan_table(planned), planned.to_dict()
     if as_json:
         print_json(shown)
         return

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 app = typer.Typer()
 PANEL = "Other priors, and how sure a model is"
 
-HessianFile = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or its hessian.h5.")]
+DIRECTORY = typer.Option(metavar="DIR", help="Folder of the results.")
+HessianFile = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or its hessian.h5.")]
 Priors = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SPEC",
-        help="Another prior: a TOML file with a \\[prior] table, or settings such as strength=0.05,correlation_km=800 or "
-        "kind=matern; those not named stay as they were. Given several times: one prior each.",
+        help="Another prior: settings such as strength=0.05,correlation_km=800 or kind=matern, or a TOML file with a table "
+        "[prior]. Other settings stay as they were. May be given several times, once for each prior.",
     ),
 ]
 
@@ -37,7 +38,7 @@ Priors = Annotated[
 def solve(
     hessian: HessianFile,
     prior: Priors = None,
-    directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the new model.")] = Path("solve-run"),
+    directory: Annotated[Path, DIRECTORY] = Path("solve-run"),
     precision: Annotated[
         str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
     ] = "float64",
@@ -45,11 +46,15 @@ def solve(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Solve again under another prior, without assembling the Hessian again: seconds instead of hours.
+    """Solve again under another prior without assembling the Hessian again, in seconds instead of hours.
 
-    Half as strong:    [bold]craton tomography solve demo-run/hessian.h5 --prior strength=0.015 --directory weaker[/bold]
+    Half as strong:
 
-    Several to compare:    [bold]craton tomography solve demo-run --prior strength=0.015 --prior kind=matern --directory two[/bold]
+        craton tomography solve demo-run --prior strength=0.015 --directory weak
+
+    Several priors to compare:
+
+        craton tomography solve demo-run --prior strength=0.015 --prior kind=matern
     """
     if precision not in ("float32", "float64"):
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
@@ -74,15 +79,14 @@ def strength(
     hessian: HessianFile,
     prior: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPEC", help="Another prior than the run's, as of `solve`; its strength is what is varied."
-        ),
+        typer.Option(metavar="SPEC", help="Another prior than the run's, as in `solve`. Its strength is varied."),
     ] = None,
     strengths: Annotated[
         str,
         typer.Option(
             metavar="LIST",
-            help="0.01,0.02,0.05 or FROM:TO:COUNT, such as 0.003:0.3:9 at equal ratios. Left out: nine from a tenth to ten times.",
+            help="Strengths, such as 0.01,0.02,0.05; or FROM:TO:COUNT at equal ratios, such as 0.003:0.3:9. Default: nine from a "
+            "tenth of the prior's to ten times.",
         ),
     ] = "",
     folds: Annotated[
@@ -91,20 +95,24 @@ def strength(
             metavar="K",
             min=0,
             max=1000,
-            help="Cross-validate by K groups of earthquakes: reads data.h5 and assembles the Hessian once more. 0: not.",
+            help="Cross-validate with K groups of earthquakes. This reads data.h5 and assembles the Hessian once more. 0: do not.",
         ),
     ] = 0,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the choice of groups.")] = 1,
-    directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")] = Path("strength-run"),
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Random seed of the groups.")] = 1,
+    directory: Annotated[Path, DIRECTORY] = Path("strength-run"),
     ranks: Ranks = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Compare strengths of the prior: evidence, cross-validation, L-curve; a table, a picture and a recommendation.
+    """Compare strengths of the prior by evidence, cross-validation and L-curve. Recommend one, with a table and a picture.
 
-    Nine strengths:    [bold]craton tomography strength demo-run[/bold]
+    Nine strengths:
 
-    With five folds:    [bold]craton tomography strength demo-run --strengths 0.005:0.1:7 --folds 5 --ranks 4[/bold]
+        craton tomography strength demo-run
+
+    Seven strengths with five folds:
+
+        craton tomography strength demo-run --strengths 0.005:0.1:7 --folds 5
     """
     from craton.tomography.posterior import strength as chooser
 
@@ -133,48 +141,58 @@ def strength(
 def posterior(
     hessian: HessianFile,
     prior: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as of `solve`.")
+        str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as in `solve`.")
     ] = None,
     at: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LAT,LON,DEPTH",
-            help="A place, degrees (geographic) and km: covariance of everything with it, its row of the resolution, a point "
-            "spread. Given several times: each.",
+            help="A place, in degrees (geographic) and km of depth. Compute covariances with it, its row of the resolution matrix "
+            "and a point spread. May be given several times.",
         ),
     ] = None,
     samples: Annotated[
-        int, typer.Option(metavar="N", min=0, max=10**6, help="Models to draw from the posterior, into samples.h5.")
+        int,
+        typer.Option(
+            metavar="N", min=0, max=10**6, help="Number of models to draw from the posterior, into samples.h5."
+        ),
     ] = 0,
-    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Of the samples.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", min=0, max=2**31 - 1, help="Random seed of the samples.")] = 1,
     trade_off: Annotated[
-        bool, typer.Option("--trade-off", help="Correlations between all parameters and depths below each place.")
+        bool,
+        typer.Option("--trade-off", help="Compute correlations between all parameters and depths below each place."),
     ] = False,
     shuttle: Annotated[
         str,
         typer.Option(
             metavar="FILE",
-            help="A model (model.h5, or FILE/DATASET) whose part that the data do not see is added to the most probable one.",
+            help="Model, model.h5 or FILE/DATASET. Its part in the null space of the data is added to the most probable model.",
         ),
     ] = "",
     directory: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Folder of the results; else `posterior` inside the run's, where `report` finds it."
+            metavar="DIR",
+            help="Folder of the results. Default: `posterior` in the run's folder, where `report` finds it.",
         ),
     ] = None,
     ranks: Ranks = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """What a run knows and what it does not: variances, resolution, covariances, samples, null space.
+    """Compute the posterior of a run: variances, resolution, covariances, samples, null space.
 
-    Variances:    [bold]craton tomography posterior demo-run --ranks 2[/bold]
+    Variances:
 
-    More:    [bold]craton tomography posterior demo-run --at 19.4,-155.3,300 --trade-off --samples 100[/bold]
+        craton tomography posterior demo-run --ranks 2
 
-    In the page:    [bold]craton tomography report demo-run[/bold]    draws it again, with resolution and standard
-    deviations.
+    At a place below Hawaii, with 100 samples:
+
+        craton tomography posterior demo-run --at 19.4,-155.3,300 --samples 100
+
+    To add resolution and standard deviations to the page of the run:
+
+        craton tomography report demo-run
     """
     from craton.tomography.posterior.findings import posterior_folder
     from craton.tomography.posterior.questions import Questions, read_place

@@ -9,6 +9,7 @@ import typer
 
 from craton.cli.launching import communicator, console_of, launch, must_launch
 from craton.cli.options import (
+    ChangedConfig,
     ConfigFile,
     Directory,
     Json,
@@ -36,27 +37,26 @@ def run(
     threads: Threads = None,
     iterations: Annotated[
         int | None,
-        typer.Option(
-            metavar="I", parser=count, help="Gauss-Newton iterations at most; overrides \\[inversion] max_iterations."
-        ),
+        typer.Option(metavar="I", parser=count, help="Gauss-Newton iterations, at most."),
     ] = None,
     directory: Directory = None,
     overwrite: Overwrite = False,
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Run a whole inversion: data, assembly of the Hessian, solution, iterations, report.
+    """Run an inversion: data, assembly of the Hessian, solution, iterations, report. Options override the configuration.
 
-    On this machine, with 4 processes:
+    On this machine, on 4 ranks:
 
         craton tomography run demo.toml --ranks 4
 
-    In a batch job, also behind mpirun:
+    In a batch job:
 
         srun craton tomography run demo.toml
+        mpirun -n 64 craton tomography run demo.toml
 
-    The results are in a folder: data.h5, hessian.h5, model.h5, record.json, report.html. A run that was ended goes on with
-    [bold]craton tomography resume[/bold]; [bold]craton tomography status[/bold] says where it is.
+    The folder of results has data.h5, hessian.h5, model.h5, record.json and report.html. `craton tomography resume` continues a run
+    that was interrupted; `craton tomography status` shows where it is.
     """
 
     from craton.tomography.config.load import check_ranks, load_config
@@ -97,28 +97,22 @@ def run(
 @app.command("resume")
 def resume(
     directory: RunDirectory,
-    config: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[CONFIG]",
-            help="The run's TOML file, changed where a run may change; without it the run goes on as it was begun.",
-        ),
-    ] = None,
+    config: ChangedConfig = None,
     ranks: Ranks = None,
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
     report: Report = True,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run that was killed or has failed, on any number of ranks.
+    """Continue a run that was interrupted or has failed, on any number of ranks.
 
-    On 4 processes:
+    On 4 ranks:
 
         craton tomography resume demo-run --ranks 4
 
-    Finished phases are not computed again, nor the paths that the assembly's last checkpoint holds. CONFIG may
-    differ from what the run was begun with in max_iterations, tolerance, step_halvings, keep_hessians, \\[assembly] and
-    \\[report]. A run that has finished says so, and nothing is done.
+    Finished phases are not computed again, nor the paths that the last checkpoint of the assembly holds. CONFIG may change
+    max_iterations, tolerance, step_halvings, keep_hessians and the tables [assembly] and [report]. For a run that has finished
+    nothing is done.
     """
     from craton.tomography.config.load import check_ranks, load_config
 
@@ -170,7 +164,7 @@ def status(
     directory: RunDirectory,
     as_json: Json = False,
 ) -> None:
-    """Say where a run is: iteration, phase, paths done, time spent and left, what is on disk. It may be under way.
+    """Show where a run is: iteration, phase, paths done, time spent and left, files on disk. The run may be under way.
 
     Example:
 
@@ -187,7 +181,7 @@ def status(
 
 @app.command()
 def template() -> None:
-    """Print a configuration file with every key, its default and what it means.
+    """Print a configuration file with every key explained.
 
     To begin with:
 
@@ -200,7 +194,7 @@ def template() -> None:
 
 @app.command()
 def report(directory: RunDirectory) -> None:
-    """Draw report.html again from what a run has left in its folder."""
+    """Draw report.html again, from the files in the folder of a run."""
     from craton.tomography.report.page import write_report
 
     typer.echo(str(write_report(directory)))
