@@ -1,21 +1,22 @@
 """A checkpoint is an HDF5 file that says whose it is: written beside its name and renamed, read only by what it fits.
 
-    with written_checkpoint(path, {"linearised_at_iteration": 2}) as file:
-        file["model"] = model
-    with opened_checkpoint(path, {"linearised_at_iteration": 2}, "a checkpoint of this run") as file:
-        model = file["model"][()]
+    with written_checkpoint(path, {"app": "scf", "version": 1}) as file:
+        file["densities"] = densities
+    with opened_checkpoint(path, {"app": "scf", "version": 1}, "a checkpoint of craton scf") as file:
+        densities = file["densities"][()]
 
-The identity is a few facts: strings and numbers. What reads gives its own, and a file with another is refused in a line; `fits`
-asks first, for what is as if it were not there when it belongs to another iteration.
+The identity is a few facts: strings and numbers. What reads gives its own, and a file with another is refused in a line.
 
-Two states stay apart, because all ranks write them together in C++, straight from their segments:
+These stay apart, each for its reason:
 
-    hessian.checkpoint.h5      the assembly of an inversion: `_craton.Checkpoint`, with the list of counted paths in it, so that
-                               it resumes on any number of ranks
-    checkpoint.h5, .layers     the fields of a wave run: `WaveRun.save`, on the same bricks only
+    hessian.checkpoint.h5      The assembly of an inversion: all ranks write it together in C++ (`_craton.Checkpoint`), with the
+                               list of counted paths in it, so that it resumes on any number of ranks.
+    checkpoint.h5, .layers     The fields of a wave run: all ranks write them together in C++ (`WaveRun.save`), for the same bricks.
+    step.h5, hessian.h5        Results of an inversion's phases, which others read too: they name their iteration, and those of
+                               another iteration are as if they were not there (tomography/inversion/iteration_file.py).
 
-Both are written aside and renamed there, and are working files of a RunFolder, whose progress.json has the configuration: that is
-their identity. A hazard run has none: its tasks' results are its state.
+All are written aside and renamed. The first two are working files of a RunFolder, whose progress.json has the configuration: that
+is their identity. A hazard run has no checkpoint: its tasks' results are its state.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import h5py
 from craton.errors import UserError
 from craton.runs.files import check_room, replaced, strict_json
 
-__all__ = ["Identity", "fits", "opened_checkpoint", "written_checkpoint"]
+__all__ = ["Identity", "identity_of", "opened_checkpoint", "written_checkpoint"]
 
 IDENTITY = "identity"
 """The file's attribute that has it, as JSON."""
@@ -86,16 +87,6 @@ def opened_checkpoint(path: Path, identity: Identity, allowed: str) -> Iterator[
         raise UserError(f"checkpoint {path}: no such file; allowed: {allowed}") from None
     except (OSError, RuntimeError, KeyError, ValueError, TypeError) as problem:
         raise UserError(f"checkpoint {path}: not whole or not one ({problem}); allowed: {allowed}") from None
-
-
-def fits(path: Path, identity: Identity) -> bool:
-    """Whether there is a whole checkpoint of this identity."""
-    try:
-        with h5py.File(path, "r") as file:
-            known = identity_of(file)
-            return all(known.get(name) == value for name, value in identity.items())
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError):
-        return False
 
 
 def identity_of(file: h5py.File) -> dict[str, Any]:
