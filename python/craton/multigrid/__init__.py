@@ -9,6 +9,8 @@
     solution = solver.solve(f)            # f[i, j, k] of the whole grid, or of this rank's boxes
     solution.u, solution.residuals
 
+    multigrid.MultigridFolder("charges-run").read_record().residuals    # of a run of `craton multigrid`
+
 Names are loaded when they are first used, so that asking for help does not start MPI.
 """
 
@@ -20,9 +22,12 @@ from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.multigrid.files import Problem, read_field, read_problem, write_field
+    from craton.multigrid.folder import MultigridFolder, MultigridRecord
     from craton.solvers.multigrid import Solution, Solver, faces_of_cells
 
 __all__ = [
+    "MultigridFolder",
+    "MultigridRecord",
     "Problem",
     "Solution",
     "Solver",
@@ -35,6 +40,7 @@ __all__ = [
 _, __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "craton.multigrid.folder": ["MultigridFolder", "MultigridRecord"],
         "craton.multigrid.files": ["Problem", "read_field", "read_problem", "write_field"],
         "craton.solvers.multigrid": ["Solution", "Solver", "faces_of_cells"],
     },

@@ -47,6 +47,7 @@ class Problem:
 
     @property
     def periodic(self) -> tuple[bool, bool, bool]:
+        """Of each dimension."""
         x, y, z = (side in ("periodic", ("periodic", "periodic")) for side in self.boundary)
         return x, y, z
 

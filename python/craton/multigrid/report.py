@@ -74,12 +74,14 @@ def _convergence(record: MultigridRecord) -> Section:
 
 @drawing
 def _residual_figure(record: MultigridRecord) -> Figure:
+    from matplotlib.ticker import MaxNLocator
+
     figure = new_figure(9.0, 3.0)
     axes = figure.subplots()
     axes.semilogy(np.maximum(record.residuals, 1e-17), "o-", color=ACCENT)
     axes.axhline(record.tolerance, color=MUTED, linestyle="--", linewidth=0.8)
     axes.set(xlabel="cycles after the F-cycle" if record.method == "cycles" else "steps", ylabel="relative residual")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure
 
 

@@ -11,6 +11,12 @@ Coulomb and exchange matrices by all ranks of a world, from and into arrays over
     density = fock.scatter(matrix)  # a craton.DistArray, in the order of fock.basis
     coulomb, [exchange] = fock.build([density])
 
+What a run of `craton scf` has left:
+
+    record = scf.ScfFolder("water-run").read_record()
+    record.energy_hartree, record.mulliken_charges
+    scf.orbital_figure(scf.StoredOrbitals("water-run/orbitals.h5"), "lumo")  # a matplotlib Figure
+
 Needs the packages of the group `chemistry` (pip install craton[chemistry]): basis_set_exchange for basis sets by name, and
 libcint, of which pyscf brings a copy; CRATON_LIBCINT names another. All quantities are in
 atomic units unless a name says otherwise. `docs/scf.md` has the equations.
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from craton.scf.files.cube import write_cube
     from craton.scf.files.molden import write_molden
     from craton.scf.files.orbitals import StoredOrbitals
+    from craton.scf.folder import ScfFolder, ScfRecord
     from craton.scf.iteration.diis import DIIS
     from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
     from craton.scf.iteration.rhf import RHF
@@ -46,6 +53,8 @@ __all__ = [
     "Iteration",
     "Molecule",
     "RHF",
+    "ScfFolder",
+    "ScfRecord",
     "StoredOrbitals",
     "UHF",
     "draw_orbital",
@@ -72,6 +81,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.scf.engines.libcint": ["find_libcint", "open_libcint"],
         "craton.scf.files.molden": ["write_molden"],
         "craton.scf.files.orbitals": ["StoredOrbitals"],
+        "craton.scf.folder": ["ScfFolder", "ScfRecord"],
         "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
         "craton.scf.pictures.orbital": ["draw_orbital", "orbital_figure"],
         "craton.scf.iteration.rhf": ["RHF"],

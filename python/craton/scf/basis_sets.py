@@ -100,5 +100,6 @@ def atoms_of_functions(shells: list[PlacedShell]) -> NDArray[np.int64]:
 
 
 def function_count(shell: PlacedShell) -> int:
+    """Spherical functions of a shell: 2 l + 1 of each contraction."""
     _, momentum, _, contractions = shell
     return (2 * momentum + 1) * len(contractions)

@@ -68,6 +68,7 @@ class ScfFolder(RunFolder[ScfRecord]):
     checkpoint = RunFile("checkpoint.h5", "working")
 
     def more_results(self) -> list[Path]:
+        """Cube files."""
         return sorted(self.path.glob("*.cube"))
 
     def cube(self, what: str) -> Path:

@@ -94,6 +94,7 @@ class Molecule:
 
     @property
     def electrons(self) -> int:
+        """Of the nuclei's charges, less the molecule's."""
         return int(self.charges.sum()) - self.charge
 
     @property

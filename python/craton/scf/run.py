@@ -83,11 +83,13 @@ def resume(
     folder = ScfFolder(directory)
     with resumed(comm, folder, _start(config, comm)) as (place, progress):
         calculation = made_calculation(config, world)
-        start, earlier = read_start(config, calculation.molecule, whole=world is None), ()
+        start = read_start(config, calculation.molecule, whole=world is None)
+        earlier: tuple[Iteration, ...] = ()
         if on_root(comm, place.checkpoint.exists):
             start = Checkpoint.read(place.checkpoint, whole=world is None)
             earlier = tuple(
-                Iteration(int(n), *floats, int(quartets), s) for n, *floats, quartets, s in start.iterations
+                Iteration(int(number), energy, change, gradient, int(quartets), fock_s)
+                for number, energy, change, gradient, quartets, fock_s in start.iterations.tolist()
             )
         return _computed(config, comm, world, folder, place, progress, calculation, start, earlier, console, report)
 
@@ -188,7 +190,8 @@ def _computed(
     )
     calculation.kernel(start, earlier)
     on_root(comm, lambda: progress.enter("results"))
-    balance = None if world is None else comm.allgather(calculation.engine.spent)
+    engine: Any = calculation.engine
+    balance = None if world is None else comm.allgather(engine.spent)
     facts = facts_of(
         "scf", config.path, config.to_dict(), comm.size, 1 if world is None else world.node_count, config.run.threads
     )

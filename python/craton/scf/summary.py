@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,7 +69,7 @@ class IterationTable:
         say(self._console, f"{line.number:9}  {figures}")
 
 
-def results_of(calculation: HartreeFock) -> dict[str, object]:
+def results_of(calculation: HartreeFock) -> dict[str, Any]:
     """The fields of a ScfRecord. Collective over the calculation's world."""
     c = calculation
     homo, lumo = c.frontier()

@@ -151,6 +151,13 @@ def test_levels_that_check_tells_are_the_solvers(world, cells, box, operator, bo
     assert grids_of(cells, box, operator, solver.singular) == theirs
 
 
+def test_names_of_the_package():
+    assert set(multigrid.__all__) <= set(dir(multigrid))
+    assert all(getattr(multigrid, name) is not None for name in multigrid.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'solve'; its names: .*Solver"):
+        multigrid.solve  # noqa: B018
+
+
 def test_check(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     configured(tmp_path)

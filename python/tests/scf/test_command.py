@@ -127,6 +127,24 @@ def test_the_files_of_a_stored_run_are_those_of_the_calculation(folder):
         StoredOrbitals("o.h5")
 
 
+def test_names_of_the_package():
+    """All are seen before they are loaded; none starts MPI or loads SciPy until it is used."""
+    program = (
+        "import sys\nfrom craton import scf\nassert set(scf.__all__) <= set(dir(scf))\n"
+        "assert not {'scipy', 'mpi4py.MPI', 'matplotlib'} & set(sys.modules)\n"
+        "assert all(getattr(scf, name) is not None for name in scf.__all__)\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(
+        command, env=environment_without_mpi(), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    from craton import scf
+
+    with pytest.raises(AttributeError, match="has no attribute 'RKS'; its names: .*RHF"):
+        scf.RKS  # noqa: B018
+
+
 def test_open_shells_are_unrestricted(folder):
     done = craton(
         *("scf", "run", EXAMPLES / "oxygen.xyz", "--basis", "sto-3g", "--multiplicity", "3", "--directory", "o2"),

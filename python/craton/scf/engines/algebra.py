@@ -67,6 +67,7 @@ class NumpyAlgebra(WorkArrays):
         return np.empty(shape)
 
     def give(self, *matrices: Matrix) -> None:
+        """Keeps those that are whole arrays of their own, not parts of others."""
         super().give(*(each for each in matrices if each.flags.c_contiguous and each.flags.owndata))
 
     def product(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +52,11 @@ class DistributedAlgebra(WorkArrays):
     def product(
         self, a: DistArray, b: DistArray, into: DistArray, *, transpose_a: bool = False, transpose_b: bool = False
     ) -> None:
+        """By all ranks: craton.linalg.matmul."""
         linalg.matmul(a, b, into, transpose_a=transpose_a, transpose_b=transpose_b)
 
     def transpose(self, a: DistArray, into: DistArray) -> None:
+        """By all ranks."""
         a.transpose(into)
 
     def combine(
@@ -65,6 +67,7 @@ class DistributedAlgebra(WorkArrays):
         keep: float = 0.0,
         identity: float = 0.0,
     ) -> None:
+        """Each rank of its own tiles, without waiting for any."""
         others = [(factor, matrix.local_tiles) for factor, matrix in terms]
         for n, tile in enumerate(into.local_tiles):
             combine_blocks(tile.array, [(factor, tiles[n].array) for factor, tiles in others], keep)
@@ -83,6 +86,7 @@ class DistributedAlgebra(WorkArrays):
         return pairs[0][0].world.sum(own).tolist() if pairs else []
 
     def eigh(self, a: DistArray) -> tuple[Vector, DistArray]:
+        """Of small matrices by rank 0, of others by all ranks: craton.linalg.eigh."""
         vectors = self.take(a)
         return linalg.eigh(a, "one" if self._by_one(a) else "all", out=vectors)[0], vectors
 
@@ -100,11 +104,13 @@ class DistributedAlgebra(WorkArrays):
         return made
 
     def project_on_first(self, vectors: DistArray, count: int, into: DistArray) -> None:
+        """As NumpyAlgebra.project_on_first."""
         for tile in vectors.local_tiles:
             tile.array[:, max(0, count - tile.low[1]) :] = 0
         linalg.matmul(vectors, vectors, into, transpose_b=True)
 
     def spectrum_bounds(self, a: DistArray) -> tuple[float, float]:
+        """In one sum over the ranks."""
         size = a.shape[0]
         own = np.zeros((2, size))  # the diagonal, and the sum of what is beside it
         for tile in a.local_tiles:
@@ -184,9 +190,12 @@ class DistributedEngine:
         self._most_quartets = -1
 
     def overlap(self) -> DistArray:
+        """Of all functions."""
         return self._filled(lambda *shells: self._library.block("overlap", self.fock.basis, *shells))
 
     def core(self) -> DistArray:
+        """Kinetic energy and attraction by the nuclei."""
+
         def block(*shells: tuple[int, int]) -> Matrix:
             kinetic = self._library.block("kinetic", self.fock.basis, *shells)
             return kinetic + self._library.block("nuclear_attraction", self.fock.basis, *shells)
@@ -194,6 +203,7 @@ class DistributedEngine:
         return self._filled(block)
 
     def positions(self) -> Iterator[DistArray]:
+        """x, y and z about the origin."""
         for axis in range(3):
             yield self._filled(
                 lambda *shells, axis=axis: self._library.block("position", self.fock.basis, *shells)[axis]
@@ -208,9 +218,11 @@ class DistributedEngine:
         return made
 
     def matrix(self) -> DistArray:
+        """A new one over the functions; zeros."""
         return self.fock.zeros()
 
     def build(self, densities: Sequence[DistArray]) -> tuple[DistArray, list[DistArray]]:
+        """J of the sum of symmetric densities, K of each."""
         coulomb, exchange = self.matrix(), [self.matrix() for _ in densities]
         self._build_into(densities, coulomb, exchange)
         return coulomb, exchange
@@ -224,6 +236,7 @@ class DistributedEngine:
             self._most_quartets, self.timeline = self.quartets, self.fock.timeline
 
     def add_repulsion(self, densities: Sequence[DistArray], exchange_part: float, into: Sequence[DistArray]) -> None:
+        """Adds J of the sum of symmetric densities, less so much of K of each, to a matrix for each."""
         with self.algebra.work(into[0], 1 + len(into)) as [coulomb, *exchange]:
             self._build_into(densities, coulomb, exchange)
             for to, each in zip(into, exchange, strict=True):
@@ -288,9 +301,11 @@ class DistributedEngine:
         return made
 
     def columns(self, matrix: DistArray, first: int, last: int) -> Matrix:
+        """Some, as a NumPy array with the functions in the order of the given basis. Not collective."""
         return matrix[:, first:last].get()[self._place]
 
     def row_dots(self, a: DistArray, b: DistArray) -> Vector:
+        """For each function, in the order of the given basis, the product of its rows in two matrices."""
         own = np.zeros(len(self.order))
         for one, other in zip(a.local_tiles, b.local_tiles, strict=True):
             own[one.slices[0]] += np.einsum("ij,ij->i", one.array, other.array)
@@ -321,7 +336,7 @@ class DistributedEngine:
             yield rows[sort], part[:, self._place] if square else part
 
 
-def _shells_over(first_function: NDArray[np.int64], functions: slice) -> tuple[int, int]:
+def _shells_over(first_function: NDArray[Any], functions: slice) -> tuple[int, int]:
     """First and last + 1 of the shells that have these functions."""
     first = np.searchsorted(first_function, functions.start, side="right") - 1
     return int(first), int(np.searchsorted(first_function, functions.stop))

@@ -98,9 +98,9 @@ class DistributedFock:
         inside = self.function_order
         if densities.shape[1:] == (self.basis.size,) * 2:
             densities = densities[:, inside[:, None], inside]  # other shapes the core refuses, on every rank
-        coulomb, exchange = self._core.build(np.ascontiguousarray(densities, dtype=np.float64))
+        j, k = self._core.build(np.ascontiguousarray(densities, dtype=np.float64))
         given = np.argsort(inside)
-        return coulomb[given[:, None], given], exchange[:, given[:, None], given]
+        return j[given[:, None], given], k[:, given[:, None], given]
 
     def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
         """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not
@@ -114,6 +114,7 @@ class DistributedFock:
 
     @property
     def tasks(self) -> int:
+        """Of a build, over all ranks."""
         return self._core.tasks
 
     @property

@@ -31,6 +31,7 @@ class LocalEngine:
         self.order = np.arange(basis.size)
 
     def overlap(self) -> Matrix:
+        """Of all functions."""
         return self._library.overlap(self._basis)
 
     def core(self) -> Matrix:

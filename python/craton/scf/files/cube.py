@@ -64,7 +64,7 @@ def _density(
         raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF")
     found = np.zeros(points.shape[:-1])
     for spin, occupations in enumerate(channels):
-        occupied = np.count_nonzero(occupations)
+        occupied = int(np.count_nonzero(occupations))
         for first in range(0, occupied, ORBITALS_AT_ONCE):
             some = calculation.orbitals(first, min(first + ORBITALS_AT_ONCE, occupied), spin)
             squares = summed_squares(calculation.molecule, calculation.shells, some, points)

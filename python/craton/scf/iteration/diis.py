@@ -57,4 +57,4 @@ class DIIS:
         target = np.zeros(count + 1)
         target[count] = 1
         # old errors may be many orders longer than the newest: least squares leaves out what rounding made dependent
-        return np.linalg.lstsq(bordered, target, rcond=1e-15)[0][:count]
+        return np.asarray(np.linalg.lstsq(bordered, target, rcond=1e-15)[0][:count], dtype=np.float64)

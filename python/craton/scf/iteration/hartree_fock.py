@@ -19,6 +19,7 @@ from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
+from craton.scf.engines.protocols import Engine
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.beginning import Beginning
 from craton.scf.iteration.orthonormal import OrthonormalFunctions, make_symmetric
@@ -110,9 +111,9 @@ class HartreeFock:
 
         self.converged = False
         self.e_tot = 0.0
-        self.mo_energy: Matrix | None = None
-        self.mo_coeff: Matrix | None = None
-        self.mo_occ: Matrix | None = None
+        self.mo_energy: Any = None
+        self.mo_coeff: Any = None
+        self.mo_occ: Any = None
         self.iterations: list[Iteration] = []
         self.saved = 0
         """Iterations in the checkpoint."""
@@ -120,7 +121,7 @@ class HartreeFock:
 
         self._library = open_libcint(None if library is None else str(library))
         self._world = world
-        self._made: tuple[tuple[Any, ...], LocalEngine | DistributedEngine] | None = None
+        self._made: tuple[tuple[Any, ...], Engine] | None = None
 
     # -------------------------------------------------------------------------------------------- what the kinds differ in
 
@@ -154,12 +155,12 @@ class HartreeFock:
         return self._occupied[0], self._occupied[-1]
 
     @property
-    def engine(self) -> LocalEngine | DistributedEngine:
+    def engine(self) -> Engine:
         """Made anew when its settings have changed."""
         settings = (self.direct_scf_tol, self.threads)
         if self._made is None or self._made[0] != settings:
             if self._world is None:
-                made: LocalEngine | DistributedEngine = LocalEngine(self._library, self.basis, *settings)
+                made: Engine = LocalEngine(self._library, self.basis, *settings)
             else:
                 made = DistributedEngine(self._world, self._library, self.basis, *settings)
             self._made = settings, made

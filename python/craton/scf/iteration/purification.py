@@ -57,7 +57,8 @@ def purify(fock: Any, occupied: int, method: str, algebra: Any, density: Any) ->
     high += 1e-9 * (1 + abs(high))  # a range that is not empty
     start = _canonical_start if method == "canonical" else _sp2_start
     start(fock, occupied, (low, high), algebra, density)
-    products, errors = 0, []
+    products = 0
+    errors: list[float] = []
     for _ in range(MOST_STEPS):
         error, more = _step(density, occupied, method, errors, algebra)
         errors.append(error)

@@ -122,7 +122,7 @@ def _finer(field: Array, counts: NDArray[np.int64]) -> NDArray[np.float32]:
 
 def _without_margin(image: Array) -> Array:
     """As small as what is on the paper, and a little more."""
-    drawn = (image < 1).any(axis=2)
+    drawn = np.any(image < 1, axis=2)
     ends = []
     for axis, count in ((1, image.shape[0]), (0, image.shape[1])):
         used = np.flatnonzero(drawn.any(axis=axis))
@@ -140,7 +140,7 @@ def _level(field: Array) -> float:
 class _Scene:
     """Colours and depths of pixels; greater depths are nearer to who looks."""
 
-    def __init__(self, low: Array, pixel: float, step: float, field: Array) -> None:
+    def __init__(self, low: Array, pixel: float, step: float, field: NDArray[np.float32]) -> None:
         """field: [up, right, towards], at distances of a pixel and, towards who looks, a step."""
         self._low, self._pixel, self._step, self._field = low, pixel, step, field
         self._up = (low[1] + pixel * np.arange(field.shape[0]))[:, None]
@@ -180,7 +180,7 @@ class _Scene:
         normals = np.stack(np.broadcast_arrays(off_x, off_y, height), axis=-1) / BOND_RADIUS
         self._paint(inside, start[2] + part * (end[2] - start[2]) + height, _shaded(colour, normals))
 
-    def _paint(self, inside: Array, depth: Array, colour: Array) -> None:
+    def _paint(self, inside: NDArray[np.bool_], depth: Array, colour: Array) -> None:
         nearer = inside & (depth > self._depth)
         self._depth[nearer] = depth[nearer]
         self._colour[nearer] = colour[nearer]

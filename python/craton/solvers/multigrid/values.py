@@ -54,6 +54,7 @@ def whole_number(name: str, given: Any) -> int:
 
 
 def triple(cells: int | Sequence[int]) -> tuple[int, int, int]:
+    """Cells along x, y, z from three numbers, or from one for a cube. UserError for anything else."""
     if np.ndim(cells) == 0:
         n = whole_number("cells", cells)
         return n, n, n
