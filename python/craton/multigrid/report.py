@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.multigrid.folder import MultigridFolder, MultigridRecord
 from craton.pages.figures import new_figure
-from craton.pages.page import Block, Notice, Numbers, Page, Picture, Section, Table, Text, how_to_repeat, render
+from craton.pages.page import (
+    Block,
+    Notice,
+    Numbers,
+    Page,
+    Picture,
+    Section,
+    Table,
+    Text,
+    how_to_repeat,
+    made_by,
+    render,
+)
 from craton.pages.style import ACCENT, COLOURS, MUTED, drawing
 from craton.runs.files import write_text
 from craton.runs.words import counted, duration
@@ -49,7 +61,7 @@ def write_report(folder: str | Path) -> Path:
         _times(record),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    about = f"{cells} cells, {record.operator}, smoother {record.smoother}; started {record.started}."
+    about = f"{cells} cells, {record.operator}, smoother {record.smoother}. {made_by(record.versions, record.started)}."
     write_text(place.report, render(Page(record.title, "a multigrid solution", about, blocks)))
     return place.report
 

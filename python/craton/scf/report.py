@@ -20,6 +20,7 @@ from craton.pages.page import (
     Table,
     Text,
     how_to_repeat,
+    made_by,
     render,
 )
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
@@ -65,7 +66,7 @@ def write_report(folder: str | Path) -> Path:
         _times(record),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    about = f"{record.method}/{record.basis}, {counted(record.functions, 'function')}; started {record.started}."
+    about = f"{record.method}/{record.basis}, {counted(record.functions, 'function')}. {made_by(record.versions, record.started)}."
     page = Page(record.title, f"{record.molecule} by Hartree-Fock", about, blocks)
     write_text(place.report, render(page))
     return place.report
@@ -132,7 +133,11 @@ def _energies(record: ScfRecord) -> Section:
             word = f"LUMO+{away}" if away > 0 else "LUMO" if away == 0 else "HOMO" if away == -1 else f"HOMO{away + 1}"
             rows.append([f"{n + 1}{name}", word, f"{energies[n]:.6f}", f"{EV * energies[n]:.3f}"])
     blocks: list[Block] = [
-        Picture(_energies_figure(record), "Orbital energies around the gap; occupied ones are dark.", narrow=True),
+        Picture(
+            _energies_figure(record),
+            "Orbital energies around the gap: occupied ones blue, virtual ones grey.",
+            narrow=True,
+        ),
         Table(["orbital", "", "energy (hartree)", "energy (eV)"], rows),
     ]
     return Section("Orbital energies", blocks, id="energies", menu="orbital energies")
@@ -195,7 +200,8 @@ def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
         return []
     stored = read_hdf5(place.balance)
     timelines = [np.asarray(stored[f"rank_{rank}"]) for rank in range(len(record.balance))]
-    title = f"{record.molecule}, {record.method}/{record.basis}: J and K by {record.ranks} ranks of {record.threads} threads"
+    by = f"{counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}"
+    title = f"{record.molecule}, {record.method}/{record.basis}: J and K by {by}"
     figure = load_balance_figure(timelines, record.balance, record.threads, title)
     caption = "Above the longest build of J and K, task by task; below what each rank spent its time on in all builds."
     return [Section("Who worked when", [Picture(figure, caption)], id="balance", menu="load balance")]
