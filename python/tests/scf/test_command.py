@@ -40,7 +40,7 @@ def configured(folder: Path, name: str = "my.toml", **tables: str) -> str:
 def test_help():
     done = craton("scf", "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    for word in ("template", "check", "run", "resume", "status", "report", "water.xyz"):
+    for word in ("template", "check", "run", "resume", "status", "report", "craton scf run water.toml"):
         assert word in " ".join(done.stdout.split())
     done = craton("scf", "run", "--help")
     for word in ("--basis", "--multiplicity", "--start", "water.xyz", "exit code is 3"):
