@@ -13,6 +13,7 @@ function(craton_storey name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   craton_compile_options(${target})
+  craton_precompile(${target})
   set_property(GLOBAL APPEND PROPERTY CRATON_STOREYS ${target})
 endfunction()
 
