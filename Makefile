@@ -42,6 +42,11 @@ long: build build/audit/build.ninja
 	cmake --build --preset audit
 	tools/run_tests "C++ (long)" ctest --preset long $(CTEST_ARGS) -- "Python (long)" $(BIN)/python -m pytest -m long $(PYTEST_ARGS)
 
+## wheel      a wheel in a clean environment outside the checkout: what was compiled, an example, a run, completion
+.PHONY: wheel
+wheel: .venv/craton-bootstrapped
+	$(BIN)/python tools/check_wheel
+
 ## sanitize   the C++ tests under the address, undefined-behaviour and thread sanitizers
 .PHONY: sanitize
 sanitize: build/asan-ubsan/build.ninja build/tsan/build.ninja
