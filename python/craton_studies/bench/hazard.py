@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +194,7 @@ def _variations(rupture: Rupture, index: int, count: int) -> Iterator[Variation]
     surface, at = rupture.surface, rupture.surface.positions
     for number in range(count):
         random = np.random.default_rng((index, number))
-        values = random.random(2 * len(surface), np.float32)
+        values: Any = random.random(2 * len(surface), np.float32)
         hypocentre = int(random.integers(len(surface)))
         offset = at - at[hypocentre]
         distance = np.sqrt(np.einsum("ij,ij->i", offset, offset))
@@ -203,7 +203,7 @@ def _variations(rupture: Rupture, index: int, count: int) -> Iterator[Variation]
         yield Variation(index, number, slip, onset, rise, hypocentre, number)
 
 
-def _write(folder: Path, forecast: Sequence[Rupture], o: dict[str, Any]) -> None:
+def _write(folder: Path, forecast: Sequence[Rupture], o: Mapping[str, Any]) -> None:
     position = np.concatenate([rupture.surface.positions for rupture in forecast])
     site = np.array([20e3, 20e3, 0.0])
     samples = int(o["duration"] / o["dt"])
@@ -215,7 +215,7 @@ def _write(folder: Path, forecast: Sequence[Rupture], o: dict[str, Any]) -> None
             tensors,
             position,
             direction=axis,
-            site_m=site,
+            site_m=site.tolist(),
             dt_s=o["dt"],
             first_time_s=0.0,
             h_m=0.2 * SPACING_M,

@@ -117,7 +117,7 @@ def random_paths(
         np.repeat((event_longitude + np.degrees(turned) + 180.0) % 360.0 - 180.0, windows),
         order,
         windows * order + (window if apart else 0),
-        case.t_first_s + case.samples * case.sample_interval_s * window,
+        np.asarray(case.t_first_s + case.samples * case.sample_interval_s * window, np.float64),
         case.sample_interval_s,
         np.full(len(order), case.samples, dtype=np.int64),
     )

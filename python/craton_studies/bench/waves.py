@@ -116,7 +116,11 @@ def _rates(
     bandwidth: list[float] = []
     for repeat in range(-1, run.repeats):
         measured: list[float] = []
-        alone(comm, 1, lambda measured=measured: measured.append(_craton.memory_in_place_rate(comm.size)))
+
+        def measure(to: list[float] = measured) -> None:
+            to.append(_craton.memory_in_place_rate(comm.size))
+
+        alone(comm, 1, measure)
         if repeat >= 0:
             bandwidth += measured
         for each, solver in zip(contenders, made, strict=True):
@@ -161,7 +165,8 @@ def _solver(what: Contender, team: Any, run: Run, cells: int, ground: str, width
         steps = (run.repeats + 1) * STRAIN_EVERY
         when = _craton.WaveSchedule(0, STRAIN_EVERY, steps)
         path = str(folder / f"sgt_{ground}.h5")
-        waves.write_strains(path, when, (places + 0.5) * SPACING_M, samples_at_once=max(1, (run.repeats + 1) // 2))
+        points = np.asarray((places + 0.5) * SPACING_M, np.float64)
+        waves.write_strains(path, when, points, samples_at_once=max(1, (run.repeats + 1) // 2))
     return world, waves
 
 

@@ -131,13 +131,13 @@ def phase_table(phases: list[dict[str, float]]) -> list[str]:
     """Rows phases, columns levels, with sums of both."""
     names = list(phases[0])
     columns = [str(number) for number in range(len(phases))]
-    rows = [[name, *(level[name] for level in phases)] for name in names]
-    rows.append(["all", *(sum(level.values()) for level in phases)])
+    rows = {name: [level[name] for level in phases] for name in names}
+    rows["all"] = [sum(level.values()) for level in phases]
     lines = [
         "  seconds of an F-cycle at h, by level (each of the slowest rank)",
         f"  {'':15}" + "".join(f"{name:>10}" for name in [*columns, "all"]),
     ]
-    for name, *values in rows:
+    for name, values in rows.items():
         cells = "".join(f"{value:10.6f}" for value in [*values, sum(values)])
         lines.append(f"  {name:15}{cells}")
     return lines

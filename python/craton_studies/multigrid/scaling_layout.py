@@ -193,8 +193,8 @@ def exchange(grid: Grid, most_off: int, depth: int) -> Flows:
             continue
         here = tuple(slice(max(0, -d), grid.along - max(0, d)) for d in reversed(side))
         there = tuple(slice(max(0, d), grid.along - max(0, -d)) for d in reversed(side))
-        extents = tuple(depth if d else grid.side for d in side)
-        parts.append((grid.owner[here].ravel(), grid.owner[there].ravel(), extents))
+        along_i, along_j, along_k = (depth if d else grid.side for d in side)
+        parts.append((grid.owner[here].ravel(), grid.owner[there].ravel(), (along_i, along_j, along_k)))
     return Flows.of(parts, grid.ranks)
 
 

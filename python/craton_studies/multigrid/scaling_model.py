@@ -75,7 +75,7 @@ class Tally:
 
     @classmethod
     def nothing(cls, ranks: int) -> Tally:
-        return cls(0.0, *(np.zeros(ranks) for _ in range(3)), 0.0, np.zeros(ranks))
+        return cls(0.0, np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), 0.0, np.zeros(ranks))
 
     def add(self, other: Tally, times: int) -> None:
         for name in self.__dataclass_fields__:

@@ -70,13 +70,17 @@ def rates_in_turn(
     for repeat in range(-1, repeats):
         if triad_threads and repeat >= 0:
             gb_s: list[float] = []
-            alone(comm, 1, lambda gb_s=gb_s: gb_s.append(_craton.memory_rates(triad_threads)[1]))
+
+            def measure(to: list[float] = gb_s) -> None:
+                to.append(_craton.memory_rates(triad_threads)[1])
+
+            alone(comm, 1, measure)
             found.triad_gb_s += gb_s
         for each, made in zip(contenders, solvers, strict=True):
             times: list[float] = []
 
             def work(made: Any = made, times: list[float] = times) -> None:
-                times.extend(seconds(*made, cycles))
+                times.extend(seconds(made[0], made[1], cycles))
                 residuals.add(made[1].relative_residual())
 
             alone(comm, each.ranks, work)
