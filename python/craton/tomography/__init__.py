@@ -2,7 +2,7 @@
 
     from mpi4py import MPI
     from craton import tomography
-    config = tomography.load_config("examples/global/demo.toml")
+    config = tomography.load_config("demo.toml")
     record = tomography.run(config, MPI.COMM_WORLD)
     print(record.iterations[-1].variance_reduction)
     tomography.slices(tomography.read_fields("demo-run"), [100.0, 300.0]).figure    # a matplotlib Figure; section, profile, fit
