@@ -36,7 +36,7 @@ class Status:
     state: str
     """One of STATES."""
     owner: str = ""
-    """Of a run under way: its process."""
+    """Its process, of a run under way or of one whose report is being drawn."""
     failure: str = ""
     phase: str = ""
     phases: list[str] = field(default_factory=list)
@@ -149,7 +149,7 @@ def find_status(folder: RunFolder[Any]) -> Status:
     if place is None:
         if owner is not None and not folder.record.is_file():
             return Status(str(folder.path), folder.app, "waiting", owner=owner)
-        return _ended_status(folder)
+        return _ended_status(folder, owner)
     try:
         progress = read_progress(place.progress)
     except UserError:
@@ -193,13 +193,15 @@ def _unfinished_status(folder: RunFolder[Any], progress: Progress, owner: str | 
     return found
 
 
-def _ended_status(folder: RunFolder[Any]) -> Status:
-    """Of a run that has left a record and no progress.json."""
+def _ended_status(folder: RunFolder[Any], owner: str | None) -> Status:
+    """Of a run that has left a record and no progress.json. owner: the process that still draws its report."""
     record = folder.read_record()
     found = Status(
         folder=str(folder.path),
         app=folder.app,
         state="finished" if record.finished else "interrupted",
+        owner=owner or "",
+        command=record.command,
         stopped_because=record.stopped_because,
         spent_s=record.spent_s,
         sessions=[asdict(session) for session in record.sessions],

@@ -71,6 +71,7 @@ def test_a_run_leaves_its_results_and_a_record(tmp_path):
     assert read == record and read.finished and read.counted == 10 and len(read.sessions) == 1
     found = find_status(ToyFolder(tmp_path))
     assert (found.state, found.app, found.spent_s) == ("finished", "toy", read.spent_s)
+    assert found.command == record.command and not found.owner
     assert found.files["numbers.txt"] == 3 and found.files["pictures"] == len("picture")
 
 
