@@ -1,4 +1,4 @@
-"""Measures what plan_machine keeps: with a configuration's own paths and the run's own routines.
+"""Measures what machine.py keeps: with a configuration's own paths and the run's own routines.
 
 As many ranks as the plan has on a node, or as its cores are enough for, measure at the same time, on one shared Hessian, as in
 a run: rates are those of a rank beside the others. Run as a program under mpiexec:

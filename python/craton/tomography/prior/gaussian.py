@@ -1,6 +1,4 @@
-"""The priors of equation 1. The Gaussian ones are here, the Matern one in matern_prior.py and matern_dense.py.
-
-The Gaussian prior, and its inverse as small matrices (prior_parts.py):
+"""The Gaussian prior of equation 1, and its inverse as small matrices (parts.py). The Matern one is in matern.py.
 
     C_m = C_lateral (x) C_radial
     C_lateral[a, b] = exp(-c_ab^2 / (2 L^2)) + nugget [a = b]              L = correlation_km
@@ -8,7 +6,7 @@ The Gaussian prior, and its inverse as small matrices (prior_parts.py):
     k(r, r') = sqrt(2 l l' / (l^2 + l'^2)) exp(-(r - r')^2 / (l^2 + l'^2))      l = correlation_depth_km at r, l' at r'
 
 k is Gibbs's kernel (Gibbs 1997; Paciorek & Schervish 2004): the overlap of two Gaussians about r and r', and so positive definite
-however l varies with depth; exp(-(r - r')^2 / (2 l^2)) where it does not. L may vary with depth, too: Layered of prior_parts.py.
+however l varies with depth; exp(-(r - r')^2 / (2 l^2)) where it does not. L may vary with depth, too: Layered of parts.py.
 
 c_ab is the *chord* between lateral knots, 2 R sin(Delta / 2), not the arc: restricting a Gaussian of three-dimensional
 space to the sphere leaves it positive definite, while the same Gaussian of the great-circle distance is not positive

@@ -8,6 +8,8 @@ from mpi4py import MPI
 
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.prior.matern import MaternPrior
+from craton.tomography.prior.matern_dense import dense_matern_prior
 from craton.tomography.prior.prior import AnyPrior, Prior
 
 if TYPE_CHECKING:
@@ -21,8 +23,6 @@ def make_prior(
     """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
     progress. threads: of each rank."""
     if config.kind == "matern":
-        from craton.tomography.prior.matern import MaternPrior
-
         return MaternPrior(basis, config, world, comm, console, threads)
     return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
@@ -31,7 +31,5 @@ def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: W
     """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
     matrices of the system's size for that (matern_dense.py)."""
     if config.kind == "matern":
-        from craton.tomography.prior.matern_dense import dense_matern_prior
-
         return dense_matern_prior(basis, config, system)
     return gaussian_prior(basis, config, made_once_per_node(world, comm))

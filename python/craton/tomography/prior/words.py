@@ -9,12 +9,11 @@ import numpy as np
 
 from craton.settings import toml_value
 from craton.tomography.config.values import Profile
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
     from craton.tomography.config.prior import PriorConfig
-
-EARTH_RADIUS_KM = 6371.0
 
 
 def ranged(profile: Profile, unit: str, factor: float = 1.0) -> str:
