@@ -131,7 +131,7 @@ def write_field(
     """Collective: a file with one dataset of shape solver.cells, from the parts of all ranks (shape solver.own_shape), which write
     one after the other; it replaces what was there once it is complete. UserError on every rank when it cannot be written."""
     path = Path(path)
-    aside = path.with_name(f"{path.name}.new")
+    aside = path.with_name(f"{path.name}.ranks.new")  # as aside_of, but the same for all ranks
     world = solver.world
 
     def create() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton._launch import launched_size
+from craton._launch import checked_ranks, launched_size
 from craton.cli.group import group
 from craton.cli.launching import communicator, console_of, launch
 from craton.cli.options import (
@@ -142,6 +142,7 @@ def run(
             config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
         )
 
+    checked_ranks(ranks)
     if launched_size() is None:
         planned = load()
         if planned.run.ranks > 1:
@@ -189,6 +190,7 @@ def resume(
         found = command.config_to_resume(directory, iterations=iterations, threads=threads)
         return found if ranks is None else found.replaced("run", ranks=ranks)
 
+    checked_ranks(ranks)
     if launched_size() is None:
         planned = load()
         if planned.run.ranks > 1:

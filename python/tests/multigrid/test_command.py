@@ -254,6 +254,17 @@ def test_a_right_hand_side_that_has_no_solution(tmp_path, monkeypatch):
     assert craton("multigrid", "run", "m.toml", "--no-report").returncode == 0  # nothing is in its way
 
 
+@pytest.mark.parametrize("verb", ["run", "resume"])
+def test_ranks_of_another_launcher(tmp_path, monkeypatch, verb):
+    """mpirun has started three."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
+    with pytest.raises(
+        UserError, match=r"--ranks 2, but this job was started with 3 ranks; allowed: --ranks 3, or none"
+    ):
+        invoke(["multigrid", verb, "any", "--ranks", "2"])
+
+
 @pytest.mark.parametrize("verb", ["status", "report", "resume"])
 def test_folders_without_a_run(tmp_path, monkeypatch, verb):
     monkeypatch.chdir(tmp_path)

@@ -358,6 +358,16 @@ def test_a_start_of_other_atoms(folder):
         invoke(["scf", "check", "water.xyz", "--basis", "sto-3g", "--start", "h2.h5"])
 
 
+@pytest.mark.parametrize("verb", ["run", "resume"])
+def test_ranks_of_another_launcher(folder, monkeypatch, verb):
+    """mpirun has started three."""
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
+    with pytest.raises(
+        UserError, match=r"--ranks 2, but this job was started with 3 ranks; allowed: --ranks 3, or none"
+    ):
+        invoke(["scf", verb, "any", "--ranks", "2"])
+
+
 @pytest.mark.parametrize("verb", ["status", "report", "resume"])
 def test_folders_without_a_run(folder, verb):
     with pytest.raises(UserError, match="none"):

@@ -157,6 +157,7 @@ def test_bounds_of_the_spectrum():
         ("damp", 1.0, "less than 1"),
         ("density_by", "magic", "diagonalisation, canonical, sp2"),
         ("linear_dependence", 0.0, "positive"),
+        ("checkpoint_every_s", -1.0, "at least 0 seconds"),
     ],
 )
 def test_settings_out_of_range(name, value, allowed):
