@@ -104,7 +104,7 @@ def run(
 
     Fields from a file, in boxes of 32^3 cells:
 
-        craton multigrid run problem.h5 --box 32 --ranks 2
+        craton multigrid run my-problem.h5 --box 32 --ranks 2
 
     A problem file has the dataset f (nx, ny, nz). It may have alpha and beta of that shape, or beta_x, beta_y and beta_z of faces.
     It may have a group boundary_values, and attributes a, b, beta, boundary and operator. Each rank reads its own boxes.

@@ -240,7 +240,7 @@ def place(
 
     Example:
 
-        craton waves place nodes.txt my.toml --ranks 512 --output placement.json
+        craton waves place my-nodes.txt my.toml --ranks 512 --output placement.json
 
     The first line of NODELIST is `torus 24 24 24` or `dragonfly`. A line `ranks_per_node 16` may follow. Then comes one line per
     node, in the order in which ranks fill nodes: name and coordinates, or name, group and router. The command prints hop-bytes,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
 import typing
 from collections.abc import Iterator
@@ -11,6 +13,7 @@ import pytest
 import typer
 from craton.cli import options
 from craton.cli.group import RUNS, VERBS
+from craton.commands.example import examples as shipped_examples
 from craton.commands.main import APPLICATIONS, app
 from rich.cells import cell_len
 
@@ -139,6 +142,26 @@ def check_command(words: list[str], example: str) -> None:
     for word in words:
         if word.startswith("-") and not re.match(r"-[0-9]", word):
             assert word in known, f"{word} is no option: {example}"
+
+
+WRITING = (">", "-o", "--output", "--picture", "--csv", "--calibrate")
+
+
+@every_command
+def test_files_of_examples_are_there(path: tuple[str, ...]) -> None:
+    """Each comes with `craton example`, is written by a command of a help text, is a run's result, or is called the user's own."""
+    for example in examples(path):
+        for before, word in itertools.pairwise(example.split()):
+            if re.fullmatch(r"[\w./-]+\.(toml|xyz|h5|txt|csv|json)", word) and before not in WRITING:
+                own = word.startswith(("my.", "my-")) or word.split("/")[0].endswith("-run")
+                assert own or word in made_by_commands(), f"{word}: {example}"
+
+
+@functools.cache
+def made_by_commands() -> set[str]:
+    shipped = {file for one in shipped_examples().values() for file in one.files}
+    pairs = [pair for path in COMMANDS for line in examples(path) for pair in itertools.pairwise(line.split())]
+    return shipped | {word for before, word in pairs if before in WRITING}
 
 
 @every_command
