@@ -54,10 +54,11 @@ class Display:
         self._rates.add(new, running)
         going_on = sum(self._cost[one.name] * part_done(self._log[one.name]) for one in running if one.kind == "waves")
         self._bar.update(round(100 * (self._done + going_on)))
-        facts = self._file.progress.facts
-        facts["now"] = [one.name for one in running]
-        facts["part"] = (self._done + going_on) / self._total if self._total else 1.0
-        self._file.update(self._present + self._counted)
+        told, done = self._file.progress, self._present + self._counted
+        told.facts["now"] = [one.name for one in running]
+        told.facts["part"] = (self._done + going_on) / self._total if self._total else 1.0
+        told.saved = done  # as files
+        self._file.update(done)
 
 
 class _Rates:
