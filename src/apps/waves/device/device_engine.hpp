@@ -375,7 +375,7 @@ template <class Device> class device_engine final : public step_engine {
     }
     compact_field copied(const compact_field& on_host) {
         std::uint16_t* const made = new_array(compact_arrays_);
-        copy_rows(const_cast<std::uint16_t*>(on_host.first), made, with_ghosts(shape_), true); // read only: NOLINT
+        copy_rows(const_cast<std::uint16_t*>(on_host.first), made, with_ghosts(shape_), true); // read only
         return {made, on_host.unit};
     }
 
