@@ -41,10 +41,11 @@ class Application(Group):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        verbs = {name: self.commands[name] for name in VERBS if name in self.commands}
-        for name, command in self.commands.items():
+        commands: dict[str, Any] = dict(self.commands)
+        verbs = {name: commands[name] for name in VERBS if name in commands}
+        for name, command in commands.items():
             command.rich_help_panel = RUNS if name in verbs else command.rich_help_panel or (OTHERS if verbs else None)
-        self.commands = verbs | {name: command for name, command in self.commands.items() if name not in verbs}
+        self.commands = verbs | {name: command for name, command in commands.items() if name not in verbs}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self.short_form and args and args[0] not in (*self.commands, "--help"):

@@ -29,9 +29,10 @@ class _Craton(Group):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = {name: self.commands[name] for name in APPLICATIONS} | dict(self.commands)
-        for name, command in self.commands.items():
+        commands: dict[str, Any] = {name: self.commands[name] for name in APPLICATIONS} | dict(self.commands)
+        for name, command in commands.items():
             command.rich_help_panel = "Applications" if name in APPLICATIONS else "Tools"
+        self.commands = commands
 
 
 app = typer.Typer(
