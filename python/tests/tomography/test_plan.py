@@ -20,6 +20,8 @@ from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
+from craton.tomography.plan.comparison import plan_of_run
+from craton.tomography.plan.estimate import HEAP_KEPT_BYTES, PHASES
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 
 ROUND = Machine(
@@ -216,7 +218,7 @@ def test_the_hessian_is_counted_once_on_a_node(counted):
     for ranks, per_node, nodes in ((4, 4, 1), (8, 4, 2), (16, 1, 16)):
         found = phases(planning.predict(work, geometry, ROUND, ranks, per_node))["misfit"]
         # The lateral prior is there once, too, and what one rank has kept of the work on it.
-        kept = (per_node - 1) * planning.HEAP_KEPT_BYTES
+        kept = (per_node - 1) * HEAP_KEPT_BYTES
         shared = hessian / nodes + 8.0 * 2562**2 - kept if per_node > 1 else 0.0
         assert found.node_bytes - per_node * found.rank_bytes == pytest.approx(shared)
         assert found.node_bytes > hessian / nodes
@@ -370,7 +372,7 @@ def test_the_command_prints_a_table_and_json(small_config, tmp_path, capsys):
     assert cli.invoke([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["nodes"], found["work"]["unknowns"]) == (4, 972) and not (tmp_path / "r").exists()
-    assert [phase["name"] for phase in found["phases"]] == list(planning.PHASES)
+    assert [phase["name"] for phase in found["phases"]] == list(PHASES)
 
 
 @pytest.mark.parametrize(
@@ -407,13 +409,13 @@ def test_a_run_of_one_rank_beside_its_plan(small_config, tmp_path, capfd):
     assert run_under_mpi([*program[3:], "run", str(tmp_path / "my.toml"), "--no-report"], 1, program=program[:3]) == 0
     record = RunFolder(tmp_path / "run").read_record()
     # The assembly's checkpoints are as often as the configuration says, and in no plan.
-    assert set(record.peak_bytes[0]) - {"checkpoint"} == set(planning.PHASES) == set(record.phase_s[0]) - {"checkpoint"}
+    assert set(record.peak_bytes[0]) - {"checkpoint"} == set(PHASES) == set(record.phase_s[0]) - {"checkpoint"}
     capfd.readouterr()
     assert run_under_mpi([*program[3:], "plan", str(tmp_path / "run"), "--json"], 1, program=program[:3]) == 0
     found = json.loads(capfd.readouterr().out)
     for row in found["compared"]:
         assert row["predicted_s"] >= 0 and row["measured_s"] > 0, row
-        if row["name"] in planning.PHASES:
+        if row["name"] in PHASES:
             assert row["predicted_bytes"] == pytest.approx(row["measured_bytes"], rel=0.25), row
 
 
@@ -431,7 +433,7 @@ def test_what_ranks_on_two_nodes_send_is_predicted(small_config, tmp_path, capfd
     )
     record = RunFolder(tmp_path / "run").read_record()
     save_machine(ROUND, tmp_path / "machine.toml")
-    plan, compared = planning.plan_of_run(tmp_path / "run", tmp_path / "machine.toml")
+    plan, compared = plan_of_run(tmp_path / "run", tmp_path / "machine.toml")
     assert plan.nodes == 2
     exact = 0.1 if kind == "pava" else 0.2  # the rank of panels is foretold less well than their columns
     assemble = next(row for row in compared if row.name == "assemble")
@@ -452,7 +454,7 @@ def test_a_run_without_iterations_cannot_be_compared(small_config, tmp_path, mon
     with pytest.raises(KeyboardInterrupt):
         inversion.run(config, MPI.COMM_SELF)
     with pytest.raises(UserError, match="no iteration was finished; allowed: a run with at least one"):
-        planning.plan_of_run(tmp_path / "run")
+        plan_of_run(tmp_path / "run")
 
 
 def test_peak_memory_is_of_this_phase():

@@ -46,12 +46,12 @@ def check(
     `craton tomography plan` predicts each phase.
     """
     from craton.tomography.config.load import load_config
-    from craton.tomography.plan import forecast
+    from craton.tomography.plan.forecast import make_plan
 
     check_alone("craton tomography check", "alone; --ranks says what is planned")
     settings = load_config(config)
     tell = (lambda _: None) if as_json else typer.echo
-    planned = forecast.make_plan(settings, ranks or 1, ranks_per_node or 0, machine, None, tell)
+    planned = make_plan(settings, ranks or 1, ranks_per_node or 0, machine, None, tell)
     facts = _facts(planned)
     if as_json:
         print_json({"config": settings.to_dict(), **facts})
@@ -65,7 +65,7 @@ def check(
 
 def _facts(planned: Plan) -> dict[str, Any]:
     """The forecast in short."""
-    from craton.tomography.plan.forecast import duration, size
+    from craton.tomography.plan.words import duration, size
 
     work = planned.work
     return {
@@ -114,7 +114,9 @@ def plan(
     """
     from craton.runs.progress import make_console
     from craton.tomography.config.load import load_config
-    from craton.tomography.plan import forecast as plan
+    from craton.tomography.plan.comparison import plan_of_run
+    from craton.tomography.plan.forecast import make_plan
+    from craton.tomography.plan.tables import compared_table, plan_table
 
     check_alone("craton tomography plan", "alone; --ranks says what is planned")
     if machine is not None and calibrate is not None:
@@ -127,13 +129,13 @@ def plan(
                 raise UserError(
                     f"{option} with {config}, the folder of a run: its record says; allowed: with a configuration"
                 )
-        planned, compared = plan.plan_of_run(config, machine)
-        table, content = plan.compared_table(planned, compared), [vars(row) for row in compared]
+        planned, compared = plan_of_run(config, machine)
+        table, content = compared_table(planned, compared), [vars(row) for row in compared]
         shown = {**planned.to_dict(), "compared": content}
     else:
         tell = (lambda _: None) if as_json else typer.echo
-        planned = plan.make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
-        table, shown = plan.plan_table(planned), planned.to_dict()
+        planned = make_plan(load_config(config), ranks or 1, ranks_per_node or 0, machine, calibrate, tell)
+        table, shown = plan_table(planned), planned.to_dict()
     if as_json:
         print_json(shown)
         return

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ class PathTable:
     def rows(self, keep: NDArray[np.bool_]) -> PathTable:
         """Some of the paths, in the same order."""
         chosen = np.flatnonzero(keep)
-        labels = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
+        labels: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
         return dataclasses.replace(
             self, event=self.event[chosen], station=self.station[chosen], t_first_s=self.t_first_s[chosen],
             samples=self.samples[chosen], **labels,

@@ -47,7 +47,7 @@ class Phases:
 
     def of_all_ranks(self, comm: MPI.Comm) -> dict[str, list[dict[str, Any]]]:
         """Collective: the record's fields, a dictionary per rank in each."""
-        fields = {
+        fields: dict[str, dict[str, Any]] = {
             "phase_s": self.seconds,
             "assembly_s": self.assembly,
             "peak_bytes": self.peak_bytes,

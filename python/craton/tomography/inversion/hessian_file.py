@@ -51,7 +51,8 @@ def load_hessian(source: pathlib.Path, stored: dict[str, Any], world: Any, comm:
 
 def copy_of(matrix: Any, dtype: str) -> Any:
     """Collective: the same elements in a matrix of its own."""
-    copy = craton.ConvergentMatrix(matrix.world, *matrix.shape, dtype=dtype, block=matrix.block, grid=matrix.grid)
+    rows, columns = matrix.shape
+    copy = craton.ConvergentMatrix(matrix.world, rows, columns, dtype=dtype, block=matrix.block, grid=matrix.grid)
     copy.local[:] = matrix.local
     copy.commit()
     return copy
@@ -91,7 +92,7 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
 
 
 def plain_number(value: Any, least: float) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value)) and value >= least
+    return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value) and value >= least)
 
 
 def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: Callable[[str, str], UserError]) -> f64:

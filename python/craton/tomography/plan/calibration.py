@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate_alone", "calibrate_on"]
 
-f64, i64 = NDArray[np.float64], NDArray[np.int64]
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
 
 CONFIG, MACHINE, COUNTING = "config.toml", "machine.toml", "counting.json"
 MEASURING_S = 0.2
@@ -153,7 +154,7 @@ def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.
         "process_mib": max(1.0, comm.allreduce(process_bytes, MPI.MAX) / 2**20),
         **assembly_rates(world, comm, config, geometry),
     }
-    rates = {name: float(f"{value:.4g}") for name, value in found.items()}
+    rates: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in found.items()}
     return Machine(measured_ranks=comm.size, **this_node(), **rates)
 
 

@@ -19,7 +19,7 @@ One matrix of the model's order, dealt over all ranks, is all that this takes; v
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
-Rows = scipy.sparse.csr_matrix
+Rows: TypeAlias = scipy.sparse.csr_matrix
 """Linear combinations of the coefficients, one per row, each with few of them."""
 
 SAMPLES_STREAM = 3

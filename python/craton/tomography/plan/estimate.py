@@ -1,0 +1,341 @@
+"""The arithmetic of a plan: time, memory, messages and files of each phase, from counts (work.py) and rates (machine.py).
+
+    assemble    (panels + products + updates) / (ranks threads), and the wait for whoever takes the last subset of paths;
+                all windows of a path are one update, of panels that may have been compressed
+    factorise   n^3 / 3 flop at a rate that grows with the order of a rank's part, and n^2 sqrt(ranks) elements between nodes
+    save        the Hessian's bytes at the disk's rate
+
+where updates to another node are made twice, once to pack them and once to add them, and travel. Memory of a rank is its
+own: what a node's ranks share (the Hessian, where there is more than one of them) is counted for the node. Not collective.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from craton._craton import BlockCyclic
+from craton.tomography.config.load import process_grid
+from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
+from craton.tomography.plan.machine import Machine
+from craton.tomography.plan.work import Geometry, Work
+
+if TYPE_CHECKING:
+    pass
+
+
+GIB, MIB = 2**30, 2**20
+
+PHASES = (
+    "modes",
+    "kernels",
+    "prior",
+    "set-up",
+    "data",
+    "paths",
+    "assemble",
+    "factorise",
+    "misfit",
+    "save",
+    "waveforms",
+)
+
+PARTS = ("panels", "products", "updates", "commit")
+"""Of assemble."""
+
+MESSAGES_BYTES = 64 << 20
+"""What a rank may have under way to other nodes at a time (World max_bytes_in_flight)."""
+
+SAVE_BUFFER_BYTES = 64 << 20
+"""A matrix goes to its file in pieces of about so much."""
+
+HEAP_KEPT_BYTES = 32 << 20
+"""What was freed and is not given back: the C library's largest threshold below which it keeps memory for reuse."""
+
+SHIPPED_BYTES = 8 << 20
+"""Panels for an owner to multiply are cut into messages of about so much (gram_updater.cpp)."""
+
+NOISE_S_PER_PATH = 4e-5
+"""A random generator for each path (data.add_noise)."""
+
+PATH_BYTES = 400
+"""Of a path beside its knots and weights."""
+
+TARGET_FIELDS = 3
+"""Copies of the sampled target at a time (target.sampled_target)."""
+
+CHOLESKY_PANELS = 3
+"""Columns of blocks that a rank holds copies of while it factorises, and has in its memory for a while afterwards."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """One phase of a run, of all its iterations together."""
+
+    name: str
+    seconds: float
+    """wall clock, the slowest rank's; of a part of assemble, the mean over its threads"""
+    rank_bytes: float = 0.0
+    """the largest rank's own memory at its peak"""
+    node_bytes: float = 0.0
+    """a node's, with what its ranks share"""
+    sent_bytes: float = 0.0
+    """to other nodes, of all ranks together"""
+    written_bytes: float = 0.0
+    """to files"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The arithmetic."""
+
+    work: Work
+    geometry: Geometry
+    machine: Machine
+    ranks: int
+    per_node: int
+
+    @property
+    def nodes(self) -> int:
+        return -(-self.ranks // self.per_node)
+
+    @property
+    def away(self) -> float:
+        """The share of the Hessian on other nodes."""
+        return 1.0 - self.per_node / self.ranks if self.nodes > 1 else 0.0
+
+    @property
+    def crowding(self) -> float:
+        """Threads per core."""
+        return max(1.0, self.per_node * self.work.threads / self.machine.cores_per_node)
+
+    @property
+    def crew(self) -> float:
+        """Threads of all ranks, as far as there are cores for them."""
+        return self.ranks * self.work.threads / self.crowding
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Of ranks, over the Hessian."""
+        return process_grid(self.ranks)
+
+    @property
+    def local_elements(self) -> float:
+        """Of the Hessian, on the rank that has most."""
+        n, block = self.work.unknowns, self.work.block
+        layout = BlockCyclic(n, n, block, block, *self.grid)
+        return float(layout.local_rows(0) * layout.local_cols(0))
+
+    # ------------------------------------------------------------------------------------------------------- seconds
+
+    @property
+    def panel_s(self) -> float:
+        """Of one assembly, of one thread that does all, as the next two."""
+        machine, terms = self.machine, self.work.sample_modes
+        per_term = machine.panel_ns_per_term + machine.panel_ns_per_radial_term * self.work.radial
+        return 1e-9 * (per_term * terms + machine.panel_ns_per_element * self.work.elements_of_panels)
+
+    @property
+    def product_s(self) -> float:
+        return 1e-9 * self.work.product_flop / self.machine.product_gflops
+
+    @property
+    def update_s(self) -> float:
+        return 1e-9 * self.machine.update_ns_per_element * self.work.elements_of_products * (1.0 + self.away)
+
+    @property
+    def sent_per_assembly(self) -> float:
+        """Bytes to other nodes: elements of products, or rows of panels where those are fewer, and gradients."""
+        work = self.work
+        hessian = work.element_bytes * work.elements_of_products * self.shipped_share
+        return self.away * (hessian + 8.0 * work.updates * work.touched)
+
+    @property
+    def shipped_share(self) -> float:
+        """Of the elements of products: what is sent in their place where an owner multiplies (gram_updater.hpp)."""
+        if not self.work.coupled:
+            return 1.0
+        height, width = self.grid
+        products = self.geometry.products
+        high, wide = products.touched / height, products.touched / width
+        edge = np.clip(SHIPPED_BYTES / (2.0 * self.work.element_bytes * products.rows), 64, 4096)
+        pieces_high, pieces_wide = np.ceil(high / edge), np.ceil(wide / edge)
+        share = 0.5 * (1.0 + 1.0 / np.maximum(pieces_high, pieces_wide))
+        panel = share * (pieces_wide * high + pieces_high * wide) * products.rows
+        product = 0.5 * high * wide
+        return float(np.sum(np.minimum(panel, product)) / np.sum(product))
+
+    def travel_s(self, sent_bytes: float) -> float:
+        """Of bytes that all nodes send and receive at the same time."""
+        return sent_bytes / (1e9 * self.machine.network_gb_s * self.nodes)
+
+    def shared_out_s(self, work_s: float) -> float:
+        """Wall clock of work on all paths: equal shares, then on the average half a subset until the last one is done."""
+        subset_s = work_s / self.work.paths * min(self.work.subset, self.work.paths) / self.work.threads * self.crowding
+        return max(work_s / self.crew + (0.5 * subset_s if self.ranks > 1 else 0.0), subset_s)
+
+    def fixed_shares_s(self, work_s: float) -> float:
+        """Wall clock of work on all paths, of which each rank has as many as the others: the longest share of samples."""
+        samples = np.concatenate([[0], np.cumsum(self.geometry.samples)])
+        ends = samples[np.arange(self.ranks + 1) * (len(samples) - 1) // self.ranks]
+        return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1])
+
+    @property
+    def reset_s(self) -> float:
+        """Of zeros in a rank's part of the Hessian."""
+        return self.work.element_bytes * self.local_elements / (1e9 * self.machine.memory_gb_s) * self.crowding
+
+    @property
+    def first_touch_s(self) -> float:
+        """Of the Hessian's memory: where ranks share it when it is made, else in the first assembly."""
+        return self.work.element_bytes * self.local_elements / (1e9 * self.machine.first_touch_gb_s) * self.crowding
+
+    @property
+    def assembly_s(self) -> float:
+        together = self.shared_out_s(self.panel_s + self.product_s + self.update_s)
+        return max(together, self.travel_s(self.sent_per_assembly)) + self.reset_s
+
+    @property
+    def seismograms_s(self) -> float:
+        """Of all paths, of one thread."""
+        return 1e-9 * self.machine.seismogram_ns_per_term * self.work.sample_modes
+
+    @property
+    def factorise_s(self) -> float:
+        machine, n, ranks = self.machine, self.work.unknowns, self.ranks
+        part = n / math.sqrt(ranks)
+        rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
+        flops_s = n**3 / 3.0 / rate / ranks * self.crowding
+        elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
+        copy_s = 12.0 * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
+        return flops_s + elements_s + copy_s + self.travel_s(self.sent_per_factor)
+
+    @property
+    def sent_per_factor(self) -> float:
+        """Panels along rows and columns of the grid of ranks, as far as they leave the node."""
+        return self.away * self.work.solve_bytes * self.work.unknowns**2 * math.sqrt(self.ranks)
+
+    # --------------------------------------------------------------------------------------------------------- bytes
+
+    @property
+    def hessian_bytes(self) -> float:
+        return float(self.work.element_bytes) * self.work.unknowns**2
+
+    @property
+    def prior_bytes(self) -> float:
+        """Of the lateral part's inverse: once per node."""
+        return 8.0 * self.work.lateral**2 if self.work.prior_kind == "gaussian" else 0.0
+
+    @property
+    def kept_bytes(self) -> dict[str, float]:
+        """What a rank keeps of each phase until the end, without the Hessian."""
+        work = self.work
+        knots = work.touched / work.radial / work.parameters
+        return {
+            "modes": self.machine.process_mib * MIB + mode_bytes(self.geometry),
+            "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
+            "prior": 0.0 if self.per_node > 1 else self.prior_bytes,
+            "set-up": 5 * 8.0 * work.unknowns,
+            "data": 8.0 * work.samples + 32.0 * work.paths + (work.threads * 8.0 * work.modes_used**2) * work.coupled,
+            "paths": work.paths * (PATH_BYTES + 16.0 * knots),
+            "factorise": CHOLESKY_PANELS * work.solve_bytes * work.block * work.unknowns / math.sqrt(self.ranks),
+        }
+
+    def extra_bytes(self, name: str) -> float:
+        """What a rank needs for a phase only."""
+        work = self.work
+        knots = work.touched / work.radial / work.parameters
+        traces = {"data": 6.0, "misfit": 0.0, "waveforms": 3.0}
+        if name == "prior":
+            return 6.0 * self.prior_bytes
+        if name == "assemble":
+            return work.threads * work.panel_bytes
+        if name == "factorise":
+            wide = work.solve_bytes * self.local_elements if work.solve_bytes > work.element_bytes else 0.0
+            return 0.0 if self.per_node > 1 else wide
+        if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
+            return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
+        if name == "data":  # the paths are made here too, for the predictions
+            field = 8.0 * SAMPLES_PER_LATERAL_KNOT * SAMPLES_PER_RADIAL_KNOT * work.lateral * work.radial
+            target = TARGET_FIELDS * field * work.synthetic
+            return max(target, traces[name] * 8.0 * work.samples + work.paths * (PATH_BYTES + 16.0 * knots))
+        return traces.get(name, 0.0) * 8.0 * work.samples
+
+    def memory(self, name: str) -> tuple[float, float]:
+        """(the largest rank's own bytes, a node's) at the peak of a phase."""
+        order, together = PHASES.index(name), self.per_node > 1
+        kept_of = self.kept_bytes
+        again = self.work.iterations > 1  # the first assembly and its file come before the first factorisation
+        if name not in ("factorise", "misfit") and not (again and name in ("assemble", "save")):
+            del kept_of["factorise"]
+        kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order or phase == "factorise")
+        own, shared, alone = kept, 0.0, 0.0
+        if name == "prior" and together:
+            alone = self.extra_bytes("prior")  # one rank of a node makes it for all
+        else:
+            own += self.extra_bytes(name)
+        if order >= PHASES.index("prior") and together:
+            shared += self.prior_bytes
+        if order >= PHASES.index("assemble"):  # buffers of messages are kept for reuse
+            own += min(MESSAGES_BYTES, 2.0 * self.sent_per_assembly / self.ranks)
+        if order > PHASES.index("prior"):
+            alone = min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
+        if order >= PHASES.index("set-up"):
+            held = self.hessian_bytes / self.nodes
+            if name == "factorise" and self.work.solve_bytes > self.work.element_bytes and together:
+                held += self.work.solve_bytes / self.work.element_bytes * self.hessian_bytes / self.nodes
+            if together:
+                shared += held
+            elif name not in ("set-up", "data", "paths") or self.nodes > 1:
+                own += held  # of one rank: pages that nobody has written to take no memory yet
+        own += alone
+        return own, own * self.per_node - alone * (self.per_node - 1) + shared
+
+    # -------------------------------------------------------------------------------------------------------- phases
+
+    def phases(self) -> tuple[Forecast, ...]:
+        work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
+        file_bytes = self.data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
+        predicted = self.fixed_shares_s(self.seismograms_s) if work.synthetic else 0.0
+        noise = NOISE_S_PER_PATH * work.paths if work.synthetic else 0.0
+        seconds = {
+            "modes": geometry.spent_s["modes"],
+            "kernels": geometry.spent_s["kernels"] * self.crowding,
+            "prior": 1e-9 * machine.prior_ns_per_knot3 * work.lateral**3 * self.crowding,
+            "set-up": geometry.spent_s["catalogues"] + self.first_touch_s * (self.per_node > 1),
+            "data": predicted + noise * self.crowding + geometry.spent_s["paths"] * self.crowding,
+            "paths": geometry.spent_s["paths"] * self.crowding,
+            "assemble": times * self.assembly_s + self.first_touch_s * (self.per_node == 1),
+            "factorise": times * self.factorise_s,
+            "misfit": times * self.shared_out_s(self.seismograms_s),
+            "save": file_bytes / (1e9 * machine.disk_gb_s) + (3 * times + 5) * machine.file_s,
+            "waveforms": self.fixed_shares_s(2.0 * self.seismograms_s),
+        }
+        sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}
+        return tuple(
+            Forecast(
+                name, seconds[name], *self.memory(name), sent.get(name, 0.0), file_bytes if name == "save" else 0.0
+            )
+            for name in PHASES
+        )
+
+    @property
+    def data_bytes(self) -> float:
+        """Of data.h5."""
+        return 8.0 * self.work.samples + 64.0 * self.work.paths
+
+    def parts(self) -> tuple[Forecast, ...]:
+        """Of all assemblies: what each thread spends on the average."""
+        times = self.work.iterations
+        seconds = (self.panel_s, self.product_s, self.update_s, 0.0)
+        return tuple(
+            Forecast(name, times * spent / self.crew) for name, spent in zip(PARTS, seconds, strict=True) if spent
+        )
+
+
+def mode_bytes(geometry: Geometry) -> float:
+    """Of the catalogue, of its arrays that travel to every rank, and of what is kept of them."""
+    return 2.0 * sum(array.nbytes for array in geometry.forward.modes.arrays().values())
