@@ -43,10 +43,12 @@ class Part(Elements):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Without the dimensions that an integer picked one index of."""
         return tuple(len(each.indices) for each in self._picks if each.stays)
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The array's element type."""
         return self._of.dtype
 
     @property

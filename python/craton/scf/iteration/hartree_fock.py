@@ -123,6 +123,22 @@ class HartreeFock:
         self._world = world
         self._made: tuple[tuple[Any, ...], Engine] | None = None
 
+    # ------------------------------------------------------------------------------------------------------------- pickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Settings and results, to be pickled; the basis and the integrals are made anew. UserError with a world."""
+        if self._world is not None:
+            raise UserError(
+                f"{type(self).__name__}: with a world it cannot be pickled, for its matrices are on {self._world.size} ranks; "
+                "allowed: without a world, or a file (checkpoint)"
+            )
+        return vars(self) | {"basis": None, "_library": self._library.path, "_made": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.basis = basis_of_shells(self.molecule, self.shells)
+        self._library = open_libcint(state["_library"])
+
     # -------------------------------------------------------------------------------------------- what the kinds differ in
 
     def _occupations(self) -> tuple[tuple[int, ...], float]:
