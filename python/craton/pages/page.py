@@ -222,7 +222,8 @@ class Page:
     def links(self) -> list[Link]:
         """The menu."""
         sections = [block for block in self.blocks if isinstance(block, Section)]
-        return [*(Link(one.menu, f"#{one.id}") for one in sections if one.menu and one.id), *self.menu]
+        named = [(one.menu[:1].upper() + one.menu[1:], one.id) for one in sections if one.menu and one.id]
+        return [*(Link(name, f"#{id}") for name, id in named), *self.menu]
 
 
 def render(page: Page) -> str:

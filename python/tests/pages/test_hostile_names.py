@@ -123,12 +123,27 @@ def test_hazard(tmp_path):
     assert f"Every job job cores begun, s took, s of processors, s {HOSTILE} 0 0.0 1.0 1.0" in read.text
 
 
+def craton(folder, *words):
+    """Runs a command."""
+    command = [sys.executable, "-m", "craton.commands.main", *words]
+    subprocess.run(command, env=environment_without_mpi(), cwd=folder, check=True, timeout=300)
+
+
+def test_multigrid(tmp_path):
+    from craton.multigrid.report import write_report
+
+    (tmp_path / "small.toml").write_text("[problem]\ncells = 32\n")
+    craton(tmp_path, "multigrid", "run", "small.toml", "--no-report")
+    folder = tmp_path / "small-run"
+    poison(folder / "record.json", keep=("app", "method"))
+    assert len(nothing_interpreted(write_report(folder).read_text(), at_least=10).pictures) == 3
+
+
 def test_scf(tmp_path):
     from craton.scf.report import write_report
 
     (tmp_path / "w.xyz").write_text("3\n\nO 0 0 0\nH 0 0.757 0.587\nH 0 -0.757 0.587\n")
-    words = [sys.executable, "-m", "craton.commands.main", "scf", "run", "w.xyz", "--basis", "sto-3g", "--no-report"]
-    subprocess.run(words, env=environment_without_mpi(), cwd=tmp_path, check=True, timeout=300)
+    craton(tmp_path, "scf", "run", "w.xyz", "--basis", "sto-3g", "--no-report")
     folder = tmp_path / "w-run"
     poison(folder / "record.json", keep=("app", "symbols", "config.output.pictures"))
     nothing_interpreted(write_report(folder).read_text(), at_least=10)
