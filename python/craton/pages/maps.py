@@ -288,6 +288,7 @@ def rounded_limit(*fields: f64) -> float:
 
 
 def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
+    """A colour scale of dlnVs below axes."""
     bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.45, aspect=40, pad=0.02, extend="both")
     bar.set_label("dlnVs, %    (red: slow, blue: fast)")
     bar.outline.set_visible(False)

@@ -57,10 +57,12 @@ class Results:
 
     @property
     def recovered(self) -> f64:
+        """The model of the last iteration, shape (parameters,)."""
         return np.ascontiguousarray(self.model["models"][-1])
 
     @property
     def target(self) -> f64 | None:
+        """The input model of a run on synthetic data, shape (parameters,); None where there is none."""
         return self.model.get("target")
 
     @property
@@ -94,6 +96,7 @@ class Results:
 
     @property
     def map_depths_km(self) -> list[float]:
+        """Those of MAP_DEPTHS_KM that lie in the mantle."""
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
         return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
 

@@ -30,6 +30,7 @@ MARK: dict[str, Any] = {"marker": "x", "s": 40.0, "color": SECOND, "linewidths":
 
 
 def knot_depths_km(basis: ModelBasis) -> f64:
+    """Depths of the radial knots, from the core to the surface, below 6371 km."""
     return EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
 
 
@@ -141,6 +142,7 @@ def point_figure(
 
 
 def label(figure: Figure, mesh: Any, axes: Any, title: str, text: str) -> None:
+    """A title above, and a colour scale below that says what is drawn."""
     axes.set_title(title, loc="left", pad=2.0)
     bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.6, aspect=30, pad=0.02)
     bar.set_label(text)

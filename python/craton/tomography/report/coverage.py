@@ -80,6 +80,7 @@ def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longi
 
 
 def draw_some_paths(axes: Axes, results: Results, at_most: int = 300) -> None:
+    """Spread evenly over the path table."""
     table = results.observations.paths
     chosen = np.unique(np.linspace(0, len(table) - 1, min(at_most, len(table))).astype(int))
     for path in chosen:

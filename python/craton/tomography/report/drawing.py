@@ -153,6 +153,7 @@ class Arc:
 
     @property
     def text(self) -> str:
+        """Both ends and the length."""
         ends = [
             place_text(float(geographic_deg(np.float64(self.latitude_deg[end]))), float(self.longitude_deg[end]))
             for end in (0, -1)

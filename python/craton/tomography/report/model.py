@@ -149,6 +149,7 @@ def section_azimuth(plume: dict[str, Any]) -> float:
 
 
 def star(axes: Axes, results: Results) -> None:
+    """Where the cross-section goes through."""
     plume = results.plume
     maps.draw_points(
         axes, np.array([plume["latitude"]]), np.array([plume["longitude"]]), results.centre_deg,

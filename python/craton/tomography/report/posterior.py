@@ -179,5 +179,6 @@ POINT_ARRAYS = ("covariance", "prior_covariance", "point_spread", "resolution_ro
 def point_of(
     basis: ModelBasis, place: Place, knot: Place, point: dict[str, Any], arrays: dict[str, f64], centre_deg: float
 ) -> Any:
+    """Covariances divided by the deviation at the place: what one deviation there goes with."""
     after, before = arrays["covariance"] / point["deviation"], arrays["prior_covariance"] / point["prior_deviation"]
     return point_figure(basis, place, knot, after, before, arrays["point_spread"], arrays["resolution_row"], centre_deg)
