@@ -30,7 +30,9 @@ def test_a_solution():
 def test_records_of_tasks_and_runs():
     outcome = tasks.Outcome([tasks.TaskRecord("a", "b", "c", [1], 0.0, 2.0)], ["failed"], ["left"], 3.0)
     assert again(outcome) == outcome
-    record = RunRecord("t", "f", {}, {}, "c", "now", "synthetic", *range(1, 11))
+    common = {"app": "tomography", "title": "t", "command": "c", "config": {}, "versions": {}, "started": "now"}
+    counts = {"events": 4, "stations": 5, "paths": 6, "samples": 7, "lateral_knots": 8, "radial_knots": 9, "modes": 10}
+    record = RunRecord(**common, **counts, ranks=1, nodes=2, threads=3, folder="f", data_kind="synthetic")
     assert again(record) == record
 
 
