@@ -14,6 +14,7 @@ from craton._launch import run_under_mpi, usable_cores
 from craton.commands import main as cli
 from craton.runs import process_memory
 from craton.tomography import start as inversion
+from craton.tomography.inversion.accounting import Phases
 from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.model.sphere import unit_vectors
@@ -395,8 +396,8 @@ def test_errors_of_the_command(small_config, tmp_path, words, message):
 
 
 def test_a_plan_stands_alone(monkeypatch):
-    monkeypatch.setattr("craton.tomography.commands.runs.launched_size", lambda: 2)
-    with pytest.raises(UserError, match="under mpirun; allowed: alone"):
+    monkeypatch.setattr("craton.cli.launching.launched_size", lambda: 2)
+    with pytest.raises(UserError, match="plan: started on 2 ranks; allowed: alone"):
         cli.invoke(["tomography", "plan", "my.toml"])
 
 
@@ -460,7 +461,7 @@ def test_a_run_without_iterations_cannot_be_compared(small_config, tmp_path, mon
 def test_peak_memory_is_of_this_phase():
     if not process_memory.peak_bytes():
         pytest.skip("no /proc/self/status")
-    phases_ = inversion.Phases()
+    phases_ = Phases()
     with phases_("large"):
         np.ones(1 << 23)
     with phases_("small"):
