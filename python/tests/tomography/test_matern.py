@@ -266,7 +266,7 @@ def test_an_inversion_explains_the_data_and_finds_the_target(config, record, sma
     assert ours.variance_reduction > 0.9
     assert ours.variance_reduction == pytest.approx(theirs.variance_reduction, abs=0.01)
     assert record.correlation.overall > gaussian.correlation.overall - 0.05
-    assert '"kind": "matern"' in RunFolder(config.run.directory).report.read_text().replace("&quot;", '"')
+    assert '"kind": "matern"' in RunFolder(config.run.directory).report.read_text().replace("&#34;", '"')
 
 
 def test_the_printed_misfit_is_the_priors(config, record, world):
