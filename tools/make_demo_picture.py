@@ -10,7 +10,7 @@ from craton.pages import maps
 from craton.pages.figures import new_figure, png
 from craton.pages.style import styled
 from craton.runs.files import replaced
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.report import model as report
 from craton.tomography.results import read_results
 

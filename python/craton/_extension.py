@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
 import numpy as _numpy  # noqa: F401
@@ -36,7 +37,7 @@ def _load() -> Any:
     if hint:
         os.environ["OPENBLAS_CORETYPE"] = hint
     try:
-        from craton import _craton
+        return importlib.import_module("craton._craton")
     except ImportError as error:
         raise ImportError(
             f"craton's compiled extension cannot be loaded: {error}; build it with `pip install .` in the source folder"
@@ -45,10 +46,12 @@ def _load() -> Any:
         # children may run on other processors (mpiexec from a login node): each decides for itself
         if hint:
             del os.environ["OPENBLAS_CORETYPE"]
-    return _craton
 
 
-extension = _load()
+if TYPE_CHECKING:
+    from craton import _craton as extension
+else:
+    extension = _load()
 
 
 def build_info() -> dict[str, str]:

@@ -17,7 +17,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays.convergent_matrix import ConvergentMatrix
 from craton.arrays.convergent_vector import ConvergentVector
 from craton.arrays.dist_array import DistArray

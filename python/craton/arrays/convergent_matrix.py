@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays import reductions
 from craton.arrays.element_types import core_class
 from craton.arrays.indexing import Picked

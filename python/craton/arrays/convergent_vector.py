@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays import reductions
 from craton.arrays.describe import as_html, refuse_pickling
 from craton.arrays.element_types import core_class

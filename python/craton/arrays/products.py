@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays.reductions import pieces, summed, wide
 from craton.errors import UserError
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
 from craton.arrays.element_types import REAL, core_class
 from craton.arrays.matrix import Block, Matrix, fitting_block

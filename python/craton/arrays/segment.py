@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.errors import UserError
 
 

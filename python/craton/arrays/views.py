@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.arrays.elements import Elements
 from craton.arrays.indexing import Place, rectangle_of
 from craton.errors import UserError

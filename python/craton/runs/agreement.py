@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.errors import UserError
 
 __all__ = ["ALONE", "Communicator", "on_all", "on_root"]

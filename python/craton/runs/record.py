@@ -24,7 +24,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from craton import _craton
+from craton._extension import extension as _craton
 from craton.runs.files import strict_json
 
 __all__ = ["Record", "Session", "command_line", "facts_of", "now", "title_of", "versions"]

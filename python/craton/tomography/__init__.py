@@ -18,7 +18,7 @@ from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config, load_config, load_prior
-    from craton.tomography.inversion.folder import RunFolder, RunRecord
+    from craton.tomography.folder import RunFolder, RunRecord
     from craton.tomography.inversion.solve import solve_again, solve_all
     from craton.tomography.model.fields import Fields, read_fields
     from craton.tomography.posterior.analysis import Posterior
@@ -61,7 +61,7 @@ _, __getattr__, __dir__ = lazy_names(
     {
         "craton.tomography.config": ["Config", "load_config", "load_prior"],
         "craton.tomography.start": ["resume", "run"],
-        "craton.tomography.inversion.folder": ["RunFolder", "RunRecord"],
+        "craton.tomography.folder": ["RunFolder", "RunRecord"],
         "craton.tomography.inversion.solve": ["solve_again", "solve_all"],
         "craton.tomography.posterior.analysis": ["Posterior"],
         "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],

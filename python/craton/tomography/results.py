@@ -15,7 +15,7 @@ from craton.pages import maps
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
-from craton.tomography.inversion.folder import RunFolder, RunRecord
+from craton.tomography.folder import RunFolder, RunRecord
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

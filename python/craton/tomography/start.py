@@ -11,9 +11,9 @@ import craton
 from craton.runs.agreement import on_root
 from craton.runs.progress_file import Start
 from craton.runs.running import begun, resumed
+from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.inversion.context import PHASES, RunContext
 from craton.tomography.inversion.driver import Inversion
-from craton.tomography.inversion.folder import RunFolder, RunRecord
 from craton.tomography.inversion.resumption import command_line, config_to_resume
 from craton.tomography.inversion.say import Quiet
 from craton.tomography.model.sphere import EARTH_RADIUS_KM

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from craton import hazard, scf, tasks
 from craton.solvers.multigrid import Solution
-from craton.tomography.inversion.folder import RunRecord
+from craton.tomography.folder import RunRecord
 from mpi4py import MPI
 
 

@@ -53,7 +53,7 @@ def nothing_interpreted(page, at_least):
 
 def test_tomography(small_config, tmp_path):
     from craton.tomography import start
-    from craton.tomography.inversion.folder import RunFolder
+    from craton.tomography.folder import RunFolder
     from craton.tomography.report.page import write_report
 
     config = (

@@ -19,10 +19,10 @@ from craton.runs.progress import make_console
 from craton.runs.progress_file import ProgressFile
 from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion import hessian_file
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.driver import Inversion
-from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.report import page

@@ -13,7 +13,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from craton.tomography import start as inversion
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.noise import add_noise, neighbour_correlation
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 
 CORRELATION_S = 45.0
 

@@ -11,8 +11,8 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from command_line import craton
 from craton.tomography import start
 from craton.tomography.config.tables import InversionConfig
+from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion import driver
-from craton.tomography.inversion.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.inversion.stopping import no_step_helps, reason_to_stop

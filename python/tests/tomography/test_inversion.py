@@ -24,8 +24,8 @@ from craton.tomography.data.noise import add_noise, noise_deviation
 from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import without_near_paths
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.recovery import correlation
 from craton.tomography.inversion.resumption import command_line

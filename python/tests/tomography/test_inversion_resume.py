@@ -28,8 +28,8 @@ from craton.runs.folder import reserved
 from craton.runs.progress_file import read_progress
 from craton.runs.words import duration, size_text
 from craton.tomography import start as inversion
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.inversion.step import StepSearch
@@ -307,7 +307,7 @@ def test_a_finished_run_says_so(here):
 
 HOLDER = """
 import sys
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 folder = RunFolder(sys.argv[1])
 folder.lock()
 print("held", flush=True)

@@ -20,7 +20,7 @@ from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config, load_prior
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.solve import solve
 from craton.tomography.inversion.step import solve_step
 from craton.tomography.model.sphere import unit_vectors

@@ -19,7 +19,7 @@ from craton.pages import maps
 from craton.runs.files import read_hdf5, write_hdf5
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography import start as inversion
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.model import export as model_export
 from craton.tomography.model import fields, vtk_files
 from craton.tomography.model.sphere import unit_vectors

@@ -18,7 +18,7 @@ from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.solve import solve, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms

@@ -18,8 +18,8 @@ from craton.pages import maps
 from craton.pages.page import render_part
 from craton.runs.files import read_hdf5
 from craton.tomography import start as inversion
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.driver import Inversion
-from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.prior.gaussian import unit_vectors
 from craton.tomography.report import coverage
 from craton.tomography.report.kernels import kernel_section

@@ -18,8 +18,8 @@ MPI = pytest.importorskip("mpi4py.MPI")
 from craton.runs.files import write_hdf5
 from craton.runs.folder import reserved
 from craton.tomography import start as inversion
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.folder import RunFolder
 from craton.tomography.inversion.persistence import RunFiles
 from craton.tomography.inversion.solve import solve
 from craton.tomography.inversion.step import StepSearch
@@ -99,7 +99,7 @@ def test_what_a_run_reads_is_not_replaced(config, folder, name):
 
 HOLDER = """
 import sys
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 folder = RunFolder(sys.argv[1])
 folder.make()
 folder.lock()

@@ -16,7 +16,7 @@ from craton._launch import run_under_mpi
 from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import Trial, corner, judged, smallest

@@ -157,7 +157,7 @@ def fit(
 
         craton tomography fit demo-run --path C201809061549A,II.RPN
     """
-    from craton.tomography.inversion.folder import RunFolder
+    from craton.tomography.folder import RunFolder
     from craton.tomography.report import drawing
     from craton.tomography.results import read_results
 

@@ -117,14 +117,14 @@ def resume(
     from craton.tomography.config.load import check_ranks, load_config
 
     def load() -> Config | None:
-        from craton.tomography.inversion.folder import RunFolder
+        from craton.tomography.folder import RunFolder
         from craton.tomography.inversion.resumption import config_to_resume
 
         found = config_to_resume(RunFolder(directory), None if config is None else load_config(config))
         return found if found is None or threads is None else found.replaced("assembly", threads=threads)
 
     def say_finished() -> None:
-        from craton.tomography.inversion.folder import RunFolder
+        from craton.tomography.folder import RunFolder
 
         record = RunFolder(directory).read_record()
         if as_json:

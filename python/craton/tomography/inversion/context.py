@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from craton import _craton
     from craton.runs.progress_file import ProgressFile
     from craton.tomography.config.load import Config
-    from craton.tomography.inversion.folder import RunFolder
+    from craton.tomography.folder import RunFolder
 
 PHASES = ("set-up", "data", "assembly", "step", "line search", "finish")
 """In their order. Iterations repeat the three in the middle."""

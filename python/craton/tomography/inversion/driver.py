@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
+from craton.tomography.folder import IterationRecord, RunRecord
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.folder import IterationRecord, RunRecord
 from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.persistence import FoundStep, RunFiles
 from craton.tomography.inversion.preparation import prepare

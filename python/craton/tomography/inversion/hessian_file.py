@@ -23,8 +23,8 @@ from craton.tomography.inversion.iteration_file import complete, linearised_at_o
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
+    from craton.tomography.folder import RunFolder
     from craton.tomography.inversion.context import RunContext
-    from craton.tomography.inversion.folder import RunFolder
 
 f64 = NDArray[np.float64]
 

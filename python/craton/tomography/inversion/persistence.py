@@ -23,7 +23,7 @@ from craton.runs import running
 from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
-from craton.tomography.inversion.folder import IterationRecord, RunFolder, RunRecord
+from craton.tomography.folder import IterationRecord, RunFolder, RunRecord
 from craton.tomography.inversion.hessian_file import Linearised, read_linearised, write_hessian
 from craton.tomography.inversion.iteration_file import complete, of_iteration
 from craton.tomography.prior.prior import Step

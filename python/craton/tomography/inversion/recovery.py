@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.inversion.folder import CoverageCorrelation
+from craton.tomography.folder import CoverageCorrelation
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from craton.tomography.config.load import config_from_dict, load_config
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
-    from craton.tomography.inversion.folder import RunFolder
+    from craton.tomography.folder import RunFolder
 
 FREE = (
     ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from craton.tomography.inversion.folder import CoverageCorrelation, IterationRecord
+    from craton.tomography.folder import CoverageCorrelation, IterationRecord
 
 TABLE_HEAD = (
     "\n iteration      chi_data     chi_prior   variance    residual   step"

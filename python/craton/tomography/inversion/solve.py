@@ -25,7 +25,7 @@ from craton.runs.files import replaced, write_hdf5
 from craton.runs.folder import reserved
 from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
 from craton.tomography.inversion.recovery import correlation
 from craton.tomography.inversion.say import say

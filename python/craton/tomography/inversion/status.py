@@ -11,7 +11,7 @@ import numpy as np
 
 from craton.runs.status import Status, find_status
 from craton.runs.words import duration
-from craton.tomography.inversion.folder import IterationRecord, RunFolder
+from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.iteration_file import linearised_at_of
 
 

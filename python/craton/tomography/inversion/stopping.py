@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from craton.tomography.config.tables import InversionConfig
-    from craton.tomography.inversion.folder import IterationRecord
+    from craton.tomography.folder import IterationRecord
 
 
 def reason_to_stop(done: Sequence[IterationRecord], models: int, settings: InversionConfig) -> str:

@@ -22,7 +22,7 @@ from craton.tomography.config.stored import theory_settings
 from craton.tomography.config.tables import AssemblyConfig
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problem
 from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
 from craton.tomography.model.parameters import ParameterBlock, blocks_in

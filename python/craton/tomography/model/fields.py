@@ -17,7 +17,7 @@ from craton.errors import UserError
 from craton.pages import maps
 from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.inversion.folder import RunFolder, RunRecord
+from craton.tomography.folder import RunFolder, RunRecord
 
 if TYPE_CHECKING:
     from craton._craton import EarthModel, ModelBasis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from craton.errors import UserError
 from craton.tomography.config.load import config_from_dict
-from craton.tomography.inversion.folder import RunFolder, RunRecord
+from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.plan.forecast import Plan, make_plan
 
 if TYPE_CHECKING:

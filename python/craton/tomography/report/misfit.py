@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section, Table, Text
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
-from craton.tomography.inversion.folder import RunRecord
+from craton.tomography.folder import RunRecord
 from craton.tomography.results import Results
 
 

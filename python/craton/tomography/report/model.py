@@ -15,7 +15,7 @@ from craton.pages.maps import place_text, rounded_limit, velocity_bar
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, MUTED, drawing
 from craton.seismology.geometry.latitudes import geographic_deg
-from craton.tomography.inversion.folder import CoverageCorrelation
+from craton.tomography.folder import CoverageCorrelation
 from craton.tomography.report.drawing import Arc, arc_through, map_gallery, profile
 from craton.tomography.results import Results
 

@@ -12,7 +12,7 @@ from craton.errors import UserError
 from craton.pages.page import Block, Notice, Numbers, Page, counted, how_to_repeat, made_by, render
 from craton.runs.files import replaced
 from craton.tomography.data.noise import QUIETEST_TRACE
-from craton.tomography.inversion.folder import RunFolder
+from craton.tomography.folder import RunFolder
 from craton.tomography.report.coverage import coverage_section
 from craton.tomography.report.fits import fits_section
 from craton.tomography.report.kernels import kernel_section

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from craton.pages.figures import new_figure
 from craton.pages.page import Details, Picture, Section, Table, counted
 from craton.pages.style import MUTED, drawing
-from craton.tomography.inversion.folder import RunRecord
+from craton.tomography.folder import RunRecord
 from craton.tomography.results import Results
 
 PHASE_COLOURS = {
