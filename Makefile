@@ -91,7 +91,7 @@ lint: .venv/craton-bootstrapped
 	$(BIN)/ruff format --check || failed="$$failed ruff-format"
 	$(BIN)/ruff check || failed="$$failed ruff-check"
 	$(BIN)/python tools/check_storeys || failed="$$failed storeys"
-	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-timings >build/lint-imports.txt 2>&1 || { cat build/lint-imports.txt; failed="$$failed rooms"; }
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo || failed="$$failed rooms"
 	if [ -n "$$failed" ]; then echo "lint: FAILED:$$failed (make format rewrites what can be rewritten)"; exit 1; fi
 	echo "lint: clean"
 
