@@ -144,8 +144,8 @@ def records(database, forward):
 @pytest.mark.parametrize("pair", range(PAIRS))
 def test_transverse_seismogram_agrees_with_axisem(database, records, pair, record_property):
     correlation, amplitude = agreement(records[0][pair], records[1][pair], database.info.dt)
-    record_property("correlation", correlation)
-    record_property("amplitude", amplitude)
+    record_property("correlation", float(correlation))
+    record_property("amplitude", float(amplitude))
     print(f"pair {pair}: correlation {correlation:.5f}, amplitude ratio {amplitude:.4f}")
     assert correlation >= 0.98
     assert abs(amplitude - 1) <= 0.05
@@ -230,8 +230,8 @@ def three_components(database):
 def test_three_components_agree_with_axisem(database, three_components, pair, record_property):
     for component, mine, theirs in zip("ZRT", three_components[0][pair], three_components[1][pair], strict=True):
         correlation, amplitude = agreement(mine, theirs, database.info.dt)
-        record_property(f"correlation_{component}", correlation)
-        record_property(f"amplitude_{component}", amplitude)
+        record_property(f"correlation_{component}", float(correlation))
+        record_property(f"amplitude_{component}", float(amplitude))
         print(f"pair {pair} {component}: correlation {correlation:.5f}, amplitude ratio {amplitude:.4f}")
         assert correlation >= 0.98
         assert abs(amplitude - 1) <= 0.05
