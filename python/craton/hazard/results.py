@@ -180,7 +180,7 @@ def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | Non
     names = tuple(site.name for site in work.config.sites if folder.finished(site.name).is_file())
     if not names:
         raise UserError(
-            f"{folder.path}: no site is finished; allowed: a run that has come so far, --resume goes on with it"
+            f"{folder.path}: no site is finished; allowed: a run that has come so far, `craton hazard resume {folder.path}` goes on"
         )
     return Results(work, folder, names)
 
