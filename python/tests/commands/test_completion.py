@@ -105,7 +105,14 @@ def test_starts_no_mpi_and_is_quick() -> None:
         "atexit.register(lambda: print(sorted({'mpi4py.MPI', 'scipy', 'matplotlib', 'h5py'} & set(sys.modules))));"
         "import craton.commands.main as cli; cli.main()"
     )
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", look],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment_without_mpi(),
+        check=False,
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 

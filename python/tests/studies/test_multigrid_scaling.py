@@ -332,7 +332,7 @@ def test_sensitivity(edison):
 
 
 def test_this_machine_is_measured():
-    said = scaling.command("this", "fv4", "gsrb", "morton", 4, 8)
+    said = scaling.report(scaling.by_model("this", "fv4", "gsrb", "morton", 4, 8))
     assert "fv4 gsrb: this machine" in said and "on one rank, best of 8 to 40, just now" in said
     assert "computing, 16^3 cells" in said and "computing, 2^3 cells" in said
 
