@@ -50,7 +50,8 @@ nb::dict to_dict(const bench::comparison& found) {
     return result;
 }
 
-void add_updates(runtime::world& ranks, array::convergent_matrix<float>& matrix, std::int64_t update_side, int order, std::int64_t updates) {
+void add_updates(runtime::world& ranks, array::convergent_matrix<float>& matrix, std::int64_t update_side, int order,
+                 std::int64_t updates) {
     bench::update_pool pool({matrix.layout().rows.extent, update_side, static_cast<bench::unknown_order>(order), updates});
     for (const auto* each : pool.share(ranks.rank(), ranks.size())) {
         const auto side = std::ssize(each->indices);
@@ -85,9 +86,10 @@ void bind_workload(nb::module_& m) {
             return bench::sum_of_matrix(transposed.data(), static_cast<std::int64_t>(transposed.shape(0)));
         },
         nb::arg("transposed"), "The weighted sum of a whole matrix, given as the C-contiguous transpose.");
-    m.def("add_updates", &add_updates, nb::arg("world"), nb::arg("matrix"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"),
-          nb::call_guard<nb::gil_scoped_release>(),
-          "Collective: adds the updates of the assembly workload to a float32 matrix, each from one of the world's ranks, and commits.");
+    m.def("add_updates", &add_updates, nb::arg("world"), nb::arg("matrix"), nb::arg("update_side"), nb::arg("order"),
+          nb::arg("updates"), nb::call_guard<nb::gil_scoped_release>(),
+          "Collective: adds the updates of the assembly workload to a float32 matrix, each from one of the world's ranks, and "
+          "commits.");
 }
 
 void bind_benchmarks(nb::module_& m) {

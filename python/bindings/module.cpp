@@ -90,7 +90,8 @@ NB_MODULE(_craton, m) {
             return std::pair(rates.memcpy_gb_s, rates.triad_gb_s);
         },
         nb::arg("threads"), "(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes.");
-    m.def("memory_in_place_rate", &craton::base::measure_memory_in_place, nb::arg("threads"), nb::call_guard<nb::gil_scoped_release>(),
+    m.def("memory_in_place_rate", &craton::base::measure_memory_in_place, nb::arg("threads"),
+          nb::call_guard<nb::gil_scoped_release>(),
           "GB/s read and written by so many threads of this process that change memory in place: best of five passes.");
 
     bind_runtime(m);
