@@ -152,7 +152,8 @@ def rayleigh_speed(vs_over_vp_squared):
 
 def rayleigh(plus_v, plus_s, minus_s, minus_v, points, vp_over_vs):
     """Relative error of the speed of a Rayleigh wave, and those of vx and vz on the first six planes over their values at
-    the surface; horizontal derivatives exact, time continuous."""
+    the surface; horizontal derivatives exact, time continuous.
+    """
     n = len(plus_v)
     a = 2 * np.pi / points
     big = vp_over_vs**2

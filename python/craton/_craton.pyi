@@ -53,7 +53,8 @@ class _BlasReport(TypedDict):
 def blas_check() -> _BlasReport:
     """How the linked BLAS fits this processor: products measured on one thread, best of five, beside the peak of its vector
     units (flops_per_cycle in single precision, half in double, at the measured clock). `mistaken`: OpenBLAS chose
-    kernels for narrower registers; `slow`: far below the peak, and then `remedy` says what to do. Not collective."""
+    kernels for narrower registers; `slow`: far below the peak, and then `remedy` says what to do. Not collective.
+    """
 
 def gemm_gflops(n: int, single: bool = True, threads: int = 1) -> float:
     """Measured GEMM rate of the linked BLAS, best of several, in GFLOP/s. Not collective."""
@@ -65,7 +66,8 @@ class World:
 
     def __init__(self, comm: MPI.Comm, ranks_per_node: int = 0, max_bytes_in_flight: int = 64 << 20) -> None:
         """ranks_per_node = k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's real nodes
-        (or CRATON_RANKS_PER_NODE where that is set)."""
+        (or CRATON_RANKS_PER_NODE where that is set).
+        """
     @property
     def rank(self) -> int: ...
     @property
@@ -92,7 +94,8 @@ class World:
         """Collective; polls while it waits."""
     def sum(self, values: ArrayLike) -> NDArray[np.float64]:
         """Collective, blocking: sums over the ranks, on every rank, in float64; of the shape of what is given. UserError on every
-        rank where they give different numbers of values."""
+        rank where they give different numbers of values.
+        """
     def agree(self, failure: str = "") -> None:
         """Collective, blocking: UserError on every rank with the words of the lowest rank that gives any; "" where nothing is wrong."""
     def abort(self, message: str, code: int = 2) -> None:
@@ -113,7 +116,8 @@ class Counter:
 class ProgressThread:
     """A thread that runs the handlers of arriving messages while the others compute: between `with ProgressThread(world):`
     and its end nobody needs to poll. It sleeps when nothing happens. Not collective; any thread; stops by itself when
-    MPI is finalised."""
+    MPI is finalised.
+    """
 
     def __init__(self, world: World) -> None:
         """Does not start it."""
@@ -135,13 +139,15 @@ class WorkQueue:
     """Hands out task numbers 0 to n - 1, each to exactly one caller on one rank: first every rank's own share of about equal
     predicted cost, then what it can steal from others. `for task in queue:` on any number of threads. Collective
     constructor. UserError on every rank for a cost that is negative or not finite, 2^32 tasks or more, and numbers of tasks
-    that differ between ranks."""
+    that differ between ranks.
+    """
 
     def __init__(self, world: World, tasks: int | ArrayLike) -> None:
         """tasks: how many, or the predicted cost of each (any unit), the same on every rank."""
     def next(self) -> int | None:
         """The next task; None when there are none left. Blocks, and polls, while it steals; the victim must poll or have a
-        ProgressThread if it is on another node."""
+        ProgressThread if it is on another node.
+        """
     def __iter__(self) -> WorkQueue: ...
     def __next__(self) -> int: ...
     def reset(self) -> None:
@@ -155,14 +161,16 @@ class WorkQueue:
 
 class NeighbourSync:
     """Synchronises a rank with the ranks that it names, and nobody else. Collective constructor. The n-th wait for a rank is met
-    by its n-th signal. UserError, before any signal, for a rank that does not exist."""
+    by its n-th signal. UserError, before any signal, for a rank that does not exist.
+    """
 
     def __init__(self, world: World) -> None: ...
     def signal(self, ranks: Sequence[int]) -> None:
         """Not blocking."""
     def wait(self, ranks: Sequence[int]) -> None:
         """Blocking, polls: returns when each of the ranks has signalled this one once more than it has waited for it. What
-        a rank wrote to shared memory, or copied to the end, before its signal is there. One thread at a time."""
+        a rank wrote to shared memory, or copied to the end, before its signal is there. One thread at a time.
+        """
     def synchronise(self, ranks: Sequence[int]) -> None:
         """Signals and waits for the same list."""
 
@@ -199,7 +207,8 @@ class SegmentBytes:
 
 def memory_in_place_rate(threads: int) -> float:
     """GB/s read and written by so many threads of this process that change memory in place: best of five passes. UserError below
-    1 thread."""
+    1 thread.
+    """
 
 def memory_rates(threads: int) -> tuple[float, float]:
     """(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes. UserError below 1 thread."""
@@ -253,7 +262,8 @@ class _ConvergentMatrix(Generic[S]):
     @property
     def local(self) -> NDArray[S]:
         """View (no copy) of this rank's storage, shape (local_rows, local_cols), Fortran order. Keeps the matrix alive.
-        Read and written between a commit() and the next update."""
+        Read and written between a commit() and the next update.
+        """
     @property
     def local_rows_global(self) -> i64:
         """Global row index of each local row."""
@@ -264,13 +274,15 @@ class _ConvergentMatrix(Generic[S]):
     def update(self, block: NDArray[S] | _Nested, rows: Indices, cols: Indices) -> None:
         """Merges block[a, b] into element (rows[a], cols[b]); repeated indices merge repeatedly. Any thread; not collective;
         blocks only while the bound on bytes in flight is reached; `block` may be reused on return.
-        UserError when an index is out of range or a shape does not match: nothing of that update is applied."""
+        UserError when an index is out of range or a shape does not match: nothing of that update is applied.
+        """
     @overload
     def update(self, block: complex, rows: int, cols: int) -> None:
         """One number into one element."""
     def update_symmetric(self, block: NDArray[S] | _Nested, indices: Indices) -> None:
         """Merges a symmetric block into the upper triangle: element (indices[a], indices[b]) only where row <= column.
-        Otherwise as update. The matrix must be square."""
+        Otherwise as update. The matrix must be square.
+        """
     def update_trapezoid(
         self,
         block: NDArray[S] | _Nested,
@@ -282,7 +294,8 @@ class _ConvergentMatrix(Generic[S]):
         """As update, but takes element (i, j) only where i <= j + offset (upper) or i >= j + offset (lower)."""
     def commit(self) -> None:
         """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns. The
-        threads of this rank must have returned from their updates."""
+        threads of this rank must have returned from their updates.
+        """
     def reset(self) -> None:
         """Collective: commits, then makes all elements the merge's identity (zero for sums)."""
     def scale(self, factor: complex) -> None:
@@ -302,10 +315,12 @@ class _ConvergentMatrix(Generic[S]):
     ) -> None:
         """Collective HDF5 in global order; written aside and renamed. append adds the dataset to an existing file in place.
         symmetric: records that only the upper triangle is meaningful. hints go to MPI-IO (striping_factor, ...), over those
-        of CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written."""
+        of CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written.
+        """
     def load(self, path: str, dataset: str, hints: dict[str, str] = {}) -> None:
         """Collective; any number of ranks may load what any other number saved. UserError: missing file or dataset,
-        file cut short, other shape, other precision (both named)."""
+        file cut short, other shape, other precision (both named).
+        """
 
 class _RealConvergentMatrix(_ConvergentMatrix[R]):
     def update_gram(
@@ -322,12 +337,14 @@ class _RealConvergentMatrix(_ConvergentMatrix[R]):
         tolerance > 0: the panel may first be compressed to its numerical rank; the trace norm of what is lost is at most
         tolerance * trace(G^T W G). method: where products for other nodes are made; "auto" asks the cost model.
         Any thread, not collective, blocks as update. UserError: shapes that do not match, indices out of range,
-        negative weights, a matrix that is not square or whose merge is not "add"."""
+        negative weights, a matrix that is not square or whose merge is not "add".
+        """
     def update_kronecker(
         self, lateral: NDArray[R], radial: NDArray[R], indices: Indices, weights: NDArray[R] | None = None
     ) -> None:
         """As update_gram for a panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] =
-        lateral[a] * radial[t, i]; len(lateral) * radial.shape[1] indices in that order."""
+        lateral[a] * radial[t, i]; len(lateral) * radial.shape[1] indices in that order.
+        """
     def explain_gram(
         self, n: int, k: int, tolerance: float = 0.0, method: Literal["auto", "origin", "owner"] = "auto"
     ) -> str:
@@ -336,7 +353,8 @@ class _RealConvergentMatrix(_ConvergentMatrix[R]):
     """Bytes per second between nodes that the cost model takes."""
     def add_kronecker(self, lateral: f64, radial: f64, scale: float = 1.0, offset: int = 0) -> None:
         """Local on every rank (call on all): element (offset+a*nr+i, offset+b*nr+j) += scale * lateral[a,b] * radial[i,j], upper
-        triangle only. commit() again before the next update or read. UserError where the product does not lie within the matrix."""
+        triangle only. commit() again before the next update or read. UserError where the product does not lie within the matrix.
+        """
     def copy_as_f64(self) -> ConvergentMatrix_f64:
         """Collective: the same matrix, same layout, in double precision."""
 
@@ -364,7 +382,8 @@ class ArrayOperation:
 
 class DistArrayCore:
     """What craton.DistArray is made of: rectangles low <= i < high, one number per dimension; memory of the array's own element
-    type and the rectangle's shape, any strides. Which are collective, and what they throw, is in array/dist_array.hpp."""
+    type and the rectangle's shape, any strides. Which are collective, and what they throw, is in array/dist_array.hpp.
+    """
 
     @property
     def world(self) -> World: ...
@@ -425,7 +444,8 @@ def _dist_triangular_inv(lower: DistArrayCore, inverse: DistArrayCore, workers: 
 
 class _SymmetricMatrix(Generic[S]):
     """A symmetric matrix that keeps its upper triangle only, in half the memory, where Cholesky factors it. Contract and
-    arguments are ConvergentMatrix's."""
+    arguments are ConvergentMatrix's.
+    """
 
     @property
     def world(self) -> World: ...
@@ -442,7 +462,8 @@ class _SymmetricMatrix(Generic[S]):
         """The packed array itself (no copy), for files: a block version of the rectangular full packed format."""
     def update(self, block: NDArray[S] | _Nested, rows: Indices, cols: Indices) -> None:
         """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left
-        out. Any thread; not collective."""
+        out. Any thread; not collective.
+        """
     def update_symmetric(self, block: NDArray[S] | _Nested, indices: Indices) -> None:
         """Merges a symmetric block, as ConvergentMatrix.update_symmetric."""
     def commit(self) -> None:
@@ -459,13 +480,15 @@ class _SymmetricMatrix(Generic[S]):
         """Collective: the whole diagonal on every rank."""
     def expand(self, full: _ConvergentMatrix[S], fill_lower: bool = False) -> None:
         """Collective, blocking: replaces `full`, of the same order, by this committed matrix; its lower triangle by the
-        identity, or (fill_lower) by the mirror image."""
+        identity, or (fill_lower) by the mirror image.
+        """
     def compress(self, full: _ConvergentMatrix[S]) -> None:
         """Collective, blocking: replaces this matrix by the upper triangle of `full`, committed and of the same order."""
 
 class _ReproducibleMatrix(Generic[R]):
     """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Arguments are
-    ConvergentMatrix's."""
+    ConvergentMatrix's.
+    """
 
     @property
     def world(self) -> World: ...
@@ -508,7 +531,8 @@ class _ConvergentVector(Generic[S]):
         """View (no copy) of this rank's elements."""
     def update(self, values: NDArray[S] | Sequence[complex], indices: Indices) -> None:
         """Adds values[a] to element indices[a]. Any thread; not collective. UserError: an index out of range, or lengths that
-        differ: nothing is applied."""
+        differ: nothing is applied.
+        """
     def commit(self) -> None:
         """Collective, blocking: every earlier update has been applied when it returns."""
     def reset(self) -> None:
@@ -533,7 +557,8 @@ class _MadeMatrix(Generic[N]):
         identity: N | None = None,
     ) -> None:
         """Made by craton.ConvergentMatrix. Collective. UserError if the grid does not match the number of ranks, or if a rank
-        would own nothing (more ranks than blocks), or there is not enough memory."""
+        would own nothing (more ranks than blocks), or there is not enough memory.
+        """
 
 class _MadeSymmetricMatrix(Generic[N, M]):
     def __init__(
@@ -569,7 +594,8 @@ class _MadeVector:
 
 class _Cholesky(Generic[R]):
     """U^T U of a symmetric positive-definite matrix, in place (its upper triangle). Collective constructor; the matrix is to
-    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite."""
+    be left alone while the factor is wanted. UserError (with the order of the leading minor) when it is not positive definite.
+    """
 
     def __init__(self, matrix: _ConvergentMatrix[R] | _SymmetricMatrix[R]) -> None: ...
     @overload
@@ -588,7 +614,8 @@ class _Cholesky(Generic[R]):
     @overload
     def solve_factor(self, rhs: ArrayLike) -> f64:
         """Collective: U^-1 rhs, the other half: of independent standard normal numbers a draw of covariance A^-1. Otherwise as
-        solve."""
+        solve.
+        """
     def log_determinant(self) -> float:
         """Collective: the natural logarithm of A's determinant. UserError after invert or inverse_diagonal."""
     def inverse_diagonal(self) -> f64:
@@ -641,7 +668,8 @@ def _invert_triangle(a: Any, lower: bool, /) -> None: ...
 class Subset:
     """The updates of one work subset, from Checkpoint.begin to finish(); true when they are to be made, false when they
     are counted already. In a `with` block the end without an exception finishes it; with one the subset is
-    abandoned, its updates are in the arrays in part, and save() refuses from then on."""
+    abandoned, its updates are in the arrays in part, and save() refuses from then on.
+    """
 
     def __bool__(self) -> bool: ...
     def finish(self) -> None:
@@ -658,7 +686,8 @@ class Checkpoint:
     keep_previous: the checkpoint before the last one stays as `<path>.previous`. wait_for_other_job_s: for one that was
     killed a moment ago. hints go to MPI-IO; buffer_bytes of each rank on the way to the file; verify reads back what was
     written; after patience_s in one transfer the job ends. UserError on every rank when another job holds the
-    checkpoint, or the folder is missing or may not be written."""
+    checkpoint, or the folder is missing or may not be written.
+    """
 
     def __init__(
         self,
@@ -674,7 +703,8 @@ class Checkpoint:
     ) -> None: ...
     def close(self) -> None:
         """Gives the lock back; nothing else may be called after. Not collective. UserError while a subset is open. The end of a
-        `with` block without an exception closes, as does the end of the object."""
+        `with` block without an exception closes, as does the end of the object.
+        """
     def __enter__(self) -> Checkpoint: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -685,17 +715,20 @@ class Checkpoint:
         array: Any,
     ) -> None:
         """Names a matrix or a vector of craton's: the same names in the same order on every rank, before resume(). A SymmetricMatrix is resumed
-        with the block size it was saved with. UserError: a name given twice, empty or with '/'; after resume()."""
+        with the block size it was saved with. UserError: a name given twice, empty or with '/'; after resume().
+        """
     def resume(self) -> tuple[dict[str, int | float], str] | None:
         """Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted
         subsets from the last checkpoint, whatever number of ranks wrote it. Returns the numbers saved and a notice (empty, or
         that the checkpoint before the last was used), or None when there is no checkpoint. UserError on every rank for a
-        file that is no checkpoint, holds other arrays, or is damaged."""
+        file that is no checkpoint, holds other arrays, or is damaged.
+        """
     def begin(self, subset: int) -> Subset:
         """Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way."""
     def save(self, numbers: dict[str, int | float] = {}) -> None:
         """Collective, blocking; waits for subsets that other threads have open. When it returns all finished subsets are
-        on disk. UserError on every rank when it cannot be written; the checkpoint before stays in place."""
+        on disk. UserError on every rank when it cannot be written; the checkpoint before stays in place.
+        """
     @property
     def counted(self) -> list[tuple[int, int]]:
         """Subsets in the last checkpoint as runs (first, last), both included; the same on every rank."""
@@ -709,7 +742,8 @@ def hints_from_environment() -> dict[str, str]:
 
 class EarthModel:
     """Spherically symmetric Earth, isotropic or radially anisotropic: polynomial layers (PREM's form, x = r / 6371 km),
-    reference period 1 s."""
+    reference period 1 s.
+    """
 
     @staticmethod
     def prem() -> EarthModel:
@@ -782,7 +816,8 @@ class ModeCatalogue:
 
 class SpheroidalCatalogue:
     """Spheroidal and radial modes of the whole, self-gravitating Earth: eigenfrequencies, Q, group velocities,
-    eigenfunctions."""
+    eigenfunctions.
+    """
 
     @staticmethod
     def solve(
@@ -812,14 +847,17 @@ class SpheroidalCatalogue:
         """At the solid surface; 0 for radial modes."""
     def eigenfunction(self, index: int, radius_m: f64, below: bool = False) -> f64:
         """(U, dU/dr, V, dV/dr, P, dP/dr), shape (len(radius_m), 6), normalised to int rho r^2 (U^2 + V^2) dr = 1 (SI); at
-        a discontinuity the values above, or below."""
+        a discontinuity the values above, or below.
+        """
     def scalars(self, source_depth_m: float, seismometer: bool = False) -> dict[str, f64]:
         """Excitation and receiver factors of every mode: strain_rr = U', strain_h = (U - k V / 2) / r,
         strain_1 = (V' - V / r + k U / r) / k, strain_2 = V / (k r) at the source; vertical = U, horizontal = V / k at the
-        receiver. Toroidal: strain_1 = (W' - W / r) / k, strain_2 = W / (k r), horizontal = W / k."""
+        receiver. Toroidal: strain_1 = (W' - W / r) / k, strain_2 = W / (k r), horizontal = W / k.
+        """
     def pair_kernel(self, mode: int, other: int, radius_m: f64, below: bool = False) -> f64:
         """Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5): for mode = other, w^2 changes
-        by their integral over the radius."""
+        by their integral over the radius.
+        """
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything needed to rebuild the catalogue (the on-disk cache holds exactly this)."""
     @staticmethod
@@ -827,7 +865,8 @@ class SpheroidalCatalogue:
 
 class ModeSynthetics:
     """Three-component seismograms of a spherically symmetric Earth by summation of toroidal and spheroidal modes.
-    Immutable: every method may be called from any thread."""
+    Immutable: every method may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -850,15 +889,17 @@ class ModeSynthetics:
         half_duration_s: float = 0.0,
     ) -> f64:
         """(stations, 3, samples) in metres: up, away from the source, right of the direction of propagation (Z, R, T of
-        ObsPy). Geographic latitudes; moment tensor rr, tt, pp, rt, rp, tp; depth below 6371 km."""
+        ObsPy). Geographic latitudes; moment tensor rr, tt, pp, rt, rp, tp; depth below 6371 km.
+        """
 
 class ModelBasis:
     """dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines."""
 
     def __init__(self, level: int, radial_knots_m: f64, parameters: int = 1) -> None:
-        """level L: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron (L = 1..8). radial_knots_m: increasing, from
+        """Level L: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron (L = 1..8). radial_knots_m: increasing, from
         the core-mantle boundary to the Earth's outer solid surface, one B-spline per knot (clamped ends). parameters:
-        1 for dlnVs, 2 for dlnVs and then dlnxi, xi = (Vsh / Vsv)^2."""
+        1 for dlnVs, 2 for dlnVs and then dlnxi, xi = (Vsh / Vsv)^2.
+        """
     @property
     def parameters(self) -> int: ...
     @property
@@ -877,7 +918,7 @@ class ModelBasis:
     @property
     def radial_knots_m(self) -> f64: ...
     def radial_values(self, radius_m: f64) -> f64:
-        """shape (len(radius_m), n_radial)"""
+        """Shape (len(radius_m), n_radial)"""
     def lateral_weights(self, latitude_deg: f64, longitude_deg: f64) -> tuple[i64, i64, f64]:
         """CSR (offsets, knot, value) of S_a at each point."""
     def evaluate(self, model: f64, latitude_deg: f64, longitude_deg: f64, radius_m: f64, parameter: int = 0) -> f64:
@@ -885,7 +926,8 @@ class ModelBasis:
 
 class ForwardProblem:
     """g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation with
-    exponentiated frequency shifts. Immutable: every method may be called from any thread."""
+    exponentiated frequency shifts. Immutable: every method may be called from any thread.
+    """
 
     def __init__(
         self,
@@ -899,7 +941,8 @@ class ForwardProblem:
         theory: pava (frequencies shift by the path's average), nact (that along branches of overtones, and coupling across
         them: sensitivity in the great circle's plane and, to first order, beside it), nact_in_plane (without what is
         beside it), born and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical
-        and radial motion."""
+        and radial motion.
+        """
     @property
     def theory(self) -> str: ...
     @property
@@ -908,12 +951,14 @@ class ForwardProblem:
     def modes(self) -> ModeCatalogue: ...
     def seismogram(self, path: Path, model: f64) -> f64:
         """Transverse displacement in metres (positive: clockwise about the source seen from above, i.e. 90 degrees
-        clockwise of the propagation direction as seen from above the receiver), path.k samples."""
+        clockwise of the propagation direction as seen from above the receiver), path.k samples.
+        """
     def panel(self, path: Path, model: f64) -> tuple[f32, i64]:
         """(G_(i), k x n, n touched parameters; their indices, ascending)."""
     def plane_kernel(self, path: Path, angle_rad: f64, radius_m: f64) -> f32:
         """What dlnVs at points of the great circle's plane does to the reference Earth's seismogram: samples x angles (from
-        the source) x radii, metres per metre of radius and radian."""
+        the source) x radii, metres per metre of radius and radian.
+        """
     def seismograms(self, paths: PathSet, first: int, last: int, model: f64, threads: int = 1) -> f64:
         """Samples of paths first..last-1, one after the other. GIL released."""
 
@@ -942,7 +987,8 @@ class PathSet:
         Per path: event index, station index, first sample's time after the origin time, number of samples, and the way
         that the wave came: minor (where left out), major, or whole (all round, for comparison), and component: Z (up),
         R (away from the source), T (to its right; where left out).
-        Geographic latitudes; converted to geocentric inside."""
+        Geographic latitudes; converted to geocentric inside.
+        """
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> Path: ...
     @property
@@ -1024,7 +1070,8 @@ _Three = tuple[int, int, int]
 
 class MultigridSolver:
     """Full geometric multigrid on boxes; craton.multigrid.Solver is its face. Values are those of this rank's cells: box after box
-    in the order of boxes_of_rank, i fastest. Constructors are collective."""
+    in the order of boxes_of_rank, i fastest. Constructors are collective.
+    """
 
     @overload
     def __init__(
@@ -1044,7 +1091,8 @@ class MultigridSolver:
         threads: int = 1,
     ) -> None:
         """beta: of each box all faces along the dimension (side + 1), those that two boxes share in both. alpha: empty for none. UserError
-        on every rank for what craton.multigrid.Solver refuses."""
+        on every rank for what craton.multigrid.Solver refuses.
+        """
     @overload
     def __init__(
         self,
@@ -1070,12 +1118,14 @@ class MultigridSolver:
     def set_right_hand_side(self, f: f64, on_boundary: Sequence[tuple[f64, f64]]) -> None:
         """Collective. on_boundary: per dimension those of the faces before the first and behind the last cell, of whole sides, the lower of
         a side's dimensions fastest; empty: 0. UserError on every rank: values that are not finite, or have a mean where the problem
-        is singular."""
+        is singular.
+        """
     def solve(
         self, tolerance: float, most_cycles: int, progress: Callable[[int, float], object] | None = None
     ) -> tuple[list[float], bool]:
         """Collective: relative residuals, and whether the last is within the tolerance. progress(step, residual) is called by every
-        rank."""
+        rank.
+        """
     def solve_by_conjugate_gradients(
         self, tolerance: float, most_steps: int, progress: Callable[[int, float], object] | None = None
     ) -> tuple[list[float], bool]:
@@ -1097,7 +1147,7 @@ class MultigridSolver:
     def longest_times(self) -> list[list[tuple[str, float]]]:
         """Collective: per level, the finest first, (phase, seconds) of the rank that has spent most."""
     def solution(self) -> f64:
-        """u of this rank's cells. Not collective."""
+        """U of this rank's cells. Not collective."""
     def sum_over_ranks(self, values: f64) -> f64:
         """Collective: element by element; as many on every rank."""
 
@@ -1172,7 +1222,8 @@ _WavePlanes = Sequence[NDArray[np.float32] | float | None]
 
 class WaveRun:
     """An anelastic wave computation and the modules that look at it; craton.waves.Simulation is its face. All ranks make the same
-    calls. Fields of a rank have the shape (nz, ny, nx)."""
+    calls. Fields of a rank have the shape (nz, ny, nx).
+    """
 
     def __init__(
         self,
@@ -1185,7 +1236,8 @@ class WaveRun:
     ) -> None:
         """Collective. ground(x0_m, y0_m, z_m, spacing_m, nx, ny) gives vp, vs, rho and, where there is attenuation, qp, qs at the points
         (x0 + i spacing, y0 + j spacing, z), as arrays (ny, nx) or what can be broadcast to them. UserError on every rank for what is no
-        ground, a step that is not stable, and what ground raises."""
+        ground, a step that is not stable, and what ground raises.
+        """
     @property
     def step(self) -> int: ...
     @property
@@ -1198,7 +1250,8 @@ class WaveRun:
         """This rank's: from, to (exclusive), along x, y, z."""
     def set_sources(self, moment_at: f64, moments: f64, force_at: f64, forces: f64) -> None:
         """Positions (n, 3) in m; moments (n, 6) xx, yy, zz, xy, xz, yz in N m; forces (n, 3) in N; of this rank's brick at least. Not
-        collective. UserError for one outside the grid."""
+        collective. UserError for one outside the grid.
+        """
     def set_moment_rates(self, first_step: int, values: f32) -> None:
         """(sources, steps), 1/s; 0 outside those steps. Not collective."""
     def set_force_series(self, first_step: int, values: f32) -> None:
@@ -1258,7 +1311,8 @@ class WaveRun:
         stride: Sequence[int] = ...,
     ) -> None:
         """function(step, time_s, {name: (nz, ny, nx)}, first) gets this rank's part of a box on a thread of its own, where the box's part
-        begins at `first` (x, y, z), counted in strides. What it raises ends the run."""
+        begins at `first` (x, y, z), counted in strides. What it raises ends the run.
+        """
     def save(self, path: str) -> None:
         """Collective: a checkpoint, whole or not at all; what modules were given is on disk too."""
     def restore(self, path: str) -> None:
@@ -1292,7 +1346,8 @@ def place_bricks(
     evaluations: int = 20_000_000,
 ) -> dict[str, Any]:
     """brick_of_rank with few hop-bytes on a network given as a node list's text (origin: its path, for messages); before, after, tile,
-    in_words."""
+    in_words.
+    """
 
 class GaussianBasis:
     """Nuclei and shells of contracted Gaussians (spherical), in atomic units. Immutable."""
@@ -1304,7 +1359,8 @@ class GaussianBasis:
         shells: Sequence[tuple[int, int, Sequence[float], Sequence[Sequence[float]]]],
     ) -> None:
         """shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives. UserError
-        for what is out of range, and for nuclei nearer than 0.05 bohr."""
+        for what is out of range, and for nuclei nearer than 0.05 bohr.
+        """
     @property
     def size(self) -> int:
         """The number of functions n."""
@@ -1338,11 +1394,13 @@ class IntegralLibrary:
         self, which: str, basis: GaussianBasis, rows: tuple[int, int], columns: tuple[int, int]
     ) -> NDArray[np.float64]:
         """overlap, kinetic, nuclear_attraction or position (first dimension x, y, z): functions of the shells from rows[0] to rows[1] (exclusive)
-        by those of columns. UserError for shells out of range."""
+        by those of columns. UserError for shells out of range.
+        """
 
 class FockBuilder:
     """J and K directly from integrals, on `threads` threads; integrals that matter less than `threshold` hartree are left out. Quartets of s and
-    p shells are computed by kernels of Craton's own, unless own_kernels is False."""
+    p shells are computed by kernels of Craton's own, unless own_kernels is False.
+    """
 
     def __init__(
         self,
@@ -1353,7 +1411,7 @@ class FockBuilder:
         own_kernels: bool = True,
     ) -> None: ...
     def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """densities (spins, n, n), each symmetric: J of their sum (n, n), K of each (spins, n, n). Releases the GIL."""
+        """Densities (spins, n, n), each symmetric: J of their sum (n, n), K of each (spins, n, n). Releases the GIL."""
     @property
     def counts(self) -> dict[str, int]:
         """quartets, coulomb_quartets, exchange_quartets of the last build, and unique_quartets, which there are without screening."""
@@ -1365,7 +1423,8 @@ class DistributedFock:
     strategy: "static" (each rank does what was predicted to be its part), "counter" (one shared counter) or "stealing" (its part,
     then half of what another has left). progress: a thread answers other ranks meanwhile (None: where messages travel).
     buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and of libcint's
-    table of primitive pairs (0: 16 MiB; it goes without where that might be more). Collective."""
+    table of primitive pairs (0: 16 MiB; it goes without where that might be more). Collective.
+    """
 
     def __init__(
         self,
@@ -1382,7 +1441,8 @@ class DistributedFock:
     ) -> None: ...
     def build(self, densities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Collective. densities (spins, n, n), each symmetric, the same on every rank: J of their sum (n, n), K of each (spins, n, n),
-        on every rank. Releases the GIL."""
+        on every rank. Releases the GIL.
+        """
     def build_into(
         self, densities: Sequence[DistArrayCore], coulomb: DistArrayCore, exchange: Sequence[DistArrayCore]
     ) -> None:
@@ -1406,25 +1466,30 @@ class DistributedFock:
         """This rank's part of the last build: own_tasks and stolen_tasks; build_s = prepare_s + loop_s + finish_s, and of the loop, as means
         of the threads, compute_s, get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended);
         fetched_bytes, added_bytes; memory in peak_buffer_bytes, source_bytes (expansions of pairs, at most) and pair_bytes (the
-        list of pairs and tasks)."""
+        list of pairs and tasks).
+        """
     @property
     def timeline(self) -> NDArray[np.float64]:
         """A row for each task that this rank did in the last build, thread by thread: number, thread, begin and end in seconds since the
-        common start, predicted cost."""
+        common start, predicted cost.
+        """
 
 class RuptureSpectra:
     """What slip of a rupture's subfaults gives at a site, by frequency: many variations from spectra that are prepared once
-    (include/craton/apps/hazard/rupture_spectra.hpp). Not changed once made; any thread."""
+    (include/craton/apps/hazard/rupture_spectra.hpp). Not changed once made; any thread.
+    """
 
     def __init__(self, spectra: NDArray[np.complex64], slip_rates: NDArray[np.complex64]) -> None:
-        """spectra (subfault, component, frequency), of unit slip at once; slip_rates (rise time, frequency), about their centres. UserError
-        for shapes that do not fit, fewer than 2 rise times, and components other than 1 to 3."""
+        """Spectra (subfault, component, frequency), of unit slip at once; slip_rates (rise time, frequency), about their centres. UserError
+        for shapes that do not fit, fewer than 2 rise times, and components other than 1 to 3.
+        """
     def sum(
         self, slip: NDArray[np.float64], delay: NDArray[np.float64], rise: NDArray[np.float64]
     ) -> NDArray[np.complex64]:
         """(variation, component, frequency) from (variation, subfault): slip in m; the delay of the slip rate's centre in periods of the
         lowest frequency; the place of the rise time in the table. Releases the GIL. UserError for what does not fit or is not
-        finite, and a place beyond the table."""
+        finite, and a place beyond the table.
+        """
     @property
     def bytes(self) -> int:
         """Of memory that it holds."""
@@ -1441,7 +1506,8 @@ def response_spectra(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """PSA (record, component, period), RotD50 and RotD100 (record, period) of accelerations (record, component, time). Without
     `rotated` the last two have no records. Releases the GIL. UserError for a damping not in (0, 1), a period below 0, and numbers that are not
-    finite."""
+    finite.
+    """
 
 def accelerations(velocity: NDArray[np.float32], dt_s: float) -> NDArray[np.float64]:
     """Of (record, component, time): differences of sixth order."""

@@ -61,7 +61,8 @@ def build_info() -> dict[str, str]:
 
 def check_mpi() -> None:
     """Starts MPI (mpi4py, with THREAD_MULTIPLE) and makes sure that it is the library the extension was built with. Not
-    collective. ImportError where it is another, with the command that mends it."""
+    collective. ImportError where it is another, with the command that mends it.
+    """
     from mpi4py import MPI
 
     ours = _first_line(extension.mpi_library_version())
@@ -75,7 +76,8 @@ def check_mpi() -> None:
 
 def end_all_ranks_on_uncaught_exceptions() -> None:
     """On several ranks, an exception that nobody catches ends the whole job, with one line, instead of leaving the
-    others waiting for a rank that is gone. A program that has its own hook keeps it."""
+    others waiting for a rank that is gone. A program that has its own hook keeps it.
+    """
     from mpi4py import MPI
 
     if MPI.COMM_WORLD.size == 1 or sys.excepthook is not sys.__excepthook__:

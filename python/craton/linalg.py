@@ -65,8 +65,9 @@ class Cholesky:
         return f"<Cholesky factor in {self._matrix!r}>"
 
     def solve(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
-        """x of A x = rhs. rhs: a ConvergentVector, or the same whole vector on every rank, as the result is, float64; or a
-        committed ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned)."""
+        """X of A x = rhs. rhs: a ConvergentVector, or the same whole vector on every rank, as the result is, float64; or a
+        committed ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned).
+        """
         return self._core.solve(_columns_or_vector(rhs))
 
     def solve_transposed_factor(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
@@ -101,7 +102,8 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
 
     Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the
     upper triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor
-    that is not)."""
+    that is not).
+    """
     if isinstance(matrix, DistArray):
         lower = matrix.like()
         _craton._dist_cholesky(matrix._core, lower._core, workers)
@@ -110,7 +112,7 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
 
 
 def solve(matrix: Real, rhs: ArrayLike) -> NDArray[np.float64]:
-    """x of A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
+    """X of A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
     return cholesky(matrix).solve(rhs)
 
 
@@ -121,13 +123,15 @@ def log_determinant(matrix: Real) -> float:
 
 def inverse_diagonal(matrix: Real) -> NDArray[np.float64]:
     """The diagonal of the inverse of a symmetric positive-definite matrix, which is overwritten. 2 n^3 / 3 flops: half of
-    what the whole inverse takes, and no further memory."""
+    what the whole inverse takes, and no further memory.
+    """
     return cholesky(matrix).inverse_diagonal()
 
 
 def inv(matrix: Real) -> Any:
     """Overwrites the upper triangle of a symmetric positive-definite matrix by that of its inverse, and returns the matrix
-    (ConvergentMatrix.fill_lower() makes it whole). n^3 flops."""
+    (ConvergentMatrix.fill_lower() makes it whole). n^3 flops.
+    """
     cholesky(matrix).invert()
     return matrix
 
@@ -139,7 +143,8 @@ def triangular_inv(matrix: DistArray, lower: bool = ..., workers: Workers = ...)
 def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") -> Any:
     """Overwrites the upper (or lower) triangle by its inverse, leaves the other alone, and returns the matrix. n^3 / 3
     flops. Of a DistArray: a new one of its layout, with zeros on the other side of the diagonal. UserError where an element of
-    the diagonal is zero (naming it)."""
+    the diagonal is zero (naming it).
+    """
     if isinstance(matrix, DistArray):
         given = matrix if lower else matrix.transpose()
         inverse = given.like()
@@ -152,7 +157,8 @@ def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") 
 
 def eigvalsh(matrix: Real | DistArray, workers: Workers = "auto") -> NDArray[np.float64]:
     """The eigenvalues, ascending, of a symmetric matrix by its upper triangle. The storage of a ConvergentMatrix is
-    overwritten; a SymmetricMatrix is expanded into a temporary full one. 4 n^3 / 3 flops."""
+    overwritten; a SymmetricMatrix is expanded into a temporary full one. 4 n^3 / 3 flops.
+    """
     if isinstance(matrix, DistArray):
         return _craton._dist_eigvalsh(matrix._core, workers)
     require_real("eigvalsh", matrix)
@@ -167,7 +173,8 @@ def eigh(
 ) -> tuple[NDArray[np.float64], DistArray]: ...
 def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -> tuple[NDArray[np.float64], Any]:
     """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout, or of `out`: another
-    DistArray of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most."""
+    DistArray of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most.
+    """
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out
         return _craton._dist_eigh(matrix._core, found._core, workers), found
@@ -179,7 +186,8 @@ def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -
 
 def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "auto") -> DistArray:
     """S^-1/2 of a symmetric positive-definite matrix by its eigenproblem, in a new array of its layout: of an overlap matrix
-    what makes a basis orthonormal with the least change (Lowdin). UserError when an eigenvalue is not above `smallest`."""
+    what makes a basis orthonormal with the least change (Lowdin). UserError when an eigenvalue is not above `smallest`.
+    """
     values, vectors = eigh(matrix, workers)
     if not values[0] > smallest:
         raise UserError(

@@ -106,7 +106,8 @@ def read_toml(source: Path, template: str) -> dict[str, Any]:
 
 def read_table(table: type[Table], name: str, raw: Any, where: str, folder: Path) -> Table:
     """A table as TOML gave it, checked. UserError begins with `where`, then has [name] (of a list of tables [[name]] and the
-    number: give both) and the key."""
+    number: give both) and the key.
+    """
     label = name if name.startswith("[") else f"[{name}]"
     if not isinstance(raw, Mapping):
         raise UserError(f"{where}: {name} = {raw!r} is not a table; allowed: a line {label} with keys below it")

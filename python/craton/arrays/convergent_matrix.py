@@ -80,7 +80,8 @@ class ConvergentMatrix(Matrix):
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
     ) -> ConvergentMatrix:
         """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole (nothing
-        travels). dtype: None for the array's own. layout: block and grid of the constructor."""
+        travels). dtype: None for the array's own. layout: block and grid of the constructor.
+        """
         whole = np.asarray(values)
         made = cls(world, *checked_shape("ConvergentMatrix", whole.shape, None), dtype or whole.dtype, **layout)
         made.local[...] = whole[np.ix_(made.local_rows_global, made.local_cols_global)]
@@ -89,7 +90,8 @@ class ConvergentMatrix(Matrix):
 
     def like(self, dtype: DTypeLike | None = None) -> ConvergentMatrix:
         """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
-        for this one's."""
+        for this one's.
+        """
         merge, identity = self._merge
         return ConvergentMatrix(
             self.world, *self.shape, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
@@ -107,7 +109,8 @@ class ConvergentMatrix(Matrix):
     def T(self) -> ConvergentMatrix:
         """Collective, blocking: commits; a new matrix with the transposed elements, sums. On this process grid where each of
         its processes then owns something, else on the transposed one. linalg.matmul multiplies by a transposed factor
-        without making it."""
+        without making it.
+        """
         self.commit()
         (rows, cols), (block_rows, block_cols) = self.shape, self.block
         fits = -(-cols // block_cols) >= self.grid[0] and -(-rows // block_rows) >= self.grid[1]
@@ -128,7 +131,8 @@ class ConvergentMatrix(Matrix):
     @property
     def local(self) -> NDArray[Any]:
         """View (no copy) of this rank's elements, shape (local rows, local columns), Fortran order. It keeps the memory
-        alive. Read and write it between a commit() and the next update."""
+        alive. Read and write it between a commit() and the next update.
+        """
         view: NDArray[Any] = self._core.local
         return view
 
@@ -151,7 +155,8 @@ class ConvergentMatrix(Matrix):
         merge repeatedly. block: of this element type, with any strides, read where it lies; quickest in Fortran order. Any
         thread; not collective; blocks only while the bound on bytes in flight is reached; `block` may be reused on return.
         UserError, and nothing of the update is applied: an index out of range, a shape that does not match, another element
-        type."""
+        type.
+        """
         self._core.update(block, rows, cols)
 
     def update_trapezoid(
@@ -181,7 +186,8 @@ class ConvergentMatrix(Matrix):
         numerical rank; the trace norm of what is lost is at most tolerance * trace(G^T W G). method: where products for
         other nodes are made; "auto" asks the cost model. Any thread, not collective, blocks as update. UserError: shapes
         that do not match, indices out of range, negative weights, a matrix that is not square or whose merge is not
-        "add"."""
+        "add".
+        """
         done = self._real("update_gram").update_gram(panel, indices, weights, tolerance, method, always_compress)
         return GramReport(done.samples, done.rank, done.targets_at_origin, done.targets_at_owner)
 
@@ -189,14 +195,16 @@ class ConvergentMatrix(Matrix):
         self, lateral: ArrayLike, radial: ArrayLike, indices: Indices, weights: ArrayLike | None = None
     ) -> None:
         """As update_gram for a panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] = lateral[a] *
-        radial[t, i]; len(lateral) * radial.shape[1] indices in that order."""
+        radial[t, i]; len(lateral) * radial.shape[1] indices in that order.
+        """
         self._real("update_kronecker").update_kronecker(lateral, radial, indices, weights)
 
     def explain_gram(
         self, n: int, k: int, tolerance: float = 0.0, method: Literal["auto", "origin", "owner"] = "auto"
     ) -> str:
         """What the cost model of update_gram expects of n columns and k samples: one line per way, and the choice. Not
-        collective."""
+        collective.
+        """
         text: str = self._real("explain_gram").explain_gram(n, k, tolerance, method)
         return text
 
@@ -213,7 +221,8 @@ class ConvergentMatrix(Matrix):
     def add_kronecker(self, lateral: ArrayLike, radial: ArrayLike, scale: float = 1.0, offset: int = 0) -> None:
         """Adds to element (offset + a * nr + i, offset + b * nr + j) scale * lateral[a, b] * radial[i, j], upper triangle only.
         Local: every rank calls it for its own part; commit() again before the next update or read. float32 and float64 only.
-        UserError where the product does not lie within the matrix."""
+        UserError where the product does not lie within the matrix.
+        """
         self._real("add_kronecker").add_kronecker(lateral, radial, scale, offset)
 
     # Reading. Not collective, any thread, after a commit.
@@ -250,12 +259,14 @@ class ConvergentMatrix(Matrix):
 
     def fill_lower(self) -> None:
         """Collective, blocking: commits, then makes the strict lower triangle of a square matrix the transpose of the upper
-        one."""
+        one.
+        """
         self._core.fill_lower()
 
     def dot(self, other: ConvergentMatrix) -> Any:
         """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank, in double
-        precision: the trace of A^H B, not a product (that is @). UserError: another layout."""
+        precision: the trace of A^H B, not a product (that is @). UserError: another layout.
+        """
         alike = isinstance(other, ConvergentMatrix) and (self.shape, self.block, self.grid) == (
             other.shape,
             other.block,
@@ -287,12 +298,14 @@ class ConvergentMatrix(Matrix):
         """Collective, blocking: one HDF5 dataset in global order, written by all ranks together beside the path and renamed
         when it is whole; append adds it to a file that is there. symmetric: records that only the upper triangle is
         meaningful. hints go to MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the same on every rank.
-        UserError on every rank when the file cannot be written."""
+        UserError on every rank when the file cannot be written.
+        """
         self._core.save(str(path), dataset, symmetric, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, hints: Mapping[str, str] | None = None) -> None:
         """Collective, blocking: elements become a dataset's, saved by any number of ranks. UserError on every rank: missing
-        file or dataset, a file cut short, another shape or precision (both named)."""
+        file or dataset, a file cut short, another shape or precision (both named).
+        """
         self._core.load(str(path), dataset, dict(hints or {}))
 
     def _as_full(self) -> ConvergentMatrix:

@@ -38,7 +38,8 @@ class ConvergentVector:
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, block: int = 64
     ) -> ConvergentVector:
         """Collective, blocking: a vector with the elements of one that every rank has whole. dtype: None for the array's
-        own."""
+        own.
+        """
         whole = np.asarray(values)
         if whole.ndim != 1:
             raise UserError(f"ConvergentVector from_array: an array of shape {whole.shape}; allowed: one dimension")
@@ -98,7 +99,8 @@ class ConvergentVector:
     @property
     def local(self) -> NDArray[Any]:
         """View (no copy) of this rank's elements. It keeps the memory alive. Read and write it between a commit() and the next
-        update."""
+        update.
+        """
         view: NDArray[Any] = self._core.local
         return view
 
@@ -126,7 +128,8 @@ class ConvergentVector:
 
     def update(self, values: ArrayLike, indices: Indices) -> None:
         """Adds values[a] to element indices[a]. values: of this element type, any strides. Any thread; not collective.
-        UserError, with nothing applied: an index out of range, lengths that differ, another element type."""
+        UserError, with nothing applied: an index out of range, lengths that differ, another element type.
+        """
         self._core.update(values, indices)
 
     def commit(self) -> None:
@@ -153,7 +156,8 @@ class ConvergentVector:
 
     def __getitem__(self, key: Any) -> Part:
         """The elements at an integer, a slice or an array of indices. += and -= are updates (any thread, not collective);
-        what wants their values gathers the vector, which is collective."""
+        what wants their values gathers the vector, which is collective.
+        """
         return Part(self, picked("ConvergentVector", key, self.shape))
 
     def __setitem__(self, key: Any, value: object) -> None:
@@ -179,18 +183,21 @@ class ConvergentVector:
 
     def sum(self) -> Any:
         """Collective, blocking: commits; the sum of the elements on every rank, of float32 and complex64 in double
-        precision."""
+        precision.
+        """
         return self.gather().sum(dtype=reductions.wide(self.dtype))
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
         """Collective, blocking: commits; on every rank the root of the sum of squares ("fro"), the largest |element|
-        ("max"), or the sum of |elements| ("one"). UserError: another kind."""
+        ("max"), or the sum of |elements| ("one"). UserError: another kind.
+        """
         self.commit()
         return reductions.norm(self.world, self.local, kind, "ConvergentVector")
 
     def dot(self, other: Any) -> Any:
         """Collective, blocking: commits; the sum of conj(self) * other on every rank, in double precision. other: a vector of
-        Craton's or a NumPy one that every rank has whole."""
+        Craton's or a NumPy one that every rank has whole.
+        """
         others = other.gather() if hasattr(other, "gather") else np.asarray(other)
         if others.shape != self.shape:
             raise UserError(f"ConvergentVector dot: {self.size} elements with shape {others.shape}; allowed: as many")

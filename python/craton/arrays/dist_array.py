@@ -37,7 +37,8 @@ _MOST_DIMENSIONS = 4
 @dataclass(frozen=True)
 class LocalTile:
     """A tile of this rank: its number, its indices low <= i < high in the whole array, and a view (no copy) of its elements,
-    C order."""
+    C order.
+    """
 
     number: int
     low: Place
@@ -70,7 +71,8 @@ class DistArray(Arithmetic):
     Operators on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a
     rank gets must not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another
     cannot see (on another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a
-    collective call, for what does not fit."""
+    collective call, for what does not fit.
+    """
 
     __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
     __iter__ = None  # np.asarray(A) would otherwise fetch element by element
@@ -100,7 +102,8 @@ class DistArray(Arithmetic):
     @classmethod
     def from_array(cls, world: _craton.World, values: ArrayLike, **layout: Any) -> DistArray:
         """Collective: an array with the elements of one that every rank has whole (nothing travels). `layout`: what the
-        constructor takes after dtype."""
+        constructor takes after dtype.
+        """
         whole = np.asarray(values)
         made = cls(world, whole.shape, whole.dtype, **layout)
         for tile in made.local_tiles:
@@ -196,7 +199,8 @@ class DistArray(Arithmetic):
 
     def sync(self) -> None:
         """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a
-        function that was applied has raised anything: what one rank has met first."""
+        function that was applied has raised anything: what one rank has met first.
+        """
         self._core.sync()
         if self._functions:
             failures, self._failures = self._failures, []
@@ -207,7 +211,8 @@ class DistArray(Arithmetic):
         changes a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock
         (nobody else adds to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the
         caller's, or on other nodes that of the owner; it must not wait, keep the view, or call anything of an array or a
-        world."""
+        world.
+        """
         self._functions.append(function)
         run = functools.partial(_run_applied, weakref.ref(self), len(self._functions) - 1)
         return AppliedFunction(weakref.ref(self), self._core.register_function(run))
@@ -255,7 +260,8 @@ class DistArray(Arithmetic):
     def map(self, function: Callable[..., Any], *others: DistArray, places: bool = False) -> None:
         """Elements become function(tile, tiles of others..., at the same place), called for each tile by its owner with NumPy
         arrays: np.exp, say, or np.multiply with one other array of the same layout. places: the tile's slices in the whole
-        array come last. An exception is raised on the rank that met it, when all ranks have done theirs."""
+        array come last. An exception is raised on the rank that met it, when all ranks have done theirs.
+        """
         for other in others:
             if not self._fits(other):
                 raise UserError("DistArray map: another array of another layout; allowed: the same layout and world")
@@ -270,7 +276,8 @@ class DistArray(Arithmetic):
 
     def transpose(self, out: DistArray | None = None) -> DistArray:
         """A new array, whose tiles are the transposed ones on the same ranks, or `out` of any layout: out[j, i] = self[i,
-        j]."""
+        j].
+        """
         if out is None:
             cuts, ranks = self._layout
             out = DistArray(self.world, self.shape[::-1], self.dtype, boundaries=cuts[::-1], owners=ranks.T)
@@ -288,22 +295,26 @@ class DistArray(Arithmetic):
 
     def dot(self, other: DistArray) -> Any:
         """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. One layout. Float
-        sums depend in their last digits on the layout; float32 is summed in float64."""
+        sums depend in their last digits on the layout; float32 is summed in float64.
+        """
         return self._widened()._core.dot(other._widened()._core)
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
         """Of the elements as one vector, on every rank: the root of the sum of squares, the largest |element|, or the sum of
-        |elements|."""
+        |elements|.
+        """
         return self._core.norm(kind)
 
     def save(self, path: str, dataset: str, *, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
         """One HDF5 dataset of this shape, written by all ranks together beside the path and renamed when it is whole;
-        append adds it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS."""
+        append adds it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS.
+        """
         self._core.save(str(path), dataset, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, *, hints: Mapping[str, str] | None = None) -> None:
         """Elements become a dataset's, saved by any number of ranks in any layout. UserError with the array as it was:
-        missing file or dataset, a file cut short, another shape or precision (both named)."""
+        missing file or dataset, a file cut short, another shape or precision (both named).
+        """
         self._core.load(str(path), dataset, dict(hints or {}))
 
     def _widened(self) -> DistArray:

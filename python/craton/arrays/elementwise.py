@@ -23,7 +23,8 @@ def elementwise(
 ) -> DistArray:
     """Collective, blocking: function(elements of the operands at one place, ...) in a new array of this layout. Operands are
     DistArrays of this layout, numbers, and NumPy arrays that every rank has whole, which are broadcast. UserError on every
-    rank: another layout or shape, elements that no DistArray has."""
+    rank: another layout or shape, elements that no DistArray has.
+    """
     operands = [_checked(self, name, each) for each in given]
     made = self.like(_result_dtype(function, name, operands, options))
     _run(self, function, operands, made, options)
@@ -168,7 +169,8 @@ class Arithmetic:
 
     def astype(self: Any, dtype: DTypeLike) -> DistArray:
         """Collective, blocking: the same elements as another type, in a new array. UserError for a type that no DistArray
-        has."""
+        has.
+        """
         made: DistArray = self.like(dtype)
         self.sync()
         for mine, tile in zip(self.local_tiles, made.local_tiles, strict=True):
@@ -178,7 +180,8 @@ class Arithmetic:
 
     def sum(self: Any, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None) -> Any:
         """Collective, blocking: the sum of all elements on every rank, of float32 and complex64 in double precision, of
-        integers in int64; along an axis, or several, a NumPy array that every rank has whole. dtype and out are None."""
+        integers in int64; along an axis, or several, a NumPy array that every rank has whole. dtype and out are None.
+        """
         _check_plain("sum", dtype, out)
         axes = _axes(self, axis)
         self.sync()

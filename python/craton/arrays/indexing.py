@@ -23,7 +23,8 @@ class Picked(NamedTuple):
 
 def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[int, ...]]:
     """low, high and the dimensions that stay, of NumPy's basic indexing: integers (negative ones from the end), slices of
-    step 1 (cut to the array), an ellipsis, fewer than there are dimensions."""
+    step 1 (cut to the array), an ellipsis, fewer than there are dimensions.
+    """
     low, high, kept = [], [], []
     for d, (each, extent) in enumerate(zip(_per_dimension("DistArray", key, len(shape)), shape, strict=True)):
         if isinstance(each, slice):
@@ -39,7 +40,8 @@ def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[in
 
 def picked(kind: str, key: Any, shape: Sequence[int]) -> tuple[Picked, ...]:
     """What is picked along each dimension by integers, slices of any step, arrays of integers or of truth values, and an
-    ellipsis. Two arrays pick rows and columns, every one of them with every other, as np.ix_ does, and not pairs of them."""
+    ellipsis. Two arrays pick rows and columns, every one of them with every other, as np.ix_ does, and not pairs of them.
+    """
     keys = _per_dimension(kind, key, len(shape))
     return tuple(
         _of_any(kind, each, d, extent, len(shape)) for d, (each, extent) in enumerate(zip(keys, shape, strict=True))

@@ -141,17 +141,20 @@ class Matrix:
         """Merges block[a, b] into element (rows[a], cols[b]); repeated indices merge repeatedly. block: of this element
         type, with any strides, read where it lies. Any thread; not collective; blocks only while the bound on bytes in
         flight is reached; `block` may be reused on return. UserError, and nothing of the update is applied: an index out of
-        range, a shape that does not match, another element type."""
+        range, a shape that does not match, another element type.
+        """
         self._core.update(block, rows, cols)
 
     def update_symmetric(self, block: ArrayLike, indices: Indices) -> None:
         """Merges a symmetric block into the upper triangle: element (indices[a], indices[b]) only where row <= column. The
-        matrix must be square. Otherwise as update."""
+        matrix must be square. Otherwise as update.
+        """
         self._core.update_symmetric(block, indices)
 
     def commit(self) -> None:
         """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns. The
-        threads of this rank must have returned from their updates."""
+        threads of this rank must have returned from their updates.
+        """
         self._core.commit()
 
     def reset(self) -> None:
@@ -191,7 +194,8 @@ class Matrix:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """The whole matrix as it was at the last commit, fetched by the rank that asks. Blocking, not collective; owners on
-        other nodes must poll. gather() is the collective way."""
+        other nodes must poll. gather() is the collective way.
+        """
         return self[...].__array__(dtype, copy)
 
     def gather(self) -> NDArray[Any]:
@@ -222,7 +226,8 @@ class Matrix:
 
     def sum(self) -> Any:
         """Collective, blocking: commits; the sum of all elements on every rank, of float32 and complex64 in double
-        precision."""
+        precision.
+        """
         self.commit()
         mine = self._storage()
         total = mine.sum(dtype=reductions.wide(mine.dtype))
@@ -230,7 +235,8 @@ class Matrix:
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
         """Collective, blocking: commits; of all elements as one vector, on every rank: the root of the sum of squares ("fro"),
-        the largest |element| ("max"), or the sum of |elements| ("one"). UserError: another kind."""
+        the largest |element| ("max"), or the sum of |elements| ("one"). UserError: another kind.
+        """
         self.commit()
         return reductions.norm(self.world, self._storage(), kind, type(self).__name__)
 

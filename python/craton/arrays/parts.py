@@ -63,7 +63,8 @@ class Part(Elements):
 
     def accumulate(self, block: ArrayLike) -> None:
         """What += does: adds a block of this shape, or one number to each element. A block broadcasts where no dimension is
-        picked by an array of indices."""
+        picked by an array of indices.
+        """
         by_arrays = any(isinstance(each.indices, np.ndarray) for each in self._picks)
         given = self._block("+=", block, broadcast=not by_arrays)
         if 0 not in self._extents:

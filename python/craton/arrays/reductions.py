@@ -42,7 +42,8 @@ def of_all_ranks(world: World, value: Any) -> NDArray[Any]:
 
 def norm(world: World, mine: NDArray[Any], kind: str, what: str) -> float:
     """Collective, blocking: of all ranks' elements as one vector. "fro": the root of the sum of squares; "max": the largest
-    |element|; "one": the sum of |elements|. UserError, naming `what`, for another kind."""
+    |element|; "one": the sum of |elements|. UserError, naming `what`, for another kind.
+    """
     if kind not in _NORMS:
         raise UserError(f"{what} norm: kind = {kind!r}; allowed: 'fro', 'max' or 'one'")
     of_pieces = [_NORMS[kind](np.abs(mine[..., some]).astype(np.float64)) for some in pieces(mine)]

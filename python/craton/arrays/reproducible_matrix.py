@@ -20,7 +20,8 @@ class ReproducibleMatrix(Matrix):
     Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit
     integers: 8 bytes per element. largest bounds the sum over all updates of their largest magnitudes. dtype: float32 or
     float64, what goes in and comes out. block and grid as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for
-    linear algebra; sum, norm and products are those of it."""
+    linear algebra; sum, norm and products are those of it.
+    """
 
     __slots__ = ()
 
@@ -51,7 +52,8 @@ class ReproducibleMatrix(Matrix):
         **layout: Any,
     ) -> ReproducibleMatrix:
         """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole. dtype:
-        None for the array's own. largest: as the constructor's, of these elements and all that is added later."""
+        None for the array's own. largest: as the constructor's, of these elements and all that is added later.
+        """
         whole = np.asarray(values)
         rows, cols = checked_shape("ReproducibleMatrix", whole.shape, None)
         made = cls(world, rows, cols, dtype or whole.dtype, largest=largest, **layout)
@@ -105,12 +107,14 @@ class ReproducibleMatrix(Matrix):
 
     def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
         """Adds block[a, b] to element (rows[a], cols[b]). Any thread; not collective. As ConvergentMatrix.update; UserError
-        also for an element that is not finite or larger than `largest`."""
+        also for an element that is not finite or larger than `largest`.
+        """
         self._core.update(block, rows, cols)
 
     def commit(self) -> None:
         """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns.
-        UserError on every rank when the updates together may have exceeded `largest`."""
+        UserError on every rank when the updates together may have exceeded `largest`.
+        """
         self._core.commit()
 
     def to_matrix(self) -> ConvergentMatrix:
@@ -126,13 +130,15 @@ class ReproducibleMatrix(Matrix):
 
     def copy(self) -> ConvergentMatrix:
         """Collective, blocking: commits; the sums in a ConvergentMatrix, as to_matrix() makes it: what has been added towards
-        `largest` cannot be copied."""
+        `largest` cannot be copied.
+        """
         self.commit()
         return self.to_matrix()
 
     def dot(self, other: Matrix) -> Any:
         """Collective, blocking: commits; the sum of self * other over all elements, on every rank. Makes a ConvergentMatrix
-        meanwhile. UserError: another layout."""
+        meanwhile. UserError: another layout.
+        """
         self.commit()
         return self.to_matrix().dot(other._as_full())
 

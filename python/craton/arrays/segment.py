@@ -67,7 +67,8 @@ class Segment:
 
     def rput(self, values: ArrayLike, rank: int, offset: int = 0, strides: Sequence[int] | None = None) -> None:
         """Writes an array (any shape and strides, 1 to 8 dimensions) into a rank's part, from element `offset`, with
-        `strides` per dimension (None: one after the other in C order). Blocking: complete at the target on return."""
+        `strides` per dimension (None: one after the other in C order). Blocking: complete at the target on return.
+        """
         self.start_rput(values, rank, offset, strides).wait()
 
     def start_rput(

@@ -47,7 +47,8 @@ class SymmetricMatrix(Matrix):
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
     ) -> SymmetricMatrix:
         """Collective, blocking: a matrix with the upper triangle of a square array that every rank has whole. dtype: None
-        for the array's own. layout: block and grid of the constructor. UserError: not square."""
+        for the array's own. layout: block and grid of the constructor. UserError: not square.
+        """
         whole = np.asarray(values)
         rows, cols = checked_shape("SymmetricMatrix", whole.shape, None)
         if rows != cols:
@@ -61,7 +62,8 @@ class SymmetricMatrix(Matrix):
 
     def like(self, dtype: DTypeLike | None = None) -> SymmetricMatrix:
         """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
-        for this one's."""
+        for this one's.
+        """
         merge, identity = self._merge
         return SymmetricMatrix(
             self.world, self.order, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
@@ -100,7 +102,8 @@ class SymmetricMatrix(Matrix):
 
     def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
         """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left
-        out. Any thread; not collective. Otherwise as ConvergentMatrix.update."""
+        out. Any thread; not collective. Otherwise as ConvergentMatrix.update.
+        """
         self._core.update(block, rows, cols)
 
     def _update(self, block: NDArray[Any], rows: Indices, cols: Indices) -> None:
@@ -134,7 +137,8 @@ class SymmetricMatrix(Matrix):
 
     def expand(self, full: ConvergentMatrix, fill_lower: bool = False) -> None:
         """Collective, blocking: replaces `full`, of the same order, by this committed matrix; its lower triangle by the
-        identity, or (fill_lower) by the mirror image."""
+        identity, or (fill_lower) by the mirror image.
+        """
         self._core.expand(full._core, fill_lower)
 
     def compress(self, full: ConvergentMatrix) -> None:
@@ -148,7 +152,8 @@ class SymmetricMatrix(Matrix):
 
     def dot(self, other: SymmetricMatrix) -> Any:
         """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank. Makes full matrices of
-        both meanwhile. UserError: another layout."""
+        both meanwhile. UserError: another layout.
+        """
         if not isinstance(other, SymmetricMatrix):
             raise UserError(f"SymmetricMatrix dot: with {other!r}; allowed: a SymmetricMatrix")
         self.commit()

@@ -15,7 +15,8 @@ Boundaries = tuple[NDArray[np.int64], ...]
 
 def process_grid(shape: Sequence[int], ranks: int) -> tuple[int, ...]:
     """Ranks along each dimension: prime factors, largest first, each to the dimension whose parts are longest (of equal
-    ones the last), so that parts are as near to cubes as can be."""
+    ones the last), so that parts are as near to cubes as can be.
+    """
     grid = [1] * len(shape)
     for factor in _prime_factors(ranks):
         parts = [extent / along for extent, along in zip(shape, grid, strict=True)]

@@ -65,7 +65,8 @@ class ArrayView(Elements):
     (accumulate); other operations in place are refused, for they would lose what others add meanwhile.
 
     Not collective, any thread, blocking where the name does not begin with start_ or post_. Accumulates may meet each
-    other, and gets each other; all else needs a sync() between (array/dist_array.hpp)."""
+    other, and gets each other; all else needs a sync() between (array/dist_array.hpp).
+    """
 
     __slots__ = ("_array", "_high", "_kept", "_low")
 
@@ -131,7 +132,8 @@ class ArrayView(Elements):
 
     def get_above(self, threshold: float, out: NDArray[Any] | None = None) -> tuple[NDArray[Any], list[JudgedPiece]]:
         """Fetches only the tiles' pieces whose largest |element| is above the threshold (or is none); elsewhere a new array is
-        zero and `out` stays as it is. Owners off the node look at theirs; nothing of the others' travels."""
+        zero and `out` stays as it is. Owners off the node look at theirs; nothing of the others' travels.
+        """
         if out is None:
             out = np.zeros(self.shape, self.dtype)
         memory = self._checked_out("get_above", out)
@@ -140,7 +142,8 @@ class ArrayView(Elements):
 
     def apply(self, function: AppliedFunction, argument: Any = None) -> None:
         """Runs a function that DistArray.register has named on the rectangle, in each tile on its own; complete when it has
-        returned everywhere. The argument is pickled. What the function raises is told by the next DistArray.sync()."""
+        returned everywhere. The argument is pickled. What the function raises is told by the next DistArray.sync().
+        """
         self.start_apply(function, argument).wait()
 
     def start_apply(self, function: AppliedFunction, argument: Any = None) -> Transfer:

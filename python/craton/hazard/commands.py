@@ -60,7 +60,6 @@ def template() -> None:
     """Print a configuration file with every key, its default and its meaning.
 
     Example:
-
         craton hazard template > my.toml
     """
     from craton.hazard import config
@@ -73,7 +72,6 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
     """Check a configuration, and tell what the run computes and what memory, disk and time it needs. Nothing is computed.
 
     Example:
-
         craton hazard check basin.toml
     """
     keep_mpi_off()
@@ -109,7 +107,6 @@ def run(
     """Compute the hazard of sites: waves from each site, seismograms of all ruptures by reciprocity, curves, maps, a report.
 
     Example:
-
         craton hazard run basin.toml
 
     The command is one process, which starts others, at most J at a time on N cores; do not start it with mpirun. The command
@@ -143,7 +140,6 @@ def resume(
     """Continue a run that was interrupted or has failed: do what is missing in its folder.
 
     Example:
-
         craton hazard resume basin-run
 
     What a job has left as a file is not computed again, and wave runs go on from their checkpoints. CONFIG may change the table
@@ -174,7 +170,6 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
     """Tell where a run is: which jobs run, which sites are finished, how long it may still take.
 
     Example:
-
         craton hazard status basin-run
     """
     keep_mpi_off()
@@ -192,7 +187,6 @@ def report(directory: RunDirectory) -> None:
     """Write tables, pictures and report.html of a run again, from the results of its finished sites.
 
     Example:
-
         craton hazard report basin-run
     """
     keep_mpi_off()
@@ -208,7 +202,6 @@ def curve(
     """Show a hazard curve of a run. Without --site, the file of --output has the curves of all sites.
 
     Example:
-
         craton hazard curve basin-run --site basin --output curve.png
     """
     keep_mpi_off()
@@ -232,7 +225,6 @@ def hazard_map(
     """Show the level that is exceeded with a given probability at each site. A picture also has the map between them.
 
     Example:
-
         craton hazard map basin-run --probability 0.02 --output map.png
     """
     keep_mpi_off()
@@ -257,7 +249,6 @@ def disagg(
     """Show what the hazard of a site comes from: shares by magnitude, distance and source.
 
     Example:
-
         craton hazard disagg basin-run --site basin --level 0.1
     """
     keep_mpi_off()

@@ -218,7 +218,8 @@ class Config:
 
     def to_toml(self, *, run: bool = True) -> str:
         """With every default written out; load_config reads it back, from any folder. run: with [run], on which no result
-        depends."""
+        depends.
+        """
         tables: list[tuple[str, Any]] = [(name, getattr(self, name)) for name in OWN if run or name != "run"]
         tables += [(name, getattr(self.ground, name)) for name in GROUND]
         written = [table_to_toml(name, table) for name, table in tables if table is not None]
@@ -324,7 +325,8 @@ def waves_config(
     **run: Any,
 ) -> waves.Config:
     """Of the run of a force at a site: what craton waves is given. points: the file of the subfaults' places, pulse: of the force's
-    time function (pulses.py), where it is the flat one; both must be there."""
+    time function (pulses.py), where it is the flat one; both must be there.
+    """
     known = config.ground.to_dict()
     raw: dict[str, Any] = {name: known[name] for name in GROUND if name in known}
     raw["sgt"] = {"points": str(points) if points else "", "every": config.green.every}

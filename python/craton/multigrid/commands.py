@@ -161,7 +161,6 @@ def resume(
     """Repeat a solve that was interrupted or has not converged, on any number of ranks.
 
     Example:
-
         craton multigrid resume charges-run --cycles 100
 
     The solve starts anew: it takes minutes at most and has no checkpoints.
@@ -222,7 +221,6 @@ def check(
     """Check a configuration. Show levels, boxes per rank, memory and time of the solve; compute nothing.
 
     Example:
-
         craton multigrid check charges.toml --ranks 2
     """
     from craton.multigrid.check import examine
@@ -253,7 +251,6 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
     """Show where a run is: cycle, residual, time spent, files on disk. The run may be under way.
 
     Example:
-
         craton multigrid status charges-run
     """
     from craton.multigrid.run import status

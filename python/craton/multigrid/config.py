@@ -45,7 +45,8 @@ def _cells(value: Any) -> tuple[int, int, int]:
 @dataclass(frozen=True)
 class ProblemConfig:
     """a alpha u - b div(beta grad u) = f on cubic cells; the longest dimension has length 1. Fields of your own are in an HDF5
-    file, which says all of this table; without one alpha and beta are constant."""
+    file, which says all of this table; without one alpha and beta are constant.
+    """
 
     file: str = setting(
         "", text, 'HDF5 file with f and coefficients (docs/multigrid.md); "": what follows', path="input"

@@ -80,7 +80,8 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
     boundary_values with any of x_before, x_behind, y_before, ...: a number or an array of the side's faces;
 
     and the attributes a, b, beta (a number), operator, and boundary: "neumann", or one for each dimension as in "dirichlet
-    neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape."""
+    neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape.
+    """
     path = Path(path)
     with _opened(path) as file:
         _no_others(path, "dataset", list(file), [*DATASETS, "boundary_values"])
@@ -114,7 +115,8 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
 
 def read_field(path: str | os.PathLike[str], dataset: str, solver: Solver) -> Field:
     """Collective: this rank's boxes (shape solver.own_shape) of a dataset of shape solver.cells; each rank reads its own. UserError
-    on every rank for a file or dataset that is missing, damaged or of another shape."""
+    on every rank for a file or dataset that is missing, damaged or of another shape.
+    """
     path = Path(path)
     with _shared(solver.world, path) as file:
         field = solver.together(lambda: _Field(path, _dataset(path, file, dataset, solver.cells)))
@@ -129,7 +131,8 @@ def write_field(
     attributes: Mapping[str, Any] | None = None,
 ) -> None:
     """Collective: a file with one dataset of shape solver.cells, from the parts of all ranks (shape solver.own_shape), which write
-    one after the other; it replaces what was there once it is complete. UserError on every rank when it cannot be written."""
+    one after the other; it replaces what was there once it is complete. UserError on every rank when it cannot be written.
+    """
     path = Path(path)
     aside = path.with_name(f"{path.name}.ranks.new")  # as aside_of, but the same for all ranks
     world = solver.world

@@ -1,5 +1,6 @@
 """Figures without a window: made, turned into bytes or a data URI, saved. Functions that draw return a Figure; writing it is
-the caller's."""
+the caller's.
+"""
 
 from __future__ import annotations
 

@@ -197,7 +197,8 @@ def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: floa
 
 def great_circle(latitude_deg: float, longitude_deg: float, azimuth_deg: float, angle_deg: f64) -> tuple[f64, f64]:
     """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are
-    geocentric."""
+    geocentric.
+    """
     latitude, azimuth, angle = np.radians(latitude_deg), np.radians(azimuth_deg), np.radians(angle_deg)
     sine = np.sin(latitude) * np.cos(angle) + np.cos(latitude) * np.sin(angle) * np.cos(azimuth)
     east = np.sin(azimuth) * np.sin(angle) * np.cos(latitude)
@@ -216,7 +217,8 @@ def field_on_section(
     discontinuities_km: tuple[float, float] = (410.0, 660.0),
 ) -> QuadMesh:
     """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is. arc: geocentric latitudes
-    and longitudes at the angles."""
+    and longitudes at the angles.
+    """
     bottom_m, top_m = basis.radial_knots_m[0], basis.radial_knots_m[-1]
     radius_edges = np.linspace(bottom_m, top_m, 91)
     radius = 0.5 * (radius_edges[1:] + radius_edges[:-1])
@@ -243,7 +245,8 @@ def draw_sector(
     axes: Axes, angle: f64, bottom_m: float, top_m: float, discontinuities_km: tuple[float, float] = (410.0, 660.0)
 ) -> None:
     """The frame of a part of the annulus between two radii, angles in radians from the vertical; depths of two
-    discontinuities stand at its sides. The axes lose theirs."""
+    discontinuities stand at its sides. The axes lose theirs.
+    """
     lines = [
         (top_m / 1e3, 1.0),
         (bottom_m / 1e3, 1.0),

@@ -150,7 +150,8 @@ class Links(Block):
 @dataclass(frozen=True)
 class Table(Block):
     """Rows below a header, each as long as it. Cells are text, or links. The first column is to the left, numbers to the
-    right; words: all to the left, and long ones are wrapped. No header: ()."""
+    right; words: all to the left, and long ones are wrapped. No header: ().
+    """
 
     kind = "table"
     header: Sequence[str]
@@ -253,7 +254,8 @@ def _environment() -> jinja2.Environment:
 
 def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mapping[str, str]) -> Section:
     """The command of a run, its configuration (a mapping, or the text of its file) and the versions of what it used; without
-    the folders of the computer."""
+    the folders of the computer.
+    """
     text = config if isinstance(config, str) else json.dumps(portable(config), indent=1, default=str)
     rows = [[name, version.splitlines()[0] if version else ""] for name, version in versions.items()]
     blocks: list[Block] = [Code(portable_command(command))] if command else []

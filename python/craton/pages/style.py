@@ -59,7 +59,8 @@ def styled() -> AbstractContextManager[None]:
 
 def drawing(function: Callable[P, Figure]) -> Callable[P, Figure]:
     """Decorates a function that draws a figure: it draws with these settings, and names from data are shown as they are
-    written, dollar signs and all."""
+    written, dollar signs and all.
+    """
 
     @functools.wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:

@@ -296,7 +296,8 @@ class RunFolder(Folder, Generic[RecordType]):
 
     def check_resume(self, given: Mapping[str, Any], source: str, free: Sequence[tuple[str, str]] = ()) -> None:
         """UserError where `given`, a configuration, differs from that of the unfinished run in another setting than those `free`
-        names, as (table, key); (table, "*") is the whole table. source: the file of `given`."""
+        names, as (table, key); (table, "*") is the whole table. source: the file of `given`.
+        """
         known = self.to_resume().configuration
         given = json.loads(strict_json(given))  # lists, not tuples
         for table in sorted(given.keys() | known.keys()):
@@ -311,7 +312,8 @@ class RunFolder(Folder, Generic[RecordType]):
 
     def place_to_resume(self) -> Self:
         """The same as `unfinished`, with what a killed process left half written cleared away. UserError where there is no run to
-        resume."""
+        resume.
+        """
         self._finish_adopting()
         place = self.unfinished
         if place is None:
@@ -335,7 +337,8 @@ class RunFolder(Folder, Generic[RecordType]):
 
     def _clear(self) -> None:
         """A run that has computed something is kept, however it failed: `resume` may go on with it. One that has not leaves
-        nothing."""
+        nothing.
+        """
         if not self.results and self.working == [self.progress]:
             self.progress.unlink(missing_ok=True)
         inside = type(self)(self._inside)

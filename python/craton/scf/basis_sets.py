@@ -21,7 +21,8 @@ NAMES_TOLD = 4
 
 def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
     """The shells of each element, by angular momentum. UserError for a name or element that the Basis Set Exchange has not, and for
-    basis sets with effective core potentials, which Craton has not."""
+    basis sets with effective core potentials, which Craton has not.
+    """
     try:
         import basis_set_exchange as exchange
     except ImportError:
@@ -75,7 +76,8 @@ def _shells(printed: dict) -> list[Shell]:
 
 def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> list[PlacedShell]:
     """The shells of the molecule, atom by atom, in the order of its functions: each contraction has 2 l + 1 of them, m = -l ...
-    l, but x, y, z for l = 1. `basis`: a name, or shells for each element. UserError as shells_of."""
+    l, but x, y, z for l = 1. `basis`: a name, or shells for each element. UserError as shells_of.
+    """
     by_element = shells_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else basis
     missing = set(molecule.symbols) - set(by_element)
     if missing:
@@ -85,7 +87,8 @@ def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> li
 
 def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
     """The molecule's spherical functions, atom by atom. `basis`: a name, or shells for each element. UserError as shells_of and
-    GaussianBasis."""
+    GaussianBasis.
+    """
     return basis_of_shells(molecule, placed_shells(molecule, basis))
 
 

@@ -178,7 +178,6 @@ def resume(
     """Continue a run that was interrupted or has not converged, on any number of ranks.
 
     Example:
-
         craton scf resume water-run --iterations 100
 
     Iterations continue from the density of the last checkpoint; DIIS starts anew. To change the method or the convergence, start a
@@ -233,7 +232,6 @@ def check(
     """Check a configuration. Show electrons, method, basis functions and memory of the run; compute nothing.
 
     Example:
-
         craton scf check graphene.xyz --basis cc-pvdz --ranks 4
     """
     from craton.scf.check import examine
@@ -266,7 +264,6 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
     """Show where a run is: iteration, energy, time spent and left, files on disk. The run may be under way.
 
     Example:
-
         craton scf status water-run
     """
     from craton.scf.run import status

@@ -98,7 +98,8 @@ class MethodConfig:
 @dataclass(frozen=True)
 class ConvergenceConfig:
     """When iterations end, and what helps them to. If they do not converge: level_shift = 0.3, or
-    damping = 0.5 and diis_start = 6."""
+    damping = 0.5 and diis_start = 6.
+    """
 
     energy: float = setting(1e-9, _positive(1.0, "hartree"), "hartree; converged where the energy changes by less")
     gradient: float = setting(0.0, number(0, 1.0), "norm of the orbital gradient to reach; 0: the root of energy")
@@ -112,7 +113,8 @@ class ConvergenceConfig:
 @dataclass(frozen=True)
 class OutputConfig:
     """Files beside record.json and orbitals.h5. Orbitals: "homo", "lumo", "homo-1", "lumo+1", or a number from 1 on; with ":down"
-    of spin down."""
+    of spin down.
+    """
 
     pictures: tuple[str, ...] = setting(("homo",), _names, "orbitals that the report shows")
     cubes: tuple[str, ...] = setting((), _names, 'orbitals, "density" or "spin", each in a cube file')

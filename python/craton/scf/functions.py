@@ -75,7 +75,8 @@ def _parts(count: int) -> Iterator[slice]:
 
 def _harmonics(momentum: int, away: Array) -> Array:
     """(points, 2 l + 1): real solid harmonics r^l Y_lm, normalised on the sphere, m = -l ... l, but x, y, z for l = 1. By the
-    recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73."""
+    recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73.
+    """
     x, y, z = away.T
     square = x * x + y * y + z * z
     known = {(0, 0): np.ones(len(away))}

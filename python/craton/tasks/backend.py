@@ -32,7 +32,8 @@ class Backend(Protocol):
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:
         """Begins task.command() with its output in task.log, without waiting for it. cores: the numbers of the task's own cores.
-        OSError or UserError if it cannot begin: then it has failed, and others go on."""
+        OSError or UserError if it cannot begin: then it has failed, and others go on.
+        """
 
     def ended(self, wait_s: float) -> Sequence[Ended]:
         """Those that have ended since the last call, each once. Waits for the first of them, up to wait_s."""

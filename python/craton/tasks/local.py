@@ -24,7 +24,8 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 class LocalBackend:
     """A Backend. Each task is a process group of its own, which ends with this process, even if that ends by kill -9. BLAS has one
-    thread in each; a program that wants more sets it itself."""
+    thread in each; a program that wants more sets it itself.
+    """
 
     def __init__(self) -> None:
         self._environment = dict(os.environ) | dict.fromkeys(ONE_THREAD, "1")

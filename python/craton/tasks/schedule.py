@@ -1,6 +1,7 @@
 """Which task begins next, and on which cores.
 
-The ready tasks are kept in heaps, which each enters and leaves once: the time per task does not depend on how many wait."""
+The ready tasks are kept in heaps, which each enters and leaves once: the time per task does not depend on how many wait.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ class Schedule:
 
     def _no_slack(self, now_s: float) -> bool:
         """Whether leading tasks not yet begun, and what follows the last of them, take as long as all that is left on all cores:
-        then anything else that went before them would leave cores idle in the end."""
+        then anything else that went before them would leave cores idle in the end.
+        """
         cost, chain = self._costs.first(), self._chains.first()
         if cost is None or chain is None:
             return True

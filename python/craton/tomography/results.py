@@ -86,7 +86,8 @@ class Results:
     @property
     def plume(self) -> dict[str, Any]:
         """Where the cross-section goes through: the target's plume, or the slowest place at 300 km. Its latitude is
-        geographic."""
+        geographic.
+        """
         return section_place(self.record.config, self.basis, self.recovered, self.target)
 
     @property
@@ -102,7 +103,7 @@ class Results:
 
 
 def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
-    """latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
+    """Latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
     wanted = config.get("target")
     if target is not None and wanted:
         name = wanted.get("plume_name") or "plume"
@@ -116,7 +117,8 @@ def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, tar
 
 def read_results(folder: RunFolder | str | os.PathLike[str]) -> Results:
     """A run's folder, whether or not the run came to its end. Not collective. UserError for a folder that holds no run, or one
-    that is damaged."""
+    that is damaged.
+    """
     from craton._craton import ModelBasis
 
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)

@@ -68,7 +68,8 @@ def resume(
     report: bool = True,
 ) -> RunRecord:
     """Collective, on any number of ranks: goes on with a run that was ended, and returns its record; that of a run which has
-    finished as it is. config: what differs from the run's own may be what `resumption.FREE` names; None for its own."""
+    finished as it is. config: what differs from the run's own may be what `resumption.FREE` names; None for its own.
+    """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     folder = RunFolder(directory)
@@ -113,7 +114,8 @@ def _go(
 
 def resolve(inversion: Inversion) -> None:
     """Collective: the posterior of the last Hessian, in the run's folder, for the report: resolution, standard deviations, and a
-    point below where the cross-section goes through, high and low in the mantle."""
+    point below where the cross-section goes through, high and low in the mantle.
+    """
     run, basis = inversion.run, inversion.basis
     inversion.assembly.release()
     with run.phases("resolution"):

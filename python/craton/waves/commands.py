@@ -124,7 +124,6 @@ def resume(
     """Continue a run that was interrupted, from its last checkpoint, on as many ranks as before.
 
     Example:
-
         craton waves resume my-run
 
     CONFIG may change the tables [run] and [checkpoint]; the latter says how often checkpoints are written. The results equal
@@ -169,7 +168,6 @@ def status(directory: RunDirectory, as_json: Json = False) -> None:
     """Show where a run is: time step, speed, time left, files on disk. The run may be under way.
 
     Example:
-
         craton waves status my-run
     """
     from craton.waves import run as waves
@@ -196,7 +194,6 @@ def check(
     """Check a configuration. Show what a run resolves, its time step, memory and time; compute nothing.
 
     Example:
-
         craton waves check layer.toml --ranks 2
     """
     from craton.seismology.wave_run.check import examine
@@ -239,7 +236,6 @@ def place(
     """Place bricks on ranks so that neighbours are near each other in the machine's network.
 
     Example:
-
         craton waves place my-nodes.txt my.toml --ranks 512 --output placement.json
 
     The first line of NODELIST is `torus 24 24 24` or `dragonfly`. A line `ranks_per_node 16` may follow. Then comes one line per
@@ -262,7 +258,6 @@ def partition(
     """Write the media of a configuration in parts, one file per rank, so that each rank reads only its own.
 
     Example:
-
         craton waves partition my.toml --ranks 512 --directory media
 
     Then write in my.toml:
@@ -302,7 +297,6 @@ def export(
     """Write a run's seismograms as SAC, MiniSEED or ASDF, with ObsPy.
 
     Example:
-
         craton waves export layer-run --format mseed
 
     The components are velocities in m/s: up, north and east. Where x does not point north, components 1 and 2 are along x and y.
@@ -331,7 +325,6 @@ def in_situ(
     """Measure what in-situ modules cost: run the same waves without, with each, with both, and with files instead.
 
     Example:
-
         craton waves in-situ scenario.toml --ranks 2 -o peak.png
 
     One module writes strain Green's tensors at the points of [sgt]. The other computes a map of peak velocity at the surface while

@@ -81,7 +81,8 @@ class PeakVelocity:
 
 def peak_of_files(path: Path) -> Map:
     """(y, x), m/s: the largest horizontal speed in a file of snapshots of the surface, of which AT_ONCE_BYTES are read at a time.
-    Not collective."""
+    Not collective.
+    """
     with h5py.File(path, "r") as file:
         vx, vy = file["vx"], file["vy"]
         whole = np.zeros(vx.shape[2:], np.float32)
@@ -95,7 +96,8 @@ def peak_of_files(path: Path) -> Map:
 @dataclass(frozen=True)
 class Cost:
     """Of a run with some modules, the longest of all ranks: wall clock of its steps; what modules took of the solver's own thread,
-    copying, waiting and meeting; and what was left to be done when the run had ended."""
+    copying, waiting and meeting; and what was left to be done when the run had ended.
+    """
 
     modules: str
     seconds: float
@@ -116,7 +118,8 @@ class Findings:
 def costs_of_modules(config: Config, comm: MPI.Comm, folder: Path, *, every: int, repeats: int = 2) -> Findings:
     """Collective: the waves of a configuration with [sgt] points without modules, with each and with both, and with files of the
     surface's velocity; best of some repeats, in turns. Files are written into folder and removed again. UserError without
-    [sgt] points, and for an `every` that no step has."""
+    [sgt] points, and for an `every` that no step has.
+    """
     if not config.sgt.points:
         raise config.wrong(
             "[sgt] points is missing; allowed: a file of points, for the module that writes their strains"

@@ -88,7 +88,8 @@ def _compared(
 def bytes_per_unknown(operator: str, smoother: str) -> float:
     """Bytes of arrays that an F-cycle reads and writes for each unknown of the finest grid, each array once per sweep (as the
     STREAM triad counts: a line that is written for the first time is not read). Level l has 8^-l of the cells and l + 1
-    V-cycles."""
+    V-cycles.
+    """
     traits = OPERATORS[operator]
     # u, f, 1/D and beta of three faces are read and the next u is written; Chebyshev reads the one before too.
     words_per_sweep = 8.0 if smoother == "chebyshev" else 7.0

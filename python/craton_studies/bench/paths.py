@@ -94,7 +94,8 @@ def random_paths(
     forward: _craton.ForwardProblem, generator: np.random.Generator, case: Case, windows: int = 1, apart: bool = False
 ) -> _craton.PathSet:
     """Events and stations anywhere, the i-th event to the i-th station, so many degrees apart, with so many windows one after
-    the other. apart: each at a station of its own, in the same place."""
+    the other. apart: each at a station of its own, in the same place.
+    """
     event_latitude = np.degrees(np.arcsin(generator.uniform(-0.8, 0.8, case.paths)))
     event_longitude = generator.uniform(-180, 180, case.paths)
     distance = np.radians(generator.uniform(*case.degrees, case.paths))

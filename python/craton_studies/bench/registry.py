@@ -177,7 +177,8 @@ def benchmark(
     name: str, what: str, limit: str, ranks: int = 1, options: Mapping[str, Option] | None = None
 ) -> Callable[[Function], Function]:
     """Registers a function as the benchmark `name`. limit: the name of what it is compared with. ranks: how many are
-    started where the user does not say."""
+    started where the user does not say.
+    """
 
     def register(function: Function) -> Function:
         REGISTRY[name] = Benchmark(name, what, limit, function, ranks, dict(options or {}))

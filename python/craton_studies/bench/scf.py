@@ -35,7 +35,8 @@ MIB = 1 << 20
 @dataclass(frozen=True)
 class Contender:
     """A way to build: on the first `ranks` of the job, by `threads` each. uneven: rank 0 leaves all integrals to libcint, which
-    is slower, and nothing predicts it."""
+    is slower, and nothing predicts it.
+    """
 
     name: str
     ranks: int
@@ -201,7 +202,8 @@ def _in_turn(
     run: Run, problem: Problem, contenders: list[Contender], beside_pyscf: bool = True
 ) -> tuple[dict[str, Built], list[float], dict[str, float]]:
     """Every contender and PySCF in each of the repeats, after one that warms up (without PySCF there is none): seconds, and the
-    largest difference of J and K."""
+    largest difference of J and K.
+    """
     builders = [_builder(run, problem, each) for each in contenders]
     found = {each.name: Built() for each in contenders}
     pyscf_s: list[float] = []

@@ -74,7 +74,8 @@ def run(
     threads: int = 1,
 ) -> Figures:
     """Collective: F-cycles of HPGMG-FV's test problem on a cube of boxes of 2^log2_box cells a side, at most boxes_per_rank of
-    them per rank. UserError for a grid that cannot be made, or names that there are not."""
+    them per rank. UserError for a grid that cannot be made, or names that there are not.
+    """
     along = check(log2_box, boxes_per_rank, comm.size)
     world = craton.World(comm, ranks_per_node)
     names = (order, operator, smoother)

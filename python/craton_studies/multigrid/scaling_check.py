@@ -63,7 +63,8 @@ def run(
 ) -> Check:
     """Collective: F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one, every rung in
     turn. Computing is measured on all ranks at once, which share this machine's memory as in the run; more ranks than cores
-    take turns."""
+    take turns.
+    """
     along = 1
     while along**3 < comm.size:
         along *= 2

@@ -247,7 +247,8 @@ def phases(levels: list[Grid], method: Method) -> Iterator[Phase]:
 
 def reductions(levels: list[Grid], method: Method) -> int:
     """Of one F-cycle: a barrier and an allreduce each. Every V-cycle has a bottom, and so has the start; none where one rank
-    alone has it."""
+    alone has it.
+    """
     if len(np.unique(levels[-1].owner)) == 1:
         return 0
     whole = int(method.traits.bottom_steps)

@@ -106,7 +106,8 @@ class Machine:
 
     def computing(self, cells: float, method: Method) -> float:
         """Seconds of one visit of a level on a rank that has so many of its cells; between the sizes of the table by
-        interpolation of logarithms, beyond them as at its ends."""
+        interpolation of logarithms, beyond them as at its ends.
+        """
         if cells <= 0:
             return 0.0
         sizes = sorted(self.seconds_per_cell)
@@ -133,7 +134,8 @@ class Machine:
 
 def words(method: Method) -> dict[str, float]:
     """Doubles moved per cell in one visit, if each array passes through the processor once per sweep: for how the work
-    divides, and for operators that were not measured."""
+    divides, and for operators that were not measured.
+    """
     sweep = {"chebyshev": 8, "gsrb": 7, "jacobi": 7}[
         method.smoother
     ]  # u, f, 1/D, 3 beta, what is written; Chebyshev's u before
@@ -210,7 +212,8 @@ TWO_CORES = {
 
 def network_figures(file: Path | None) -> dict[str, Figure]:
     """From figures of runtime_benchmark: {"between_nodes": its output with --ranks-per-node 1, "on_node": its output without}, or
-    those of TWO_CORES."""
+    those of TWO_CORES.
+    """
     m, source = (TWO_CORES, f"{RUNTIME} (two virtual cores of a Xeon)") if file is None else _read_benchmarks(file)
     elements = 64 * 64
     o = m["stream_8"] * 1e-6
@@ -288,7 +291,8 @@ def _read_benchmarks(file: Path) -> tuple[dict[str, float], str]:
 
 def measured_seconds_per_cell(method: Method, side: int) -> tuple[dict[int, float], str]:
     """From F-cycles of one rank on grids of 1^3, 2^3 ... side^3 cells, each one box, best of several. An F-cycle's time T(n) is
-    the sum of the V-cycles from every level, V(n) = T(n) - T(n / 2), and one visit of a level takes V(n) - V(n / 2)."""
+    the sum of the V-cycles from every level, V(n) = T(n) - T(n / 2), and one visit of a level takes V(n) - V(n / 2).
+    """
     import craton
 
     craton.check_mpi()

@@ -189,7 +189,8 @@ def _flags(machine: Machine, flows: Flows, ranks: int) -> Numbers:
 def tally(machine: Machine, phase: Phase, ranks: int, rung: str) -> Tally:
     """What one phase costs on one rung. Between levels the library has counted copies on every rung, and waits for nothing before
     them in an F-cycle: what was gathered has been spread since. In an exchange with counted copies it waits before for those on the
-    node who may still read, at most for all where `phase.waits` says both."""
+    node who may still read, at most for all where `phase.waits` says both.
+    """
     if phase.what != "exchange" and rung != "baseline":
         rung = "one wait"
     flows, sums = phase.flows, _Sums(ranks)
@@ -304,7 +305,8 @@ def cycle(machine: Machine, counted: Counted, rung: str) -> Cycle:
 
 def fitted(machine: Machine, side: int = 128) -> Machine:
     """Edison's speed of computing and its cost of a small put, such that the model gives the paper's times on 8 ranks: bulk
-    (table I) and baseline (1.44 times that). Both enter linearly."""
+    (table I) and baseline (1.44 times that). Both enter linearly.
+    """
     counted = Counted.of(2, side, 8, "lexicographic", machine.method)
     bulk = cycle(machine, counted, "bulk")
     factor = (TABLE_I[8] - sum(bulk.communication.values())) / sum(bulk.computing.values())

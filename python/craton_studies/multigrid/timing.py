@@ -53,7 +53,8 @@ def rates_in_turn(
     progress: Callable[[], None] = lambda: None,
 ) -> Rates:
     """Collective: `cycles` F-cycles of each contender in each of `repeats` rounds, after one that warms up. Every contender's
-    relative residual must be the first's, bit for bit. UserError for what the solver refuses."""
+    relative residual must be the first's, bit for bit. UserError for what the solver refuses.
+    """
     along = cells // box
     teams = {size: comm.Split(0 if comm.rank < size else 1) for size in sorted({each.ranks for each in contenders})}
     solvers: list[Any] = []

@@ -22,7 +22,8 @@ def ricker(frequency, t):
 
 def shaken(random, dt, seconds=120.0):
     """Three components of made-up ground motion, m/s^2: noise with a spectrum that falls off on both sides (Brune's, and a low
-    cut) under an envelope of its own, some longer some shorter, at rest before and after."""
+    cut) under an envelope of its own, some longer some shorter, at rest before and after.
+    """
     t = np.arange(0, seconds, dt)
     corner, top = 10 ** random.uniform(-1.2, 0.3), 10 ** random.uniform(0.0, 0.7)
     start, rise, fall = random.uniform(2, 10), random.uniform(1, 8), random.uniform(3, 12)

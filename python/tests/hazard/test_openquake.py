@@ -68,7 +68,8 @@ def forecast_of_faults() -> Forecast:
 @pytest.mark.parametrize("model", MODELS)
 def test_curves_are_those_of_openquakes_calculator(model, truncation):
     """The same ruptures through calc_hazard_curves, to 1e-6. It keeps probabilities of not exceeding in 32 bits, so rare levels are
-    compared once more below."""
+    compared once more below.
+    """
     forecast, levels = forecast_of_faults(), levels_g()
     found = model_curves(forecast, PLACE, SITES, MEASURES, models=[model], years=50.0, truncation=truncation)[model]
     theirs = calc_hazard_curves(
@@ -89,7 +90,8 @@ def test_curves_are_those_of_openquakes_calculator(model, truncation):
 @pytest.mark.parametrize("truncation", [3.0, None])
 def test_rare_levels_are_those_of_openquakes_arithmetic(truncation):
     """To 1e-6 of the probability itself, however small: hazardlib's Poisson process and truncated distribution, one rupture after
-    the other, in 64 bits."""
+    the other, in 64 bits.
+    """
     forecast, levels = forecast_of_faults(), levels_g()[5:41]
     name = "ChiouYoungs2008"
     found = model_curves(
@@ -114,7 +116,8 @@ def test_rare_levels_are_those_of_openquakes_arithmetic(truncation):
 
 def test_a_source_model_gives_openquakes_curves(tmp_path):
     """Read and expanded by each: as many ruptures with the same rates, whose places differ by a part of a subfault (hazardlib cuts
-    faults to whole kilometres, here they are cut evenly), so curves do by some percent, more where they are steep."""
+    faults to whole kilometres, here they are cut evenly), so curves do by some percent, more where they are steep.
+    """
     path = tmp_path / "model.xml"
     path.write_text(nrml(SIMPLE_SOURCE))
     forecast = read_nrml(path, PLACE, floating=Floating(spacing_m=1000.0))
@@ -146,7 +149,8 @@ def test_a_source_model_gives_openquakes_curves(tmp_path):
 
 def test_probabilities_of_a_magnitude_7_2_at_9_km():
     """M 7.2, strike-slip, 9.045 km from the fault, vs30 390 m/s, once in 200 years, SA(3.0) > 0.1 g within a year: 2.539635e-3,
-    2.744496e-3 and 2.478540e-3 by hazardlib 3.26, with the distance known to three digits after the point."""
+    2.744496e-3 and 2.478540e-3 by hazardlib 3.26, with the distance known to three digits after the point.
+    """
     surface = straight(100e3, bottom_m=15e3).surface(1000.0)
     forecast = Forecast((Rupture("s", 0, 7.2, 1 / 200, surface),))
     lon, lat = PLACE.lon_lat(100e3, 109.045e3)
@@ -222,7 +226,7 @@ def test_models_that_cannot_be(monkeypatch):
 
 
 def test_a_rake_of_minus_180_is_one_of_180():
-    """hazardlib knows the one and not the other; files and faults may say either."""
+    """Hazardlib knows the one and not the other; files and faults may say either."""
     found = []
     for rake in (180.0, -180.0):
         surface = straight(rake_deg=rake).surface(4000.0)

@@ -256,7 +256,7 @@ def test_a_right_hand_side_that_has_no_solution(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("verb", ["run", "resume"])
 def test_ranks_of_another_launcher(tmp_path, monkeypatch, verb):
-    """mpirun has started three."""
+    """Mpirun has started three."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
     with pytest.raises(

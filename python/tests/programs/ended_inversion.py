@@ -32,7 +32,7 @@ FULL_BYTES = 100_000
 
 
 def end() -> None:
-    """kill -9 of this process; mpiexec ends the others."""
+    """Kill -9 of this process; mpiexec ends the others."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 

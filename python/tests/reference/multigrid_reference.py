@@ -106,7 +106,7 @@ def extrapolated(values: Field, axis: int) -> Field:
 
 
 def flux_two_point(padded: Field, depth: int, beta: Field, axis: int) -> Field:
-    """h times beta du/dx on the faces normal to `axis`, to second order."""
+    """H times beta du/dx on the faces normal to `axis`, to second order."""
     n = padded.shape[0] - 2 * depth
     faces = [slice(depth, depth + n)] * 3
     faces[axis] = slice(depth - 1, depth + n + 1)
@@ -114,7 +114,7 @@ def flux_two_point(padded: Field, depth: int, beta: Field, axis: int) -> Field:
 
 
 def flux_fourth_order(padded: Field, depth: int, beta: Field, axis: int) -> Field:
-    """h times the face average of beta du/dx, to fourth order; beta has one ghost layer in each tangential direction.
+    """H times the face average of beta du/dx, to fourth order; beta has one ghost layer in each tangential direction.
 
     The average of a product is the product of averages plus h^2/12 times the product of the tangential gradients.
     """
@@ -451,7 +451,7 @@ def polynomial(x: Field) -> tuple[Field, Field, Field]:
 
 
 def step_f(x: Point, a: float, b: float) -> Field:
-    """a u - b (grad beta . grad u + beta laplace u) of the known solution."""
+    """A u - b (grad beta . grad u + beta laplace u) of the known solution."""
     r = radius(x)
     beta_slope_over_r = 45.0 / np.cosh(10.0 * (r - 0.25)) ** 2 / r
     (u0, u1, u2), (v0, v1, v2), (w0, w1, w2) = (polynomial(c) for c in x)

@@ -34,7 +34,7 @@ class Medium:
 
 
 def gaussian(t: Array, sigma: float, derivatives: int) -> Array:
-    """g (0), its derivative (1), second derivative (2), or its integrals from -infinity (-1, -2, -3). t in s."""
+    """G (0), its derivative (1), second derivative (2), or its integrals from -infinity (-1, -2, -3). t in s."""
     x = np.asarray(t, float)
     g = np.exp(-0.5 * (x / sigma) ** 2) / (math.sqrt(2 * math.pi) * sigma)
     step = ndtr(x / sigma)
@@ -64,7 +64,8 @@ def moment_tensor_motion(
 ) -> Array:
     """Displacement (derivatives = 0, m) or velocity (1, m/s) in a full space: array (3, len(t)).
 
-    moment: symmetric 3 x 3, N m; receiver: m from the source. Aki and Richards (2002), equation 4.29, all terms."""
+    moment: symmetric 3 x 3, N m; receiver: m from the source. Aki and Richards (2002), equation 4.29, all terms.
+    """
     r = float(np.linalg.norm(receiver))
     c = np.asarray(receiver, float) / r
     m = np.asarray(moment, float)
@@ -89,7 +90,8 @@ def moment_tensor_motion(
 def force_motion(medium: Medium, force: Array, receiver: Array, t: Array, sigma: float, derivatives: int = 0) -> Array:
     """Displacement (m) or velocity (m/s) of a point force in a full space: array (3, len(t)).
 
-    force: N s, as it multiplies the Gaussian. Aki and Richards (2002), equation 4.23, all terms."""
+    force: N s, as it multiplies the Gaussian. Aki and Richards (2002), equation 4.23, all terms.
+    """
     r = float(np.linalg.norm(receiver))
     c = np.asarray(receiver, float) / r
     f = np.asarray(force, float)
@@ -110,7 +112,8 @@ _POLE = (3 - math.sqrt(3)) / 4
 
 def lamb_step(tau: Array) -> Array:
     """G of u_z = 3 F / (pi^2 mu r) G(tau), the vertical displacement of the surface at distance r from a vertical force F on
-    it that sets in at t = 0."""
+    it that sets in at t = 0.
+    """
     tau = np.asarray(tau, float)
     with np.errstate(invalid="ignore", divide="ignore"):
         rayleigh = _A / np.sqrt(_RAYLEIGH_ARRIVAL**2 - tau**2)
@@ -149,7 +152,8 @@ def lamb_vertical_motion(
 ) -> Array:
     """Vertical displacement (m) or velocity (m/s) on the surface of a half-space, so many m from a vertical point force there.
 
-    force: N s, as it multiplies the Gaussian. Both positive downwards. A Poisson solid only."""
+    force: N s, as it multiplies the Gaussian. Both positive downwards. A Poisson solid only.
+    """
     if abs(medium.vp**2 / medium.vs**2 - 3) > 1e-3:
         raise ValueError("vp^2 must be 3 vs^2")
     t = np.asarray(t, float)
@@ -182,7 +186,8 @@ def rayleigh_speed(medium: Medium) -> float:
 
 def rayleigh_displacement(medium: Medium, wavelength: float, depth: Array) -> tuple[Array, Array]:
     """(horizontal, vertical) amplitudes of a Rayleigh wave at depths (m), the vertical one 1 at the surface:
-    u_x = horizontal(z) sin(k x - omega t), u_z = vertical(z) cos(k x - omega t), z and u_z downwards."""
+    u_x = horizontal(z) sin(k x - omega t), u_z = vertical(z) cos(k x - omega t), z and u_z downwards.
+    """
     k, c = 2 * math.pi / wavelength, rayleigh_speed(medium)
     q, s = k * math.sqrt(1 - (c / medium.vp) ** 2), k * math.sqrt(1 - (c / medium.vs) ** 2)
     p_part, s_part = np.exp(-q * np.asarray(depth, float)), np.exp(-s * np.asarray(depth, float))

@@ -360,7 +360,7 @@ def test_a_start_of_other_atoms(folder):
 
 @pytest.mark.parametrize("verb", ["run", "resume"])
 def test_ranks_of_another_launcher(folder, monkeypatch, verb):
-    """mpirun has started three."""
+    """Mpirun has started three."""
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
     with pytest.raises(
         UserError, match=r"--ranks 2, but this job was started with 3 ranks; allowed: --ranks 3, or none"

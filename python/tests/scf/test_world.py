@@ -1,5 +1,6 @@
 """Hartree-Fock over several ranks is that of one process, in both deliveries (programs/scf_world.py), and has the energies of pyscf
-(programs/scf_energies.py)."""
+(programs/scf_energies.py).
+"""
 
 import json
 import re

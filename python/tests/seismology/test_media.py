@@ -261,7 +261,7 @@ def test_hdf5_in_the_grids_own_frame(tmp_path):
 
 
 def test_awps_triple(tmp_path):
-    """x fastest, then y, then z downwards, each cell's values together."""
+    """X fastest, then y, then z downwards, each cell's values together."""
     i, j, k = np.meshgrid(*map(np.arange, GRID.cells), indexing="ij")
     vp = (5000 + 100 * i + 10 * j + k).astype("f4")
     with (tmp_path / "m.bin").open("wb") as stream:

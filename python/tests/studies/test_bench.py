@@ -58,7 +58,7 @@ def ending_with(records: dict[str, dict[str, Any]], end: str) -> dict[str, Any]:
 def test_an_update_is_symmetric_and_touches_all_layers_of_its_cells(order: int) -> None:
     indices, block = _studies.update(N, n, order, 3)
     assert len(indices) == n and block.shape == (n, n)
-    assert np.all(np.diff(indices) > 0) and 0 <= indices[0] and indices[-1] < N
+    assert np.all(np.diff(indices) > 0) and indices[0] >= 0 and indices[-1] < N
     assert np.array_equal(block, block.T)
     assert np.array_equal(block, np.round(block)) and np.abs(block).max() == 4
     cells = N // LAYERS

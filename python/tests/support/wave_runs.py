@@ -38,7 +38,7 @@ class Case:
 
 
 def run(case: Case, folder: Path, comm: Any, processes: tuple[int, int, int] | None = None) -> dict[str, np.ndarray]:
-    """velocity [station][3][time] at t_velocity and, where asked for, sgt [point][6][time] at t_strain; alike on every rank."""
+    """Velocity [station][3][time] at t_velocity and, where asked for, sgt [point][6][time] at t_strain; alike on every rank."""
     world = craton.World(comm)
     o = _craton.WaveOptions()
     o.spacing_m, o.dt_s, o.free_surface, o.threads = case.h, case.dt, case.free_surface, case.threads

@@ -288,7 +288,7 @@ def test_noise_without_a_sigma_that_can_be_used(small_config, tmp_path):
 
 
 def test_chi_of_the_noise_is_half_the_number_of_samples(folder):
-    """sigma is the standard deviation of the noise that was added, on weak traces too."""
+    """Sigma is the standard deviation of the noise that was added, on weak traces too."""
     found, target = load_observations(folder.data), folder.read_model()["target"]
     assert target.ndim == 1
     noise = np.concatenate(

@@ -94,11 +94,11 @@ def test_deviation_and_correlation_are_the_theorys(world, correlation_km, cells,
     np.testing.assert_allclose(found[far], np.broadcast_to(expected[far], found[far].shape), rtol=0.01)
     slope = np.polyfit(distances_km, np.log(found.mean(axis=1)), 1)[0]
     assert -1.0 / slope == pytest.approx(correlation_km, rel=0.02)
-    assert 0.0 < field.unresolved.min() and field.unresolved.max() < 0.3
+    assert field.unresolved.min() > 0.0 and field.unresolved.max() < 0.3
 
 
 def test_the_field_at_the_knots_is_as_strong_and_as_long_as_asked(basis, prior, covariance):
-    """dlnVs at all knots, by the splines' own values there."""
+    """DlnVs at all knots, by the splines' own values there."""
     lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)).toarray()
     at_knots = np.kron(lateral, basis.radial_values(KNOTS_M))
     of_field = at_knots @ covariance @ at_knots.T

@@ -36,7 +36,7 @@ def of_degrees(earth, catalogue, degrees):
 
 
 def heterogeneity(basis, degree, rng):
-    """dlnVs that is a random spherical harmonic of one degree at the knots, the same at all depths, 1% there at most."""
+    """DlnVs that is a random spherical harmonic of one degree at the knots, the same at all depths, 1% there at most."""
     colatitude = np.radians(90.0 - basis.latitude_deg)
     longitude = np.radians(basis.longitude_deg)
     field = np.zeros(basis.n_lateral)
@@ -211,7 +211,8 @@ def test_couplings_are_the_integral_over_the_sphere(
     earth, fundamentals, degree, structure, paths, anywhere, theory, allowed
 ):
     """Waves follow the great circle the better the shorter they are beside the structure. At 90 degrees and where the
-    source radiates most, or anywhere between 40 and 140 degrees and with any source."""
+    source radiates most, or anywhere between 40 and 140 degrees and with any source.
+    """
     catalogue = of_degrees(earth, fundamentals, range(degree - structure, degree + structure + 1))
     basis = _craton.ModelBasis(LEVEL, np.linspace(earth.cmb_radius_m, earth.surface_radius_m, 5))
     forward = _craton.ForwardProblem(catalogue, basis, FILTER_S, theory)

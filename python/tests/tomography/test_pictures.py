@@ -1,5 +1,6 @@
 """`craton tomography slice`, `section`, `profile`, `fit` and `export`: what they draw is what the model is, and other programs
-read what they write."""
+read what they write.
+"""
 
 import csv
 import dataclasses
@@ -47,7 +48,7 @@ def rows(path):
 
 
 def spline_sum(model, latitude_deg, longitude_deg, depth_km):
-    """dlnVs in percent from its definition, with a distance of its own; latitude is geocentric."""
+    """DlnVs in percent from its definition, with a distance of its own; latitude is geocentric."""
     basis = model.basis
     knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
     point = unit_vectors(np.array([latitude_deg]), np.array([longitude_deg]))[0]

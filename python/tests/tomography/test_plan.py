@@ -60,7 +60,8 @@ def phases(plan):
 
 def test_touched_parameters_are_counted(counted):
     """Knots whose spline is not zero somewhere on the arc: found by walking along it. One that is only grazed has a weight of
-    nearly zero, and may be left out."""
+    nearly zero, and may be left out.
+    """
     work, geometry = counted
     table, basis = geometry.table, geometry.forward.basis
     knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
@@ -403,7 +404,8 @@ def test_a_plan_stands_alone(monkeypatch):
 
 def test_a_run_of_one_rank_beside_its_plan(small_config, tmp_path, capfd):
     """In processes of their own, as users have it: within 25% in memory, in every phase. Times are of a machine that does
-    other things too; benchmarks look at them."""
+    other things too; benchmarks look at them.
+    """
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
     (tmp_path / "my.toml").write_text(config.to_toml(), encoding="utf-8")
     program = [sys.executable, "-m", "craton.commands.main", "tomography"]

@@ -95,7 +95,7 @@ def test_resolution(found, dense):
 
 
 def test_trace_of_the_resolution_is_the_sum_over_eigenvalues(found, dense):
-    """lambda / (lambda + 1) of H w = lambda C_m^-1 w; 150 combinations are seen at all."""
+    """Lambda / (lambda + 1) of H w = lambda C_m^-1 w; 150 combinations are seen at all."""
     hessian, precision = dense[:2]
     eigenvalues = np.maximum(scipy.linalg.eigh(hessian, precision, eigvals_only=True), 0.0)
     trace = found["resolution_diagonal"].sum()

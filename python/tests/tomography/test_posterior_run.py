@@ -82,7 +82,7 @@ def near(one, other, tolerance=1e-7):
 
 
 def row_of(basis, place):
-    """dlnVs at a place (geographic) as a combination of coefficients, by evaluating each."""
+    """DlnVs at a place (geographic) as a combination of coefficients, by evaluating each."""
     latitude = np.degrees(np.arctan((1 - 1 / 298.257223563) ** 2 * np.tan(np.radians(place.latitude_deg))))
     where = [np.array([value]) for value in (latitude, place.longitude_deg, 1e3 * (6371.0 - place.depth_km))]
     return np.array([basis.evaluate(unit, *where)[0] for unit in np.eye(basis.size)])

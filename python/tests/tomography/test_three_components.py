@@ -46,7 +46,7 @@ precision = "float64"
 
 
 def craton(*words):
-    """craton tomography in a process of its own."""
+    """Craton tomography in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "craton.commands.main", "tomography", *map(str, words)],
         env=environment_without_mpi(**AS_ROOT), timeout=300, capture_output=True, text=True, check=False,

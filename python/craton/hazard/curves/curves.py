@@ -47,7 +47,8 @@ class HazardCurve:
 
     def level_at(self, probability: float) -> float:
         """The level that is exceeded with this probability, linear between the levels: 0 if it is below the first, NaN if it is
-        above the last. Where the curve is flat, the highest of the levels."""
+        above the last. Where the curve is flat, the highest of the levels.
+        """
         if not 0 < probability < 1:
             raise UserError(f"probability = {probability:g}; allowed: above 0, below 1")
         if self.probability[0] < probability:
@@ -91,7 +92,8 @@ def rupture_exceedances(
     variation_ruptures: Sequence[int] | NDArray[np.int64], values: ArrayLike, ruptures: int, levels: ArrayLike
 ) -> Array:
     """(ruptures, levels): 1 - F of each rupture from its variations' shaking. variation_ruptures: (variations,), the rupture of
-    each; values: (variations,). UserError for a rupture without a variation: it would count as if it never shook."""
+    each; values: (variations,). UserError for a rupture without a variation: it would count as if it never shook.
+    """
     owner, found = np.asarray(variation_ruptures, np.int64), np.asarray(values, float)
     if owner.shape != found.shape or owner.ndim != 1:
         raise UserError(f"{owner.size} variations and {found.size} values; allowed: one value for each")

@@ -73,7 +73,8 @@ def disaggregate(
     distance_width_m: float = 10e3,
 ) -> Disaggregation:
     """exceedances: (ruptures,), 1 - F at the level. Bins begin at whole multiples of their widths; a value at an edge belongs above
-    it. UserError where nothing exceeds the level."""
+    it. UserError where nothing exceeds the level.
+    """
     above, distances = np.asarray(exceedances, float), np.asarray(distances_m, float)
     count = len(forecast.ruptures)
     if above.shape != (count,) or distances.shape != (count,):

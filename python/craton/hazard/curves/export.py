@@ -173,7 +173,8 @@ def write_openquake_map(
 
 def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], list[HazardCurve]]:
     """A file of hazard curves as the engine exports it, or as written here; sites are named by their number. UserError names the
-    line."""
+    line.
+    """
     path = Path(path)
     try:
         lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))

@@ -76,7 +76,8 @@ def model_curves(
     truncation: float | None = 3.0,
 ) -> dict[str, list[HazardCurve]]:
     """Of each model the curves of all sites and measures (PGA, PGV, SA(period)), sites first. truncation: of the log-normal
-    distribution, in standard deviations to both sides; None: none. Not collective."""
+    distribution, in standard deviations to both sides; None: none. Not collective.
+    """
     checked_years(years)
     at = levels_g() if levels is None else np.asarray(levels, float)
     rates = forecast.annual_rates
@@ -134,7 +135,8 @@ def model_exceedances(
 
 def openquake_source(forecast: Forecast, place: Place, years: float = 1.0, name: str = "forecast") -> Any:
     """The forecast as a seismic source of hazardlib, one Poisson rupture for each: what its calculators take. Ruptures of rate 0
-    are not in it; source.indices has the index in the forecast of each that is."""
+    are not in it; source.indices has the index in the forecast of each that is.
+    """
     return _source_class()(forecast, place, years, name)
 
 

@@ -35,7 +35,8 @@ class HazardMap:
     def at(self, x: ArrayLike, y: ArrayLike, *, kind: str = "linear") -> Array:
         """Between the sites: over Delaunay's triangles, linear, or cubic and smooth (Clough and Tocher; never below 0). NaN outside
         the sites' convex hull, where nothing is known. Sites without a value are left out. UserError for fewer than three sites, or
-        sites on a line."""
+        sites on a line.
+        """
         if kind not in KINDS:
             raise UserError(f"interpolation '{kind}'; allowed: {', '.join(KINDS)}")
         known = np.isfinite(self.values)

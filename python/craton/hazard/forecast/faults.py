@@ -102,7 +102,8 @@ def simple_fault(
     place: Place | None = None,
 ) -> SimpleFault:
     """The trace in metres of the model, or in degrees with the model's place on the Earth. Without a place the x axis points north.
-    UserError for what cannot be."""
+    UserError for what cannot be.
+    """
 
     def wrong(what: str, allowed: str) -> UserError:
         return UserError(f"fault '{name}': {what}; allowed: {allowed}")
@@ -152,7 +153,8 @@ def fault_ruptures(
     fault: SimpleFault, frequency: MagnitudeFrequency, floating: Floating | None = None
 ) -> list[Rupture]:
     """Ruptures of each magnitude in turn, floating from the top down and along strike; numbered from 0. Magnitudes whose rate is 0
-    are left out."""
+    are left out.
+    """
     floating = floating or Floating()
     scaling = relation(floating.relation)
     if not (math.isfinite(floating.aspect_ratio) and floating.aspect_ratio > 0):

@@ -31,7 +31,8 @@ def checked_years(years: float) -> float:
 
 def annual_rate(probability: float, years: float, where: str = "") -> float:
     """Of the Poisson process that has this probability in so many years. UserError, which begins with `where`, for what is no
-    probability, and for 1, which no rate has."""
+    probability, and for 1, which no rate has.
+    """
     if not 0 <= probability < 1:
         raise UserError(f"{where + ': ' if where else ''}probability = {probability:g}; allowed: 0 to 1, below 1")
     return -math.log1p(-probability) / checked_years(years)

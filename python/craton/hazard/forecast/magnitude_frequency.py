@@ -99,7 +99,8 @@ def gutenberg_richter(
     bin_width: float = 0.1,
 ) -> MagnitudeFrequency:
     """Truncated at both ends: of the moment rate given, or of a_value, for which N(M) = 10^(a - b M) is the rate of M and above
-    without the truncation (as in NRML). Bins divide the range evenly and are about bin_width wide."""
+    without the truncation (as in NRML). Bins divide the range evenly and are about bin_width wide.
+    """
     _check("b_value", b_value, 0, 5)
     edges = _edges(smallest, largest, bin_width)
     above = 10 ** (-b_value * (edges - edges[0]))
@@ -119,7 +120,8 @@ def youngs_coppersmith(
     b_value: float, smallest: float, characteristic_magnitude: float, moment_rate_Nm: float, *, bin_width: float = 0.1
 ) -> MagnitudeFrequency:
     """The box reaches from a quarter of a magnitude below the characteristic one to a quarter above; in it the density is that of
-    the exponential one magnitude below the box."""
+    the exponential one magnitude below the box.
+    """
     _check("b_value", b_value, 0, 5)
     foot, top = characteristic_magnitude - BOX / 2, characteristic_magnitude + BOX / 2
     if not smallest < foot:

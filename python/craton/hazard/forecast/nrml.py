@@ -114,7 +114,8 @@ def read_nrml(
     path: str | os.PathLike[str], place: Place, *, floating: Floating | None = None, bin_width: float = 0.1
 ) -> Forecast:
     """floating: side of subfaults and step between positions (the aspect ratio and the relation are the file's). bin_width: of
-    truncated Gutenberg-Richter distributions. UserError names the line."""
+    truncated Gutenberg-Richter distributions. UserError names the line.
+    """
     reader = Reader(Path(path), place, floating or Floating(), bin_width)
     root = _parsed(reader.path)
     if root.tag != "nrml" or root.namespace != NAMESPACE:

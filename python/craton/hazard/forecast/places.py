@@ -16,7 +16,7 @@ class Place(Protocol):
     """Longitude and latitude, degrees, to the model's x (north, but for the grid's azimuth) and y (east), m, and back."""
 
     def x_y(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
-        """m"""
+        """M"""
 
     def lon_lat(self, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
         """Degrees: the inverse of x_y."""

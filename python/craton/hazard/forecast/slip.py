@@ -6,7 +6,8 @@ fault (or more: until the field's own period is beyond its correlation) is given
 that opposite edges are not alike. The field has zero mean and unit variance over all realisations, at every point.
 
 Correlation lengths: log10 a_s = M / 2 - 2.5, log10 a_d = M / 3 - 1.5, in km (Mai and Beroza 2002 as Graves and Pitarka 2010 use
-them)."""
+them).
+"""
 
 from __future__ import annotations
 

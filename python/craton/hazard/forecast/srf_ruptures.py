@@ -58,7 +58,8 @@ def read_srf_rupture(
 ) -> tuple[Rupture, Variation]:
     """The magnitude is that of the file's moment. index: the rupture's in its forecast. The file's segments (PLANE) lie one after
     the other along strike, with as many rows each; a file without them is one row. UserError for a file that is not whole, that
-    opens (slip 3), or does not slip."""
+    opens (slip 3), or does not slip.
+    """
     path = Path(path)
     subfaults = list(iterate_subfaults(path))
     _check_opening(path, subfaults)

@@ -32,7 +32,8 @@ FLAT = 1e-9
 def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike, azimuth_deg: float = 0.0) -> Surface:
     """nodes: (rows + 1, columns + 1, 3) m; rake_deg: one, or one of each subfault; azimuth_deg: of the x axis, clockwise from
     north. Each subfault lies in the middle of its four nodes, with the area of the two triangles' vector sum and the strike and dip
-    of its normal. UserError for a patch without area and for one that is turned over (dips to the left of its strike)."""
+    of its normal. UserError for a patch without area and for one that is turned over (dips to the left of its strike).
+    """
     n = np.asarray(nodes, float)
     if n.ndim != 3 or n.shape[2] != 3 or min(n.shape[:2]) < 2 or not np.isfinite(n).all():
         raise UserError(f"nodes of a fault of shape {n.shape}; allowed: (rows + 1, columns + 1, 3) finite numbers")
@@ -117,7 +118,8 @@ def spacings(surface: Surface) -> tuple[float, float]:
 
 def nodes_of(surface: Surface) -> Array:
     """(rows + 1, columns + 1, 3): the middles of subfaults carried on beyond the edges in straight lines, then averaged in fours.
-    Of a plane cut evenly these are its nodes exactly."""
+    Of a plane cut evenly these are its nodes exactly.
+    """
     down, along = spacings(surface)
     strike, dip = np.radians(surface.strike_from_x), np.radians(surface.dip)
     shape = (surface.rows, surface.columns, 3)
@@ -141,7 +143,8 @@ def _carried_on(values: Array, step: Array, axis: int) -> Array:
 
 def rupture_distance(surface: Surface, sites_m: ArrayLike) -> Array:
     """(sites,) m: to the nearest node or middle of a subfault (too far by less than s^2 / (4 d) at a distance d from subfaults of
-    side s). sites_m: (sites, 3), or (sites, 2) at the surface."""
+    side s). sites_m: (sites, 3), or (sites, 2) at the surface.
+    """
     return _nearest(surface, sites_m, 3)
 
 

@@ -14,7 +14,8 @@ A table is CSV with a line of column names; the order is free, lines that begin 
 
 OpenSHA's files (one rupture each, as CyberShake's are) have lines `Probability = `, `Magnitude = `, `GridSpacing = ` (km),
 `NumRows = `, `NumCols = ` in any order, then for each point, row by row from the top, latitude, longitude, depth (km), rake, dip,
-strike."""
+strike.
+"""
 
 from __future__ import annotations
 

@@ -157,7 +157,8 @@ def variations(
     index: int, rupture: Rupture, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Iterator[Variation]:
     """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
-    the rules's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips."""
+    the rules's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips.
+    """
     made = _Maker(index, rupture, rules, rigidity_Pa)
     return (made.variation(number) for number in range(made.count))
 
@@ -166,7 +167,8 @@ def variation(
     index: int, rupture: Rupture, number: int, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Variation:
     """One of them. UserError for a number that it has not, for another number of rigidities than subfaults, and for ground without
-    rigidity wherever it slips."""
+    rigidity wherever it slips.
+    """
     made = _Maker(index, rupture, rules, rigidity_Pa)
     if not 0 <= number < made.count:
         raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {made.count - 1}")

@@ -113,7 +113,8 @@ class GreenTensors:
     @staticmethod
     def open(paths: Sequence[str | os.PathLike[str]], site: Sequence[float] | None = None) -> GreenTensors:
         """One to three files, in any order; site: where it should be, x, y, z in m. UserError for a file that is not there, not
-        whole or not of a force, and for files of different sites, time steps, points or pulses."""
+        whole or not of a force, and for files of different sites, time steps, points or pulses.
+        """
         if not 1 <= len(paths) <= 3:
             raise UserError(f"{len(paths)} SGT files; allowed: 1 to 3, one for each direction of the force")
         files = sorted((_read(Path(path)) for path in paths), key=lambda file: file.axis)
@@ -154,7 +155,8 @@ class GreenTensors:
     @cached_property
     def reach_m(self) -> float:
         """How far from the nearest point a place may be: sqrt(3) times the largest distance between a point and its nearest, a
-        cell at least."""
+        cell at least.
+        """
         if len(self.position_m) < 2:
             return self.h_m
         nearest, _ = self._tree.query(self.position_m, k=2)
@@ -164,7 +166,8 @@ class GreenTensors:
         self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
     ) -> Placing:
         """Neighbours of places, weighted by inverse distance, or the nearest alone (interpolation = "nearest"). where: begins
-        the message of the UserError for the first place that is farther than reach_m from every point."""
+        the message of the UserError for the first place that is farther than reach_m from every point.
+        """
         if interpolation not in ("inverse_distance", "nearest"):
             raise UserError(f"interpolation = '{interpolation}'; allowed: inverse_distance, nearest")
         reach = self.reach_m if reach_m is None else reach_m
@@ -195,7 +198,8 @@ class GreenTensors:
 
     def extract(self, points: NDArray[np.int64]) -> NDArray[np.float32]:
         """(points, directions, 6, samples), of points by their numbers, in the order given, each as often as it is. Neighbours
-        in the file are read together; besides the result at most READ_BYTES are in memory."""
+        in the file are read together; besides the result at most READ_BYTES are in memory.
+        """
         wanted, back = np.unique(np.asarray(points, np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < len(self.position_m):
             raise UserError(
@@ -235,7 +239,8 @@ def write_tensors(
     azimuth_deg: float = 0.0,
 ) -> Path:
     """A file that open() reads, of tensors (points, 6, samples) that another program has computed: tensor strains after a force
-    along direction x, y or z. Not collective."""
+    along direction x, y or z. Not collective.
+    """
     path = Path(path)
     count = len(position_m)
     with h5py.File(path, "w") as file:

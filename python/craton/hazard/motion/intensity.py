@@ -89,7 +89,8 @@ def measure_records(
     damping: float = 0.05,
 ) -> Measures:
     """Of velocities (n, component, time) in m/s; x and y come first where there are both. Not collective. UserError for what
-    cannot be a period or a damping, and for numbers that are not finite."""
+    cannot be a period or a damping, and for numbers that are not finite.
+    """
     periods = np.ascontiguousarray(np.ravel(np.asarray(periods_s, float)))
     velocity = np.ascontiguousarray(velocity, np.float32)
     if velocity.ndim != 3 or velocity.shape[1] != len(components) or not velocity.shape[2]:
@@ -126,7 +127,8 @@ def response_spectra(
     acceleration: ArrayLike, dt_s: float, periods_s: ArrayLike, *, damping: float = 0.05, rotated: bool = True
 ) -> tuple[Array, Array, Array]:
     """PSA (n, component, period), RotD50 and RotD100 (n, period; none without `rotated`) of accelerations (n, component, time),
-    in their unit."""
+    in their unit.
+    """
     records = np.ascontiguousarray(acceleration, np.float64)
     if records.ndim != 3:
         raise UserError(f"accelerations of shape {records.shape}; allowed: (records, components, samples)")

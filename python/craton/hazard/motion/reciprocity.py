@@ -64,7 +64,8 @@ def measure(
     index, called by the rank that does the rupture, so that no more than a batch is ever in memory; or all of them in any order.
     interpolation, reach_m: how subfaults find their points (GreenTensors.place). costs: predicted, one per rupture (its subfaults
     times its variations); by default the subfaults. progress: called with the rows just done. UserError on every rank for what
-    one refuses."""
+    one refuses.
+    """
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
     predicted = (
         [float(len(rupture.surface)) for rupture in ruptures] if costs is None else [float(cost) for cost in costs]

@@ -61,7 +61,8 @@ def seismograms(
     dt_s ... interpolation, reach_m: how subfaults find their points (GreenTensors.place). Not collective. Variations are taken one
     batch after the other, so there may be any number: memory is what RuptureAtSite.bytes and bytes_per_variation times the batch
     say. UserError for a surface outside the points' reach or along other axes, variations that do not fit the surface, and
-    memory."""
+    memory.
+    """
     if batch < 1:
         raise UserError(f"batch = {batch}; allowed: 1 or more")
     site = RuptureAtSite(
@@ -86,7 +87,8 @@ class RuptureAtSite:
         memory_mb: float = 1024.0,
     ) -> None:
         """Not collective. Reads the tensors at the surface's subfaults, and no others. UserError for a surface outside their
-        reach, for one whose x axis has another azimuth than theirs, and for one that would take more than memory_mb."""
+        reach, for one whose x axis has another azimuth than theirs, and for one that would take more than memory_mb.
+        """
         self.green, self.rupture, self.slip_rate, self.memory_mb = green, rupture, slip_rate, memory_mb
         self._period = 0
         self._delay_s = self._shortest_s = self._longest_s = 0.0
@@ -207,7 +209,8 @@ def moments_of_unit_slip(surface: Surface, mu_Pa: Array) -> Array:
 
 def _contracted(green: GreenTensors, point: NDArray[np.int64], weight: Array, patterns: Array) -> NDArray[np.float32]:
     """(subfault, direction, time): velocity after unit slip at once, m/s per m, in pulses of the force. Subfaults in the order of
-    their points, so many at a time that their tensors fit EXTRACT_BYTES."""
+    their points, so many at a time that their tensors fit EXTRACT_BYTES.
+    """
     count, directions = len(patterns), len(green.directions)
     out = np.empty((count, directions, green.samples), np.float32)
     order = np.argsort(point[:, 0], kind="stable")

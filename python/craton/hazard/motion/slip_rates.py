@@ -72,7 +72,8 @@ def time_function(shape: str, rise_s: float) -> SourceTime:
 
 def slip_rates(shape: str, shortest_s: float, longest_s: float, period_s: float, frequencies: int) -> SlipRates:
     """For rise times in that range and frequencies 0, 1 / period_s, ... (frequencies - 1) / period_s. UserError for an unknown
-    shape."""
+    shape.
+    """
     time_function(shape, 1.0)
     first, last = math.floor(math.log(shortest_s, RATIO)), math.ceil(math.log(longest_s, RATIO))
     rises = RATIO ** np.arange(first, max(last, first + 1) + 1)

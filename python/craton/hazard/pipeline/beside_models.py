@@ -19,7 +19,8 @@ Beside = dict[str, list[HazardCurve]]
 
 def models_beside(work: Work) -> Beside:
     """Of the configuration's models (none: nothing), for the forecast, sites and levels of the run. UserError without OpenQuake's
-    hazardlib, and for a model that it does not have."""
+    hazardlib, and for a model that it does not have.
+    """
     if not work.config.hazard.models:
         return {}
     from craton.hazard.curves.ground_motion_models import SiteConditions, model_curves

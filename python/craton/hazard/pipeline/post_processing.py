@@ -1,6 +1,7 @@
 """What is done with the tensors of a site's waves: tensors -> seismograms -> intensity measures of a portion of the ruptures; then
 measures -> curves, disaggregation, seismograms of the rupture that matters most. measure_portion() and finish_site() leave
-one file each, whole under its name or not at all."""
+one file each, whole under its name or not at all.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def imt(period_s: float) -> str:
 
 def looked_at(curve: HazardCurve, probability: float, largest: float) -> float:
     """The level of that probability; where straight lines between levels lead beyond the largest shaking of all, the level of the
-    curve below. 0 where the curve begins below the probability, NaN where it ends above."""
+    curve below. 0 where the curve begins below the probability, NaN where it ends above.
+    """
     level = curve.level_at(probability)
     if not level >= largest:
         return level

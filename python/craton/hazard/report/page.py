@@ -1,5 +1,6 @@
 """report.html of a hazard run: from the map to curves, to what makes them, to a rupture and to its seismogram (Cui et al. 2013,
-figure 1). One file, which needs nothing else."""
+figure 1). One file, which needs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ __all__ = ["write_page", "write_report", "write_results"]
 
 def write_results(work: Work, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
     """Files, pictures and report of all finished sites, beside ground-motion models; says what there is, "" where no site is
-    finished. anew: what jobs have drawn is drawn again, too."""
+    finished. anew: what jobs have drawn is drawn again, too.
+    """
     try:
         results = read_results(folder, work)
     except UserError:
@@ -55,7 +57,8 @@ def write_results(work: Work, folder: HazardFolder, record: HazardRecord, beside
 
 def write_report(path: str | Path) -> Path:
     """Files, pictures and report.html of a run once more, from what its finished sites have left; all is drawn anew. Not
-    collective. UserError where no site is finished."""
+    collective. UserError where no site is finished.
+    """
     folder = HazardFolder(path)
     work = read_results(folder).work
     beside = models_beside(work)
@@ -66,7 +69,8 @@ def write_report(path: str | Path) -> Path:
 
 def write_page(results: Results, record: HazardRecord, beside: Beside, *, anew: bool = False) -> Path:
     """The page, and its pictures as files. Parts that jobs of the run have drawn are taken as they are; anew: they are drawn again.
-    UserError for results that are not there, or not whole."""
+    UserError for results that are not there, or not whole.
+    """
     folder = results.folder
     shared = folder.overview if not results.missing else None  # of some sites: not what its name says
     common = _part(shared, lambda: overview(results), anew)

@@ -39,7 +39,8 @@ PIXELS = 160
 @drawing
 def map_figure(results: Results, measure: str, probability: float) -> Figure:
     """Sites and faults, and between three sites or more the level by interpolation. y (east) to the right, x (north) up, km; where
-    the grid is turned, its axes say so."""
+    the grid is turned, its axes say so.
+    """
     found = results.map(measure, probability)
     figure = new_figure(7.2, 5.4)
     axes = figure.subplots()
@@ -204,7 +205,7 @@ def rupture_figure(chosen: Chosen, name: str) -> Figure:
 
 
 def _unfolded(grid: Array) -> tuple[Array, Array]:
-    """km along strike and down dip."""
+    """Km along strike and down dip."""
     along, down = np.zeros(grid.shape[1]), np.zeros(grid.shape[0])
     along[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=1), axis=2).mean(axis=0))
     down[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=0), axis=2).mean(axis=1))

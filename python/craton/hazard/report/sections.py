@@ -1,5 +1,6 @@
 """Parts of report.html that are drawn as soon as they can be, each a job beside others of the run: what all sites have in common,
-and a section for each site. HTML that needs nothing else, with its pictures; these are files too."""
+and a section for each site. HTML that needs nothing else, with its pictures; these are files too.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ __all__ = ["draw", "overview", "site_section", "written_picture"]
 
 def overview(results: Results) -> list[Block]:
     """The map, a table of levels, curves of all sites. Writes its pictures. UserError for results that are not there, or not
-    whole."""
+    whole.
+    """
     first, probability = results.imts[0], results.work.config.hazard.probabilities[0]
     drawn = written_picture(
         results,
@@ -38,7 +40,8 @@ def overview(results: Results) -> list[Block]:
 
 def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
     """From the curves of a site of the results to what makes them, to the rupture that matters most and its seismograms. Writes its
-    pictures. UserError for results that are not there, or not whole."""
+    pictures. UserError for results that are not there, or not whole.
+    """
     key, first, probability = anchor(name), results.imts[0], results.work.config.hazard.probabilities[0]
     at = results.names.index(name)
     curves = [results.curves(measure)[at] for measure in results.imts]

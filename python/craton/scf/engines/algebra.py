@@ -84,7 +84,8 @@ class NumpyAlgebra(WorkArrays):
         self, into: Matrix, terms: Sequence[tuple[float, Matrix]], *, keep: float = 0.0, identity: float = 0.0
     ) -> None:
         """`into` becomes keep times itself, and the sum of factor * matrix, and identity * 1. It is none of the matrices; with
-        keep = 0 what it holds is not read."""
+        keep = 0 what it holds is not read.
+        """
         combine_blocks(into, terms, keep)
         if identity:
             into[np.diag_indices_from(into)] += identity

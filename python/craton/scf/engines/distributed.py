@@ -36,7 +36,8 @@ class DistributedAlgebra(WorkArrays):
     """What NumpyAlgebra has, for DistArrays of one world, of which those that are combined have one layout. Collective.
 
     What touches a rank's own tiles alone waits for nobody: whatever reads or writes those of others, here and in DistArray,
-    begins and ends with all ranks together."""
+    begins and ends with all ranks together.
+    """
 
     whole_on_one_rank = WHOLE_ON_ONE_RANK
     """Functions up to which eigenproblems and purification are left to one rank."""
@@ -168,7 +169,8 @@ def _diagonal(tile: LocalTile) -> Vector:
 
 class DistributedEngine:
     """What LocalEngine has, for DistArrays. Matrices have the functions in the order `order`: neighbours in the list are
-    neighbours in space. No rank has a whole matrix. Collective, but for columns()."""
+    neighbours in space. No rank has a whole matrix. Collective, but for columns().
+    """
 
     def __init__(
         self, world: World, library: IntegralLibrary, basis: GaussianBasis, threshold: float, threads: int
@@ -259,7 +261,8 @@ class DistributedEngine:
 
     def taken(self, matrix: Matrix) -> DistArray:
         """From an array (or dataset of a file) of all functions, in the order of the basis that was given, of which each rank
-        reads its rows."""
+        reads its rows.
+        """
         made = self.fock.zeros()
         for tile in made.local_tiles:
             columns = self.order[tile.slices[1]]
@@ -328,7 +331,8 @@ class DistributedEngine:
 
     def _rows(self, matrix: DistArray, square: bool) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
         """Rows of a matrix in the order of the basis that was given, some at a time, with their ascending numbers; columns too
-        where they are functions."""
+        where they are functions.
+        """
         for first in range(0, len(self.order), ROWS_AT_ONCE):
             rows = self.order[first : first + ROWS_AT_ONCE]
             sort = np.argsort(rows)

@@ -39,7 +39,8 @@ class DistributedFock:
         buffer_bytes: int = 0,
     ) -> None:
         """UserError on every rank for a threshold that is not positive, fewer than 1 thread, an unknown strategy, and settings
-        that are not the same on all ranks."""
+        that are not the same on all ranks.
+        """
         shells = basis.spatial_order().tolist()
         self.world = world
         self.basis = basis.reordered(shells)
@@ -88,7 +89,8 @@ class DistributedFock:
         """J of the sum of the densities (spins), each symmetric, and K of each.
 
         Of an array (spins, n, n), the same on every rank, in the order of the basis that was given: J (n, n) and K (spins, n, n),
-        on every rank. Of a sequence of DistArrays in the order of `basis`, of any layouts: J and a list of K in that of zeros()."""
+        on every rank. Of a sequence of DistArrays in the order of `basis`, of any layouts: J and a list of K in that of zeros().
+        """
         if not isinstance(densities, np.ndarray):
             coulomb, exchange = self.zeros(), [self.zeros() for _ in densities]
             self.build_into(densities, coulomb, exchange)
@@ -104,7 +106,8 @@ class DistributedFock:
 
     def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
         """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not
-        n x n of float64 over this world, and for one that is given twice."""
+        n x n of float64 over this world, and for one that is given twice.
+        """
         self._core.build_into([each._core for each in densities], coulomb._core, [each._core for each in exchange])
 
     @property

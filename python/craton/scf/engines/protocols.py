@@ -1,5 +1,6 @@
 """What the iterations ask of an engine and of its linear algebra, whatever a matrix is: a NumPy array of one process, or a
-DistArray over the ranks of a world. LocalEngine and DistributedEngine are engines."""
+DistArray over the ranks of a world. LocalEngine and DistributedEngine are engines.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ class Checkpoint:
 
     def write(self, path: Path) -> None:
         """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
-        written."""
+        written.
+        """
         with written_checkpoint(path, IDENTITY, in_memory=True) as file:
             self._write_facts(file)
             file["densities"] = np.stack(self.densities)
@@ -96,7 +97,8 @@ class Checkpoint:
         self, path: Path, rows: Callable[[Any, bool], Iterable[tuple[NDArray[np.int64], Matrix]]]
     ) -> None:
         """As write, of matrices that are not whole here: `rows` yields some of one's rows at a time, with their ascending
-        numbers; its second argument says whether columns are functions too."""
+        numbers; its second argument says whether columns are functions too.
+        """
         size = sum(function_count(each) for each in self.shells)
         with written_checkpoint(path, IDENTITY, 8 * len(self.densities) * size**2) as file:
             self._write_facts(file)
@@ -109,7 +111,8 @@ class Checkpoint:
     @classmethod
     def read(cls, path: str | Path, whole: bool = True) -> Self:
         """UserError where there is none, or none that is whole. Not `whole`: densities stay in the file, of which the ranks of
-        a world read their rows."""
+        a world read their rows.
+        """
         with opened_checkpoint(Path(path), IDENTITY, ALLOWED) as file:
             return cls._from(file, whole)
 

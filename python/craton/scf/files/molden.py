@@ -1,5 +1,6 @@
 """Molden files: geometry, basis set and orbitals, for programs that draw them (G. Schaftenaar and J. H. Noordik, J.
-Comput.-Aided Mol. Des. 14, 123, 2000; https://www.theochem.ru.nl/molden/molden_format.html)."""
+Comput.-Aided Mol. Des. 14, 123, 2000; https://www.theochem.ru.nl/molden/molden_format.html).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ LARGEST_MOMENTUM = 4
 
 def write_molden(calculation: Orbitals, path: str | Path) -> None:
     """All orbitals of a calculation. UserError for functions beyond g, which the format has not, and a file that cannot be
-    written."""
+    written.
+    """
     from craton.runs.files import replaced
 
     largest = max(shell[1] for shell in calculation.shells)

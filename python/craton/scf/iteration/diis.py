@@ -13,7 +13,8 @@ from craton.scf.engines.algebra import NumpyAlgebra
 
 class DIIS:
     """The combination of the last Fock matrices whose error vectors, added up alike, are shortest. Matrices of several spins count
-    as one long vector."""
+    as one long vector.
+    """
 
     def __init__(self, room: int = 8, algebra: Any = None) -> None:
         self.room = room
@@ -24,7 +25,8 @@ class DIIS:
 
     def update(self, focks: Sequence[Any], errors: Sequence[Any], into: Sequence[Any] | None = None) -> list[Any]:
         """Takes over the newest Fock matrix of each spin and its error, which go back to the algebra's work arrays when they are
-        too old. The extrapolated ones, in `into` or in new matrices."""
+        too old. The extrapolated ones, in `into` or in new matrices.
+        """
         self._focks.append(list(focks))
         self._errors.append(list(errors))
         while len(self._focks) > self.room:

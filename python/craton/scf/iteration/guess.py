@@ -15,7 +15,27 @@ from craton.scf.molecule import NUMBERS, Molecule
 
 Matrix = NDArray[np.float64]
 
-FILLING = "1s 2s 2p 3s 3p 4s 3d 4p 5s 4d 5p 6s 4f 5d 6p 7s 5f 6d 7p".split()
+FILLING = [
+    "1s",
+    "2s",
+    "2p",
+    "3s",
+    "3p",
+    "4s",
+    "3d",
+    "4p",
+    "5s",
+    "4d",
+    "5p",
+    "6s",
+    "4f",
+    "5d",
+    "6p",
+    "7s",
+    "5f",
+    "6d",
+    "7p",
+]
 """Madelung's order; where atoms depart from it (chromium, copper) a guess does not mind."""
 ATOM_CYCLES = 60
 ATOM_GRADIENT = 1e-6
@@ -35,7 +55,8 @@ def electrons_by_momentum(number: int) -> list[int]:
 
 def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: IntegralLibrary) -> list[Matrix]:
     """For a superposition of atomic densities (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006): each atom alone,
-    neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom."""
+    neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom.
+    """
     of_atom: list[list[PlacedShell]] = [[] for _ in molecule.symbols]
     for shell in shells:
         of_atom[shell[0]].append((0, *shell[1:]))

@@ -37,7 +37,8 @@ Matrix = NDArray[np.float64]
 @dataclass(frozen=True)
 class Iteration:
     """One line of the table of iterations: total energy in hartree, its change, the norm of the orbital gradient, quartets of
-    shells of which integrals were computed, wall time of J and K."""
+    shells of which integrals were computed, wall time of J and K.
+    """
 
     number: int
     energy: float
@@ -74,10 +75,23 @@ class HartreeFock:
     DistArrays of the functions in the order `function_order`, and no rank has a whole one.
     """
 
-    SETTINGS = (
-        "conv_tol conv_tol_grad max_cycle init_guess diis_space diis_start_cycle level_shift damp density_by direct_scf_tol "
-        "linear_dependence threads checkpoint checkpoint_every_s callback"
-    ).split()
+    SETTINGS = [
+        "conv_tol",
+        "conv_tol_grad",
+        "max_cycle",
+        "init_guess",
+        "diis_space",
+        "diis_start_cycle",
+        "level_shift",
+        "damp",
+        "density_by",
+        "direct_scf_tol",
+        "linear_dependence",
+        "threads",
+        "checkpoint",
+        "checkpoint_every_s",
+        "callback",
+    ]
 
     def __init__(
         self,
@@ -143,7 +157,8 @@ class HartreeFock:
 
     def _occupations(self) -> tuple[tuple[int, ...], float]:
         """Occupied orbitals of each density matrix, and the electrons in each of them. UserError where the molecule does not
-        fit."""
+        fit.
+        """
         raise NotImplementedError
 
     def _shown(self, channels: Sequence[Any]) -> Any:
@@ -197,7 +212,8 @@ class HartreeFock:
 
     def get_jk(self, density: Any) -> tuple[Any, Any]:
         """Coulomb matrix of all electrons and exchange matrix of each density (shapes as make_rdm1); integrals are screened with
-        direct_scf_tol."""
+        direct_scf_tol.
+        """
         coulomb, exchange = self.engine.build(self._channels(density))
         return coulomb, self._shown(exchange)
 
@@ -474,7 +490,8 @@ class HartreeFock:
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[NDArray[np.float64], int]:
         """Coefficients of an orbital, in the order of `basis`, and its number, from 1 on. `which`: "homo", "lumo", "homo-1",
-        "lumo+2", or the number; spin: 0 (up) or 1, of UHF. Not collective. UserError for one that is not there."""
+        "lumo+2", or the number; spin: 0 (up) or 1, of UHF. Not collective. UserError for one that is not there.
+        """
         self._need_orbitals()
         number = properties.orbital_number(which, self.occupied[spin], np.shape(self.mo_energy)[-1])
         return self.orbitals(number, number + 1, spin)[:, 0], number + 1

@@ -22,7 +22,8 @@ MOST_STEPS = 120
 
 def write_projector(fock: Any, occupied: int, method: str, algebra: Any, into: Any) -> None:
     """`into` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix: by "diagonalisation", or by one
-    of PURIFICATIONS. UserError as purified()."""
+    of PURIFICATIONS. UserError as purified().
+    """
 
     def alone(whole: Any) -> Any:
         numpy = NumpyAlgebra()
@@ -48,7 +49,8 @@ def purified(fock: Any, occupied: int, method: str, algebra: Any) -> tuple[Any, 
 
 def purify(fock: Any, occupied: int, method: str, algebra: Any, density: Any) -> int:
     """`density` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix; the number of matrix products
-    that it took. UserError where it does not become idempotent: there is no gap above them."""
+    that it took. UserError where it does not become idempotent: there is no gap above them.
+    """
     size = fock.shape[0]
     if occupied in (0, size):
         algebra.combine(density, [], identity=float(occupied == size))

@@ -12,7 +12,8 @@ from craton.scf.iteration.hartree_fock import HartreeFock
 class RHF(HartreeFock):
     """Restricted Hartree-Fock (C. C. J. Roothaan, Rev. Mod. Phys. 23, 69, 1951), in the manner of PySCF; settings and results as
     HartreeFock has them. mo_energy and mo_occ (orbitals), mo_coeff (n, orbitals), make_rdm1() (n, n). UserError for an odd
-    number of electrons and a multiplicity other than 1."""
+    number of electrons and a multiplicity other than 1.
+    """
 
     def _occupations(self) -> tuple[tuple[int, ...], float]:
         electrons = self.molecule.electrons

@@ -14,7 +14,8 @@ from craton.scf.iteration.hartree_fock import HartreeFock
 class UHF(HartreeFock):
     """Unrestricted Hartree-Fock (J. A. Pople and R. K. Nesbet, J. Chem. Phys. 22, 571, 1954): orbitals of their own for
     electrons of each spin, as many as the molecule's multiplicity says; settings and results as HartreeFock has them, arrays
-    with the spin first: mo_energy (2, orbitals), mo_coeff (2, n, orbitals), make_rdm1() (2, n, n)."""
+    with the spin first: mo_energy (2, orbitals), mo_coeff (2, n, orbitals), make_rdm1() (2, n, n).
+    """
 
     def _occupations(self) -> tuple[tuple[int, ...], float]:
         return self.molecule.electrons_of_spins, 1.0
@@ -37,7 +38,8 @@ class UHF(HartreeFock):
 
     def spin_square(self) -> tuple[float, float]:
         """<S^2> of the determinant, and the multiplicity that it would belong to (A. Szabo and N. S. Ostlund, Modern Quantum
-        Chemistry, equation 2.271): higher than the molecule's where other spins are mixed in."""
+        Chemistry, equation 2.271): higher than the molecule's where other spins are mixed in.
+        """
         overlap, algebra = self.get_ovlp(), self.engine.algebra
         more, fewer = self._occupied
         # tr(D S D' S), of densities that are symmetric

@@ -32,7 +32,8 @@ REST = ("before and after the tasks", LINE)
 
 def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple[float, float]]:
     """(begin, end) of a thread's tasks, in seconds; those with less than `finest_s` between them are one. Rows of the timeline:
-    task, thread, begin, end, predicted cost."""
+    task, thread, begin, end, predicted cost.
+    """
     rows = timeline[timeline[:, 1] == thread]
     found: list[tuple[float, float]] = []
     for begin, end in rows[np.argsort(rows[:, 2], kind="stable"), 2:4].tolist():
@@ -48,8 +49,8 @@ def load_balance_figure(
     timelines: Sequence[Matrix], spent: Sequence[Mapping[str, float]], threads: int, title: str
 ) -> Figure:
     """Of each rank the timeline of a build (as busy_intervals takes it), and what it spent its time on in all builds, by the
-    names of DistributedFock.statistics."""
-
+    names of DistributedFock.statistics.
+    """
     rows = [(rank, thread) for rank in range(len(timelines)) for thread in range(threads)]
     drawn = rows[:MOST_ROWS]
     ranks = min(len(spent), MOST_ROWS)

@@ -59,7 +59,8 @@ def draw_orbital(calculation: Orbitals, path: str | Path, which: str | int = "ho
 @drawing
 def orbital_figure(calculation: Orbitals, which: str | int = "homo", spin: int = 0) -> Figure:
     """The orbital (as HartreeFock.orbital takes it) seen across the molecule's flattest direction, red where it is positive,
-    blue where negative; its sign as a whole means nothing. Not collective. UserError for an orbital that is not there."""
+    blue where negative; its sign as a whole means nothing. Not collective. UserError for an orbital that is not there.
+    """
     coefficients, number = calculation.orbital(which, spin)
     molecule = calculation.molecule
     axes, centre = _view(molecule)

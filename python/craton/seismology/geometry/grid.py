@@ -90,7 +90,7 @@ class Grid:
         return np.asarray(inside[0] & inside[1] & inside[2])
 
     def x_y(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
-        """m. UserError where the grid has no place on the Earth."""
+        """M. UserError where the grid has no place on the Earth."""
         east, north = self._placed().forward(longitude_deg, latitude_deg)
         sine, cosine = math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
         return north * cosine + east * sine + self.origin_m[0], east * cosine - north * sine + self.origin_m[1]
@@ -103,7 +103,8 @@ class Grid:
 
     def north_deg(self, x: ArrayLike, y: ArrayLike) -> Array:
         """The direction of true north at (x, y), in degrees from the x axis towards y; without a place on the Earth, that of the
-        grid's azimuth everywhere."""
+        grid's azimuth everywhere.
+        """
         shape = np.broadcast_shapes(np.shape(x), np.shape(y))
         if self.projection is None:
             return np.full(shape, -self.azimuth_deg)
@@ -135,7 +136,8 @@ class Grid:
 
 def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
     """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells; among equals the fewest cuts
-    along x, whose rows are whole in memory. The same as array::best_process_grid."""
+    along x, whose rows are whole in memory. The same as array::best_process_grid.
+    """
     best, least = (1, 1, ranks), math.inf
     for px, py in itertools.product(range(1, ranks + 1), repeat=2):
         if ranks % (px * py):

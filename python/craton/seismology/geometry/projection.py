@@ -60,7 +60,8 @@ class Projection:
 
     def north_deg(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> Array:
         """The azimuth, in the plane, of true north at a point: minus the convergence of meridians, clockwise from the plane's
-        north."""
+        north.
+        """
         step = 1e-4
         longitude, latitude = np.asarray(longitude_deg, float), np.asarray(latitude_deg, float)
         east_0, north_0 = self.forward(longitude, latitude - step)

@@ -110,7 +110,8 @@ class Range:
 @dataclass(frozen=True)
 class QualityRules:
     """Quality factors from velocities, or from each other. qs may use vp and vs, qp also qs (a rule of each other's would be a
-    circle)."""
+    circle).
+    """
 
     qp: Callable[[dict[str, Field]], Field]
     qs: Callable[[dict[str, Field]], Field]
@@ -191,7 +192,8 @@ class Medium:
 
     def sample(self, grid: Grid, box: Box, subsamples: Subsamples = (1, 1, 1)) -> Material:
         """At the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory. Not collective: each
-        rank reads what its box needs. Cells outside the grid are as its outer faces."""
+        rank reads what its box needs. Cells outside the grid are as its outer faces.
+        """
         shape = tuple(n * s for n, s in zip(box.shape, subsamples, strict=True))
         out: dict[str, Field] = {}
         for (k0, k1), material in self.slabs(grid, box, subsamples=subsamples):
@@ -205,7 +207,8 @@ class Medium:
         self, grid: Grid, box: Box, planes: int = 0, subsamples: Subsamples = (1, 1, 1)
     ) -> Iterator[tuple[tuple[int, int], Material]]:
         """A box's cells k0 <= k < k1, so many planes at a time (0: as many as need little memory), from the top down: one rank
-        can read all and deal it out."""
+        can read all and deal it out.
+        """
         per_plane = box.shape[0] * box.shape[1] * math.prod(subsamples)
         planes = planes or max(1, SCRATCH_CELLS // max(per_plane, 1))
         x = grid.axis(0, box.first[0], box.last[0], subsamples[0])[:, None, None]
@@ -244,7 +247,8 @@ class Constant(Medium):
 @dataclass(frozen=True)
 class Layers(Medium):
     """Flat layers, the last one without a bottom. Rows of thickness in m (of the last: any), vp, vs, rho and, in all rows or
-    none, qp and qs."""
+    none, qp and qs.
+    """
 
     rows: tuple[tuple[float, ...], ...] = ()
     where: str = "layers"
@@ -322,7 +326,8 @@ def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
 
 def averaged(material: Material, subsamples: Subsamples) -> tuple[Array, Array, Array]:
     """rho, lambda and mu of whole cells from those of their parts: the arithmetic mean, and harmonic ones (0 where a part is
-    water)."""
+    water).
+    """
 
     def mean(values: Array) -> Array:
         a, b, c = subsamples

@@ -38,7 +38,8 @@ def write_partitions(
     margin: int = 2,
 ) -> Path:
     """The manifest's path. Not collective; a brick at a time, slab by slab, so memory stays small. The manifest is written last:
-    without it a folder is not complete. UserError when something cannot be written."""
+    without it a folder is not complete. UserError when something cannot be written.
+    """
     folder, cut = Path(folder), subsamples or medium.subsamples(grid)
     try:
         folder.mkdir(parents=True, exist_ok=True)

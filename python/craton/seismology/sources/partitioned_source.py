@@ -48,7 +48,8 @@ def partition_source(
 ) -> Path:
     """Writes the form above. Reads the source twice: to plan where each piece goes (an index is held, some hundred bytes per
     subfault), then to write, with at most about `buffer_bytes` of samples in memory. The file gets its name once it is whole.
-    Not collective."""
+    Not collective.
+    """
     path, target = Path(path), Path(target)
     aside = target.with_name(f"{target.name}.partial")
     plan = _Plan(path, grid, rigidity, tile_cells, window_s, start_s)

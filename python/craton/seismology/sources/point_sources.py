@@ -71,7 +71,7 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """moment or force"""
+        """Moment or force"""
 
     @property
     def position_m(self) -> Array:
@@ -158,7 +158,8 @@ def point_source(
     start_s: float = 0.0,
 ) -> PointSource:
     """amplitude: six moments in N m, one force, or three for force_xyz. UserError for an unknown mode, another count, or what is
-    not finite."""
+    not finite.
+    """
     if mode not in MODES:
         raise UserError(f"source: mode = '{mode}'; allowed: {', '.join(MODES)}")
     values = np.ravel(np.asarray(amplitude, float))
@@ -252,7 +253,8 @@ class CatalogueEvent:
 
 def read_catalogue_event(path: str | os.PathLike[str]) -> CatalogueEvent:
     """The first event of a file that ObsPy reads: CMTSOLUTION, QuakeML and others. UserError where there is none with a moment
-    tensor and a place."""
+    tensor and a place.
+    """
     path = Path(path)
     if not path.is_file():
         raise UserError(f"{path}: no such file; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads")
@@ -279,7 +281,8 @@ def read_catalogue_event(path: str | os.PathLike[str]) -> CatalogueEvent:
 
 def box_metres(box: Box, grid: Grid, margin_cells: int = 0) -> tuple[Array, Array]:
     """The corners of a brick's part of the grid in m, with so many cells more on each side. Outer bricks reach outside the grid,
-    so that every point on its outer faces belongs to one."""
+    so that every point on its outer faces belongs to one.
+    """
     low = np.array(box.first, float) - margin_cells
     high = np.array(box.last, float) + margin_cells
     low = np.where(np.array(box.first) <= 0, -np.inf, low * grid.spacing_m)

@@ -84,7 +84,8 @@ class SourceTime:
     @cached_property
     def pulse_s(self) -> tuple[float, float] | None:
         """Of the history as a pulse its integral and its centre (the first moment over the integral). None where it is no pulse:
-        one that does not come back to 0, or whose integral is 0."""
+        one that does not come back to 0, or whose integral is 0.
+        """
         step = self.end_s / PULSE_SAMPLES
         middles = (np.arange(PULSE_SAMPLES) + 0.5) * step
         history = self.history_in_steps(middles, step)
@@ -246,7 +247,8 @@ class Ricker(SourceTime):
 @dataclass(frozen=True)
 class Table(SourceTime):
     """Straight lines between samples, 0 outside. A step takes the mean over its length, so that no moment is lost however
-    finely the samples lie."""
+    finely the samples lie.
+    """
 
     times_s: tuple[float, ...]
     rates: tuple[float, ...]

@@ -171,7 +171,8 @@ def read_planes(path: str | os.PathLike[str]) -> list[Plane]:
 
 def write_srf(path: str | os.PathLike[str], subfaults: Iterable[Subfault], planes: Iterable[Plane] = ()) -> None:
     """Version 2.0, in one block of points; under its name once it is whole. The subfaults are counted first, so a generator is
-    kept in memory."""
+    kept in memory.
+    """
     path, rows, planes = Path(path), list(subfaults), list(planes)
     aside = path.with_name(f"{path.name}.partial")
     try:

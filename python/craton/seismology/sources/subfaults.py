@@ -32,7 +32,8 @@ SCRATCH_BYTES = 2**22
 
 def placed_subfaults(path: str | os.PathLike[str], grid: Grid) -> Iterator[tuple[Subfault, Array, float]]:
     """All subfaults with their positions and the directions of north there; some at a time, because projecting many costs little
-    more than one. UserError for one outside the grid."""
+    more than one. UserError for one outside the grid.
+    """
     number, some, held = 0, list[Subfault](), 0
     for one in iterate_subfaults(path):
         some.append(one)

@@ -63,7 +63,7 @@ class Findings:
 
     @property
     def courant(self) -> float:
-        """vp dt / h."""
+        """Vp dt / h."""
         return self.fastest_m_s * self.dt_s / self.grid.spacing_m
 
     @property
@@ -171,7 +171,8 @@ class Findings:
 
 def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -> Findings:
     """Reads the whole medium once, part by part, and all sources and receivers. Not collective. UserError for what would keep the
-    run from working. points_per_s: of all ranks together, as measured."""
+    run from working. points_per_s: of all ranks together, as measured.
+    """
     setup = Setup(config)
     ranks = ranks or config.run.ranks or math.prod(config.run.decomposition) or 1
     found = setup.medium.range(setup.grid)
@@ -205,7 +206,8 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
 
 def check_sources(setup: Setup, found: Range) -> float:
     """The highest frequency of all point sources (NaN without one). UserError where it is more than the grid carries, and for a
-    source outside the grid."""
+    source outside the grid.
+    """
     grid, highest = setup.config.grid, math.nan
     for number, point in enumerate(setup.points, 1):
         frequency = point.time_function.highest_frequency_hz

@@ -60,7 +60,7 @@ class Snapshots:
 
     @property
     def extent_km(self) -> tuple[float, float, float, float]:
-        """y from, to, x from, to: of an image whose pixels are every stride-th cell."""
+        """Y from, to, x from, to: of an image whose pixels are every stride-th cell."""
         _, _, ny, nx = next(iter(self.fields.values())).shape
         step = 1e-3 * self.h_m
         return 0.0, step * self.stride[1] * ny, 0.0, step * self.stride[0] * nx

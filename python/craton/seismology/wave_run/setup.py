@@ -58,7 +58,8 @@ FORMATS = {
 @dataclass(frozen=True)
 class Setup:
     """Everything that a configuration names, read when it is first asked for. Every rank makes its own; none of it is
-    collective."""
+    collective.
+    """
 
     config: Config
     grid: Grid = field(init=False)
@@ -106,7 +107,8 @@ class Setup:
 
     def step_s(self, found: Range) -> float:
         """The step for a medium of that range: the configuration's, or 0.95 of the largest stable one. UserError for one that is
-        unstable."""
+        unstable.
+        """
         largest, given = largest_step_s(self.config, found), self.config.time.dt_s
         if not given:
             return SAFETY * largest
@@ -133,7 +135,8 @@ class Setup:
 
     def sources(self, box: Box, dt_s: float) -> list[Source]:
         """Those that reach into a brick: points' moments, points' forces, and faults, in parts of at most the memory that each may
-        take. Empty ones are left out."""
+        take. Empty ones are left out.
+        """
         found: list[Source] = [*PointSources.of(self.points, box_metres(box, self.grid, MARGIN_CELLS))]
         for source in self.config.sources:
             if source.fault_file:
@@ -212,7 +215,7 @@ def medium_of(config: Config, grid: Grid) -> Medium:
 
 
 def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
-    """lambda and mu of a medium at points, Pa."""
+    """Lambda and mu of a medium at points, Pa."""
 
     def rigidity(x: Array, y: Array, z: Array) -> tuple[Array, Array]:
         material = medium.at(grid, x, y, z)

@@ -15,7 +15,8 @@ from craton.solvers.multigrid.values import Faces, Field, numbers
 def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
     """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
     right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
-    are positive."""
+    are positive.
+    """
     cells = numbers(values, "beta of cells is no array of real numbers", "one of three dimensions")
     faces = []
     if cells.ndim != 3 or not cells.size:

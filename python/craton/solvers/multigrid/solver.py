@@ -89,7 +89,8 @@ class Solver:
         Where a = 0 and no side is Dirichlet, f must have mean 0, and u has.
 
         operator: 7pt and fv2 are of second order, fv4 of fourth. order: the curve along which boxes are dealt to ranks.
-        threads: of each rank, which share its boxes."""
+        threads: of each rank, which share its boxes.
+        """
         craton.check_mpi()
         self.world = world
 
@@ -161,7 +162,8 @@ class Solver:
 
         method "cg": conjugate gradients with a V-cycle as preconditioner instead, for coefficients that jump by orders of
         magnitude. progress(step, residual) is called on every rank as they come. Not to have converged is no error: see
-        Solution.converged."""
+        Solution.converged.
+        """
 
         def checked() -> tuple[float, int]:
             if method not in METHODS:
@@ -193,7 +195,8 @@ class Solver:
 
     def longest_times(self) -> list[dict[str, float]]:
         """Per level, the finest first: seconds by phase since they are recorded, of the rank that has spent most. Phases do not
-        overlap; "ghost exchange" has the waiting for other ranks in it."""
+        overlap; "ghost exchange" has the waiting for other ranks in it.
+        """
         return [dict(phases) for phases in self._solver.longest_times()]
 
     def own_part(self, field: ArrayLike) -> Field:
@@ -212,7 +215,8 @@ class Solver:
 
     def together(self, work: Callable[[], Result]) -> Result:
         """Collective: every rank does its work; an error of one is raised on all as UserError, so that nobody waits for one that is
-        gone."""
+        gone.
+        """
         return on_all(self.world, work, "multigrid")
 
     def _boxes(self) -> tuple[int, int, int]:

@@ -51,7 +51,6 @@ def slices(
     """Draw maps of a model at depths.
 
     Example:
-
         craton tomography slice demo-run --depth 100,300 -o maps.pdf
     """
     from craton.tomography.model import fields
@@ -88,7 +87,6 @@ def section(
     """Draw the mantle along a great circle.
 
     Example:
-
         craton tomography section demo-run --from 40,-125 --to 30,140
         craton tomography section demo-run --through 19.4,-155.3 --azimuth 60
 
@@ -124,7 +122,6 @@ def profile(
     """Draw depth profiles of a model at places: relative changes, and speeds beside the reference Earth's.
 
     Example:
-
         craton tomography profile demo-run --at 19.4,-155.3 --at 64,-19
     """
     from craton.tomography.model import fields
@@ -154,7 +151,6 @@ def fit(
     """Draw the seismogram of one path: data, starting model, final model and residual.
 
     Example:
-
         craton tomography fit demo-run --path C201809061549A,II.RPN
     """
     from craton.tomography.folder import RunFolder

@@ -40,7 +40,6 @@ def check(
     """Check a configuration: its settings and files, how much there is to compute, memory and time. Nothing is computed.
 
     Example:
-
         craton tomography check demo.toml --ranks 4
 
     `craton tomography plan` predicts each phase.
@@ -99,7 +98,6 @@ def plan(
     """Predict time, memory, messages and files of a run, phase by phase, before it is started; compute no inversion.
 
     Example:
-
         craton tomography plan demo.toml --ranks 2
 
     For another machine, measure one of its nodes with as many ranks as a run will have there, and keep its rates:

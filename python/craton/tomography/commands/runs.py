@@ -58,7 +58,6 @@ def run(
     The folder of results has data.h5, hessian.h5, model.h5, record.json and report.html. `craton tomography resume` continues a run
     that was interrupted; `craton tomography status` shows where it is.
     """
-
     from craton.tomography.config.load import check_ranks, load_config
 
     def load() -> Config:
@@ -167,7 +166,6 @@ def status(
     """Show where a run is: iteration, phase, paths done, time spent and left, files on disk. The run may be under way.
 
     Example:
-
         craton tomography status demo-run
     """
     from craton.tomography.inversion.status import status as status_of

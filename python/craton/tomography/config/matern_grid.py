@@ -38,7 +38,8 @@ def closest_km(points_km: f64) -> float:
 
 def cells_needed(points_km: f64, correlation_km: float) -> int:
     """The fewest of the list that are no longer than half the correlation length and 1.1 times the distance of the closest
-    points; an eighth of the length is short enough for any points. At most the list's last."""
+    points; an eighth of the length is short enough for any points. At most the list's last.
+    """
     wanted_km = min(COARSEST * correlation_km, max(NEAREST * closest_km(points_km), FINE * correlation_km))
     side_km = side_of_grid_km(correlation_km)
     return next((cells for cells in CELLS_TO_CHOOSE_FROM if side_km <= cells * wanted_km), MOST)

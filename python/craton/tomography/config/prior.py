@@ -79,7 +79,7 @@ def prior_from_dict(values: Mapping[str, Any], where: str) -> PriorConfig:
 
 
 def with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """prior = "matern" is short for a table [prior] with nothing but its kind."""
+    """Prior = "matern" is short for a table [prior] with nothing but its kind."""
     return {**raw, "prior": {"kind": raw["prior"]}} if isinstance(raw.get("prior"), str) else raw
 
 

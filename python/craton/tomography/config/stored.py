@@ -23,7 +23,8 @@ class TheorySettings:
 
 def theory_settings(config: Mapping[str, Any], where: str) -> TheorySettings:
     """From the configuration of a run, as hessian.h5 and record.json hold it; what is missing has its default.
-    `where`: of both, for errors. UserError for what is not allowed."""
+    `where`: of both, for errors. UserError for what is not allowed.
+    """
 
     def settings(table: Any, name: str) -> Any:
         return read_table(table, name, config.get(name, {}), where, pathlib.Path.cwd())

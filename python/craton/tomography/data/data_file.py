@@ -35,7 +35,8 @@ def save_observations(
 ) -> None:
     """data.h5: one file with everything needed to plot the data or to invert them again.
 
-    `more`: datasets by name, arrays or lists of texts."""
+    `more`: datasets by name, arrays or lists of texts.
+    """
     paths = observations.paths
     text = h5py.string_dtype()
     names = sum(

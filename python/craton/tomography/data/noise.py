@@ -23,13 +23,13 @@ NOISE_STREAM = 2
 
 
 def neighbour_correlation(correlation_s: f64, sample_interval_s: float) -> f64:
-    """rho = exp(-dt / tau); 0 for tau = 0."""
+    """Rho = exp(-dt / tau); 0 for tau = 0."""
     times = np.maximum(correlation_s, 1e-300)
     return np.where(correlation_s > 0.0, np.exp(-sample_interval_s / times), 0.0)
 
 
 def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
-    """sigma per path: a fraction of the trace's rms, which counts as at least QUIETEST_TRACE of its event's median."""
+    """Sigma per path: a fraction of the trace's rms, which counts as at least QUIETEST_TRACE of its event's median."""
     rms = np.sqrt(np.add.reduceat(traces**2, paths.offsets[:-1]) / paths.samples)
     for event in paths.event_rows:
         rows = paths.event == event
@@ -42,7 +42,8 @@ def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
 
 def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int, correlation: f64 | None = None) -> f64:
     """Gaussian noise, of samples that are independent or (correlation: rho of neighbours, per path) an autoregressive process
-    of order one; each path has its own stream, whoever computes it."""
+    of order one; each path has its own stream, whoever computes it.
+    """
     noisy = traces.copy()
     offsets = paths.offsets
     for path in range(len(paths)):

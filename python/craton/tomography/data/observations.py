@@ -36,7 +36,7 @@ class Observations:
 
     @property
     def correlation(self) -> f64 | None:
-        """rho of neighbouring samples of each path: C_d[t, u] = sigma^2 rho^|t - u|."""
+        """Rho of neighbouring samples of each path: C_d[t, u] = sigma^2 rho^|t - u|."""
         if self.correlation_s is None or not self.correlation_s.any():
             return None
         return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)

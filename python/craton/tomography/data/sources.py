@@ -35,7 +35,7 @@ def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
 
 
 def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Observations:
-    """d = traces + noise, where traces are g(target). sigma is the standard deviation of the noise that is added."""
+    """D = traces + noise, where traces are g(target). sigma is the standard deviation of the noise that is added."""
     sigma = noise_deviation(paths, traces, config.data.noise)
     wrong = np.flatnonzero(out_of_range(sigma))
     if len(wrong):

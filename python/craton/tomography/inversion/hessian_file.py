@@ -40,7 +40,8 @@ def stored_basis(stored: dict[str, Any]) -> ModelBasis:
 
 def load_hessian(source: pathlib.Path, stored: dict[str, Any], world: Any, comm: MPI.Comm) -> Any:
     """Collective: the distributed matrix in hessian.h5, checked. In the run's blocks, or smaller ones where there are more ranks
-    than these."""
+    than these.
+    """
     size = stored_basis(stored).size
     block = min(stored["inversion"]["block"], max(1, size // comm.size))
     system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
@@ -108,7 +109,7 @@ def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: 
 
 
 def inversion_settings(config: Any, wrong: Callable[[str, str], UserError]) -> dict[str, Any]:
-    """block and damping of the run's [inversion] table; the defaults where the file holds no configuration."""
+    """Block and damping of the run's [inversion] table; the defaults where the file holds no configuration."""
     try:
         table = json.loads(config).get("inversion", {})
         found = {"block": table.get("block", 64), "damping": table.get("damping", 0.0)}
@@ -161,7 +162,8 @@ def write_hessian(
     run: RunContext, hessian: Any, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
 ) -> None:
     """Collective: hessian.h5 with all that `craton tomography solve` needs. It replaces the last one when complete, which is kept
-    beside it where [inversion] keep_hessians = "all"."""
+    beside it where [inversion] keep_hessians = "all".
+    """
     place, settings = run.place, run.config.inversion
     aside = on_root(run.comm, lambda: str(aside_of(place.hessian)))
     hessian.save(aside, "hessian", symmetric=True)

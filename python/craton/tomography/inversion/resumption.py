@@ -24,7 +24,8 @@ FREE = (
 
 def config_to_resume(folder: RunFolder, config: Config | None = None) -> Config | None:
     """The configuration of the run in a folder, with the free settings of `config`; None where the run has finished. UserError
-    where no run is, one goes on, and for any other difference. Not collective."""
+    where no run is, one goes on, and for any other difference. Not collective.
+    """
     ended = folder.path.is_dir() and folder.owner is None and folder.unfinished is None and folder.record.is_file()
     if ended and folder.read_record().finished:
         return None

@@ -89,7 +89,8 @@ def solve_all(
     overwrite: bool = False,
 ) -> list[SolveSummary]:
     """The same under any number of priors: the Hessian is read once and copied for each. model.h5 holds all models, in the order
-    given, after the one at which the Hessian was assembled; summary.json has one entry for each."""
+    given, after the one at which the Hessian was assembled; summary.json has one entry for each.
+    """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     if not prior_configs:
@@ -231,7 +232,6 @@ def write_outputs(
 
 def map_picture(basis: ModelBasis, names: Sequence[str], models: Sequence[f64], run_model: f64 | None) -> bytes:
     """The new models, beside the run's own where that is known."""
-
     depths = (150.0, 600.0, 1200.0, 2500.0)
     shown = [*zip(names, models, strict=True), *([] if run_model is None else [("the run's prior", run_model)])]
     limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))

@@ -80,7 +80,7 @@ class StepSearch:
         return found
 
     def gauss_newton_step(self, system: Any, gradient: f64, state: State) -> Step:
-        """dm of equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
+        """Dm of equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
         settings = self.run.config.inversion
         with self.run.phases("factorise"):
             if settings.solve_precision == "float64" and system.dtype == np.float32:

@@ -75,7 +75,8 @@ class LinearisedProblem:
 
 def read_problem(source: pathlib.Path, comm: MPI.Comm, world: Any = None) -> LinearisedProblem:
     """Collective: reads hessian.h5, the matrix to where it is dealt. UserError for what is not a run's. world: of
-    comm; None makes one."""
+    comm; None makes one.
+    """
     craton.check_mpi()
     stored = on_root(comm, lambda: read_system(source))
     chi_data, samples = on_root(comm, lambda: misfit_of(source, stored))

@@ -14,7 +14,7 @@ f64 = NDArray[np.float64]
 
 
 def field_at_knots(basis: ModelBasis, model: f64) -> f64:
-    """dlnVs at every lateral knot and at every radial knot."""
+    """DlnVs at every lateral knot and at every radial knot."""
     latitude, longitude, radius = (
         np.asarray(basis.latitude_deg),
         np.asarray(basis.longitude_deg),

@@ -178,7 +178,8 @@ def together_s(comm: MPI.Comm, work: Callable[[], Any]) -> float:
 def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometry) -> dict[str, float]:
     """Collective: of panels, seismograms, products and updates, of near, middling and far paths. Products and updates of
     Hessians that are not too large to try, with all radial splines and with half; panels and seismograms, which need none, on
-    the run's own, too."""
+    the run's own, too.
+    """
     from scipy.optimize import nnls  # not before a process's own memory has been measured: a run does not need it
 
     terms, panel_s, seismogram = [], [], np.zeros(2)
@@ -224,7 +225,8 @@ def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometr
 def measure_own(comm: MPI.Comm, config: Config, geometry: Geometry, rows: i64) -> f64:
     """Collective, of some paths on the run's own splines: terms, terms times radial splines, elements of panels; seconds of
     the panels (of coupled modes: path averages, as assembled, have smaller ones) and of seismograms alone, summed over ranks:
-    the faster of two trials."""
+    the faster of two trials.
+    """
     coupled = config.theory.kind != "pava"
     forward = geometry.forward
     model = PERTURBATION * np.random.default_rng(4).standard_normal(forward.basis.size)
@@ -316,7 +318,8 @@ def assembled(comm: MPI.Comm, arguments: tuple[Any, ...], config: Config) -> dic
 
 def factorisation(world: Any, comm: MPI.Comm, config: Config, unknowns: int) -> tuple[float, float, float]:
     """Collective: (GFLOP/s of each rank in a large Cholesky factorisation, order of its part at half of that, ns per element of
-    adding C_m^-1): from two orders, with the run's precision and blocks, the larger one beyond every cache."""
+    adding C_m^-1): from two orders, with the run's precision and blocks, the larger one beyond every cache.
+    """
     settings, room = config.inversion, math.isqrt(process_memory.available_bytes() // 64)
     dtype = "float64" if settings.solve_precision == "float64" else settings.precision
     ranks = comm.size
@@ -348,8 +351,9 @@ def factorise_once(comm: MPI.Comm, matrix: Any, order: int) -> tuple[float, floa
 
 
 def prior_inverse(forward: ForwardProblem, config: Config) -> float:
-    """ns per cube of the lateral knots, of the covariances' inverses: with 2,562 knots, or fewer where the basis has fewer. One
-    rank of a node makes it, while the others wait."""
+    """Ns per cube of the lateral knots, of the covariances' inverses: with 2,562 knots, or fewer where the basis has fewer. One
+    rank of a node makes it, while the others wait.
+    """
     level = min(config.basis.lateral_level, 5)
     basis = _craton.ModelBasis(level, np.ascontiguousarray(forward.basis.radial_knots_m))
     usual = PriorConfig(nugget=0.01)

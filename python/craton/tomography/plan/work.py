@@ -88,7 +88,7 @@ class Work:
 
     @property
     def sample_modes(self) -> float:
-        """sum k times modes used: terms of all seismograms once"""
+        """Sum k times modes used: terms of all seismograms once"""
         return float(self.samples) * self.modes_used
 
 
@@ -136,7 +136,8 @@ def stacks_of(table: PathTable) -> i64:
 
 def numerical_rank(window_s: f64, band_hz: float, compress: float) -> f64:
     """Singular values above `compress` of signals in a band, cut out of a window: twice the bandwidth times the window, and
-    those on the two edges, whose squares fall off as Landau & Widom (1980, doi:10.1016/0022-247X(80)90241-3) have it."""
+    those on the two edges, whose squares fall off as Landau & Widom (1980, doi:10.1016/0022-247X(80)90241-3) have it.
+    """
     half = np.maximum(band_hz * window_s, 1.0)
     return 2.0 * (half + math.log(compress**-2.0) * np.log(math.pi * half) / math.pi**2)
 

@@ -47,7 +47,8 @@ SAMPLES_STREAM = 3
 
 class Posterior:
     """Every method is collective and blocking; arguments and results are the same on every rank, and but for rounding on any
-    number of ranks."""
+    number of ranks.
+    """
 
     mean: f64
     """The most probable model."""
@@ -60,7 +61,8 @@ class Posterior:
 
     def __init__(self, system: Any, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
         """system: H by its upper triangle, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
-        model: m^i. comm: the ranks of the system's world. UserError where A is not positive definite."""
+        model: m^i. comm: the ranks of the system's world. UserError where A is not positive definite.
+        """
         self.prior, self._system, self._comm = prior, system, comm
         self._gradient, self._inverted = gradient, False
         prior.add_to(system)
@@ -110,7 +112,7 @@ class Posterior:
         )
 
     def log_evidence(self, chi_at_model: float) -> float:
-        """ln p(d), but for a constant that depends on the noise alone: -chi(mean) - (ln det A - ln det C_m^-1) / 2."""
+        """Ln p(d), but for a constant that depends on the noise alone: -chi(mean) - (ln det A - ln det C_m^-1) / 2."""
         occam = 0.5 * (self.log_determinant - self.prior.log_determinant)
         return -self.chi_data(chi_at_model) - self.chi_prior - occam
 
@@ -119,7 +121,8 @@ class Posterior:
     def samples(self, count: int, seed: int) -> Any:
         """Draws of m - mean: a ConvergentMatrix of one draw per column, dealt as the system is; of more than `count` columns where
         the system has more process columns. Draw k has a stream of its own, the same on any number of ranks. n^2 flops each.
-        UserError after `invert`."""
+        UserError after `invert`.
+        """
         if self._inverted:
             raise UserError(
                 "posterior samples: the factor was overwritten by the inverse; allowed: samples before variances"
@@ -163,7 +166,8 @@ class Posterior:
 
     def resolution_diagonal(self) -> f64:
         """R[i, i] = 1 - sum_j A^-1[i, j] C_m^-1[j, i]: for each coefficient the part of it that the data determine. Its sum is the
-        trace, the number of parameters that the data resolve. Inverts."""
+        trace, the number of parameters that the data resolve. Inverts.
+        """
         self.invert()
         rows = np.asarray(self._system.local_rows_global)
         cols = np.asarray(self._system.local_cols_global)
@@ -188,7 +192,8 @@ def summed(own: f64, comm: MPI.Comm) -> f64:
 
 def quadratic_forms(matrix: Any, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
     """Collective: left[p] . M right[p] for every p, M symmetric by the upper triangle of a distributed matrix. Rows have few
-    elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated."""
+    elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated.
+    """
     if left.shape != right.shape or left.shape[1] != matrix.shape[0]:
         raise UserError(
             f"quadratic forms: rows of shape {left.shape} and {right.shape} for a matrix of order {matrix.shape[0]}; allowed: "

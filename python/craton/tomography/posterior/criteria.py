@@ -79,7 +79,8 @@ def smallest(criterion: str, strengths: f64, values: f64) -> Choice:
 
 def curvature(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> f64:
     """Of the L-curve (ln |residual|^2, ln |model|^2) at each strength, positive at a corner; NaN at the ends, which have no
-    neighbours to tell it from."""
+    neighbours to tell it from.
+    """
     t = np.log(strengths)
     x, y = np.log(chi_data), np.log(model_norm)
     dx, dy = np.gradient(x, t), np.gradient(y, t)

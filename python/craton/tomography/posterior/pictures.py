@@ -1,5 +1,6 @@
 """Pictures of a posterior: uncertainty, covariance and point spread of a place, samples, trade-offs, null-space shuttle. Each
-function returns a figure of its own."""
+function returns a figure of its own.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def deviation_figure(
 ) -> Figure:
     """Standard deviation at the knots, shape (lateral, radial), as a part of what it was before the data, and the
     diagonal of the resolution. Maps of deviations have a scale each: from depth to depth they differ by far. The
-    others share theirs in a column."""
+    others share theirs in a column.
+    """
     knots, depths = shown_knots(basis), knot_depths_km(basis)
     part = deviation / before
     most = float(np.ceil(10.0 * np.quantile(part[:, knots], 0.995)) / 10.0)
@@ -93,7 +95,8 @@ def point_figure(
 ) -> Figure:
     """after, before: covariance of the coefficients with the place, divided by its standard deviation: what is expected elsewhere
     where dlnVs there is one standard deviation too high. image: of a spike of 1 at `knot`. resolution_row: weight of each true
-    coefficient."""
+    coefficient.
+    """
     at = [(place.latitude_deg, place.longitude_deg), (knot.latitude_deg, knot.longitude_deg)]
     figure = new_figure(13.0, 5.6)
     grid = figure.add_gridspec(2, 3)

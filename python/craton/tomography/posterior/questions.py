@@ -90,7 +90,8 @@ def nearest_spike(basis: ModelBasis, place: Place) -> tuple[f64, Place]:
 
 def at_place(basis: ModelBasis, place: Place) -> tuple[f64, f64, f64]:
     """Geocentric latitude and longitude, degrees, and radius, metres, as arrays of one: what splines are evaluated
-    at."""
+    at.
+    """
     radius_m = np.array([1e3 * (EARTH_RADIUS_KM - place.depth_km)])
     radius_m = np.clip(radius_m, basis.radial_knots_m[0], basis.radial_knots_m[-1])  # rounding at the ends
     return geocentric_deg(np.array([place.latitude_deg])), np.array([place.longitude_deg]), radius_m

@@ -57,7 +57,8 @@ def posterior_of_run(
 ) -> PosteriorSummary:
     """Collective, on any number of ranks: writes posterior.h5, posterior.json and pictures to the output folder, and samples.h5
     where samples are asked for. world: of comm; None makes one. pictures: drawing them takes longer than a small
-    problem."""
+    problem.
+    """
     comm = comm or MPI.COMM_WORLD
     questions = questions or Questions()
     if not 0 <= questions.samples <= MOST_SAMPLES:
@@ -165,7 +166,8 @@ class Asking:
 
     def deviations(self, number: int, part: PriorPart, diagonal: f64) -> tuple[f64, f64]:
         """Standard deviation of one parameter at its knots, (lateral, radial), after the data and before. diagonal: of
-        the whole resolution, for the picture."""
+        the whole resolution, for the picture.
+        """
         block, basis = self.problem.parameters[number]
         after = np.sqrt(self.found.variances(knot_rows(block, basis, len(self.problem.model))))
         after = after.reshape(block.lateral, block.radial)
@@ -248,8 +250,9 @@ class Asking:
             self.pictures[f"trade-off-{number}.png"] = lambda: trade_off_figure(correlation_of(below), labels, place)
 
     def shuttle(self, given: f64, seen: f64) -> ShuttleFindings:
-        """mean + (1 - R)(given - mean); seen: H (given - m^i). Adding v to the mean changes chi_data by -g . v + v . H v / 2, where
-        g = C_m^-1 (mean - m^p) is the data's gradient at the mean. H step = gradient - weights, as in equation 2."""
+        """Mean + (1 - R)(given - mean); seen: H (given - m^i). Adding v to the mean changes chi_data by -g . v + v . H v / 2, where
+        g = C_m^-1 (mean - m^p) is the data's gradient at the mean. H step = gradient - weights, as in equation 2.
+        """
         found, basis = self.found, self.problem.basis
         difference = given - found.mean
         unseen = found.null_space(difference)

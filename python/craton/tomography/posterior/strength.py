@@ -115,7 +115,8 @@ def choose_strength(
 ) -> StrengthSummary:
     """Collective, on any number of ranks: writes strength.json and strength.png to the output folder. folds: 0 for no
     cross-validation, else at least 2; it reads the run's data.h5 and assembles the Hessian once more. UserError where hessian.h5
-    does not tell the misfit, and for more folds than earthquakes."""
+    does not tell the misfit, and for more folds than earthquakes.
+    """
     comm = comm or MPI.COMM_WORLD
     folder, source = StrengthFolder(output), pathlib.Path(hessian_file)
     console = (console or make_console()) if comm.rank == 0 else None
@@ -196,7 +197,8 @@ def cross_validation(
     console: Any,
 ) -> list[float]:
     """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out. A fold's Hessian is taken
-    from the whole one: all folds together are one assembly. Three matrices at a time."""
+    from the whole one: all folds together are one assembly. Three matrices at a time.
+    """
     fold = fold_of_paths(data.observations.paths.event, folds, seed)
     sums = np.zeros(len(factors))
     with ProgressBar("cross-validation", folds * len(factors), "solutions", console) as bar:

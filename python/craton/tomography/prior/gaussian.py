@@ -101,7 +101,8 @@ def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
 
 def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:
     """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths. share: how
-    ranks come by the lateral matrices, the large ones; collective where that is."""
+    ranks come by the lateral matrices, the large ones; collective where that is.
+    """
     strengths = (config.strength, config.xi_strength)
     parts = [
         gaussian_part(block, basis, replace(config, strength=strength), share)

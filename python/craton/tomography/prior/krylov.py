@@ -16,10 +16,11 @@ def gmres(
     metric: Callable[[f64], f64],
     go_on: Callable[[int, float], bool],
 ) -> f64:
-    """x of A x = b by GMRES without restarts (Saad & Schultz 1986, doi:10.1137/0907058), for systems that a few dozen steps solve.
+    """X of A x = b by GMRES without restarts (Saad & Schultz 1986, doi:10.1137/0907058), for systems that a few dozen steps solve.
 
     Residuals are measured by r . M r, M symmetric positive definite: apply(v, M v) is A v, metric(v) is M v. After each step
-    go_on(steps, residual as a fraction of b's) says whether another is wanted."""
+    go_on(steps, residual as a fraction of b's) says whether another is wanted.
+    """
     image = metric(right_hand_side)
     size = float(np.sqrt(right_hand_side @ image))
     if size == 0.0:

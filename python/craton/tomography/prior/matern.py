@@ -169,7 +169,8 @@ class Approximation:
     Each part is taken from the exponential covariance exp(-kappa r) at the lateral knots, and at the radial ones, whose
     eigenvalues are the densities of knots times 2 pi kappa / (k^2 + kappa^2)^(3/2) and times 2 kappa / (k^2 + kappa^2). With
     b = k^2 + kappa^2 / 2 of each part, (b_lateral + b_radial)^2 has three terms. What is neglected: the knots are closer together
-    at depth."""
+    at depth.
+    """
 
     terms: list[tuple[f64, f64]]
     """Lateral and radial factor of each product."""

@@ -115,7 +115,8 @@ class Correlation:
 
 def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: Any) -> Prior:
     """Collective: the Matern prior around the reference Earth, laid out as `system`, which is only looked at. The work is done in
-    float64 whatever the system's element type is."""
+    float64 whatever the system's element type is.
+    """
     block = only_block(basis)
     correlation = Correlation(basis, config.one_length_km)
     strength = strength_of_radius(config)(np.asarray(basis.radial_knots_m))

@@ -41,7 +41,8 @@ class MaternField:
     """A field of variance 1 at points, known by what a vector of numbers at the points becomes under its covariance.
 
     Everything but the attributes is collective and blocking. Arguments and results at the points are the same on every rank,
-    and but for rounding on any number of ranks."""
+    and but for rounding on any number of ranks.
+    """
 
     cells: int
     """Along each side of the grid."""
@@ -54,7 +55,8 @@ class MaternField:
         self, world: World, comm: MPI.Comm, points_km: f64, correlation_km: float, cells: int = 0, threads: int = 1
     ) -> None:
         """points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. threads: of
-        each rank. UserError for what the cells cannot resolve and for more ranks than boxes."""
+        each rank. UserError for what the cells cannot resolve and for more ranks than boxes.
+        """
         self._comm = comm
         check_resolution(cells, correlation_km)
         self.side_km = side_of_grid_km(correlation_km)
@@ -91,7 +93,8 @@ class MaternField:
 
     def root_times(self, own_noise: f64, point_noise: f64) -> f64:
         """R: a draw of the field at the points where the arguments are standard normal, one number per cell of this rank's part
-        and one per point."""
+        and one per point.
+        """
         field = self._inverse(own_noise)
         return self._summed(self._interpolation @ field.ravel()) + np.sqrt(self.unresolved) * point_noise
 
@@ -157,7 +160,8 @@ class MaternField:
 
 def four_cells(position: f64) -> tuple[NDArray[np.int64], f64]:
     """Lagrange's cubic along each dimension: the first of four cells, shape (n, 3), and their weights, shape (n, 4, 3).
-    Positions are in cells from the centre of the grid's first."""
+    Positions are in cells from the centre of the grid's first.
+    """
     cell = np.floor(position)
     t = position - cell
     weights = [

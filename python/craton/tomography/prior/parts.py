@@ -57,7 +57,8 @@ class PriorPart(Protocol):
 
     def knot_deviation(self, lateral: scipy.sparse.csr_matrix, radial: f64) -> f64:
         """Prior standard deviation of the field at places x depths, given the splines there, (places, lateral) and (depths,
-        radial): the knots, for the Matern prior."""
+        radial): the knots, for the Matern prior.
+        """
 
 
 def own_columns(system: Any, block: ParameterBlock) -> Iterator[tuple[i64, i64, i64, i64]]:

@@ -91,7 +91,8 @@ def draw_some_paths(axes: Axes, results: Results, at_most: int = 300) -> None:
 
 def path_on_map(table: PathTable, path: int) -> tuple[f64, f64]:
     """Geographic latitudes and longitudes from the event to the station, the way that the window's waves have come:
-    along the great circle of the forward problem, which is one of geocentric latitudes."""
+    along the great circle of the forward problem, which is one of geocentric latitudes.
+    """
     event, station = table.event[path], table.station[path]
     start, end = geocentric_vectors(
         np.array([table.events.latitude_deg[event], table.stations.latitude_deg[station]]),

@@ -27,7 +27,8 @@ __all__ = ["page_of", "write_report"]
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
     """Makes report.html from the other files of a run folder, whether or not the run came to its end. Not collective.
-    UserError for a folder that holds no run."""
+    UserError for a folder that holds no run.
+    """
     folder = RunFolder(path)
     if not folder.path.is_dir():
         raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")

@@ -1,5 +1,6 @@
 """The part of report.html that says what the data resolve: from `posterior` inside the run's folder, or the command
-that makes it."""
+that makes it.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class Findings:
 
 def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
     """The posterior of a run, None where there is none. UserError where it is damaged, or of another run: of an
-    earlier one, say, that this has replaced."""
+    earlier one, say, that this has replaced.
+    """
     from craton.tomography.config.prior import prior_from_dict
 
     folder = posterior_folder(run)

@@ -74,7 +74,8 @@ def plane_kernel(
 ) -> PlaneKernel:
     """Of a source of 1e20 N m, equal parts of dip slip and strike slip that radiate most toward the station.
 
-    theory: pava or nact; component: Z, R or T; interval_s: between samples. UserError where there is no such path."""
+    theory: pava or nact; component: Z, R or T; interval_s: between samples. UserError where there is no such path.
+    """
     if not 1.0 <= distance_deg <= 179.0:
         raise UserError(f"distance {distance_deg:g} degrees; allowed: 1 to 179")
     forward = ForwardProblem(toroidal, small_basis(earth), periods_s, theory, spheroidal)
@@ -117,7 +118,8 @@ def kernel_of_path(
 
 def usual_times(kernel: PlaneKernel) -> list[float]:
     """Of the largest motion before the fundamental mode can be there, and of the largest from then on; one where a
-    window has no more."""
+    window has no more.
+    """
     early = kernel.times_s < np.radians(kernel.distance_deg) * SOLID_SURFACE_KM / OVERTONES_KM_S
     size = np.abs(kernel.displacement_m)
     return [float(kernel.times_s[part][np.argmax(size[part])]) for part in (early, ~early) if part.any()]
@@ -128,7 +130,8 @@ def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figur
     """A row for the seismogram, then one for each theory: the plane between source and station at each time.
 
     Colours: by how much of its largest motion 1% of dlnVs in a cell of 100 km by 1 degree changes the seismogram. A
-    column has one scale, so that theories can be compared."""
+    column has one scale, so that theories can be compared.
+    """
     first = kernels[0]
     times = list(times_s) or usual_times(first)
     for time in times:

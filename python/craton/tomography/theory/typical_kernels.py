@@ -24,7 +24,8 @@ NEAR_THE_MEDIAN = 10
 def typical_windows(data: Observations) -> list[int]:
     """A row of the path table for each component: of the tenth of its windows along the minor arc that are nearest to
     the median distance, the one whose largest motion is strongest, beside the median of its earthquake's (the source
-    radiates well toward it) times beside its noise."""
+    radiates well toward it) times beside its noise.
+    """
     table, found = data.paths, list[int]()
     largest = np.maximum.reduceat(np.abs(data.observed), table.offsets[:-1])
     distance = table.distance_deg()
@@ -41,7 +42,8 @@ def typical_windows(data: Observations) -> list[int]:
 
 def kernels_of_windows(config: Mapping[str, Any], data: Observations, where: str) -> list[list[PlaneKernel]]:
     """Of each typical window, by path averages and by NACT, at the reference Earth. config: of the run, as in its
-    record; `where` names it in errors. UserError where there are too many modes, or no window along the minor arc."""
+    record; `where` names it in errors. UserError where there are too many modes, or no window along the minor arc.
+    """
     settings, table = theory_settings(config, where), data.paths
     chosen = typical_windows(data)
     if not chosen:

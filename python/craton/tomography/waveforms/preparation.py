@@ -96,7 +96,8 @@ def input_files(config: WaveformConfig, name: str) -> list[Path]:
 
 def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
     """Everything but files. UserError where there is nothing to work on; what is wrong with single files, channels and windows is
-    in the ledger."""
+    in the ledger.
+    """
     inputs = find_inputs(config, console)
     from obspy import UTCDateTime
 

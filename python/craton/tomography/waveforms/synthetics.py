@@ -46,7 +46,8 @@ class SyntheticSource(Protocol):
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
         """Displacement in metres at 0, dt, 2 dt, ... after the centroid time: `samples` values, NaN where the solver did not get
-        that far. None where the source has no such seismogram. `component` is Z, R or T."""
+        that far. None where the source has no such seismogram. `component` is Z, R or T.
+        """
         ...
 
 
@@ -82,7 +83,8 @@ def predicted(source: SyntheticSource, paths: PathTable) -> f64:
 
 class ModeSynthetics:
     """Sums of modes of the reference Earth: the inversion's own, toroidal ones for T and spheroidal ones for Z and R;
-    or, with `complete`, all of them on each component, as a seismometer shows them, which gravity and tilt act on."""
+    or, with `complete`, all of them on each component, as a seismometer shows them, which gravity and tilt act on.
+    """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         from craton._craton import EarthModel, ModelBasis
@@ -198,7 +200,8 @@ class _OtherSolver:
 
 class FolderSynthetics(_OtherSolver):
     """Files of another solver, displacement in metres: SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and
-    metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or MiniSEED."""
+    metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or MiniSEED.
+    """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         super().__init__(config, events, stations, samples)
@@ -302,7 +305,8 @@ class FolderSynthetics(_OtherSolver):
 
 class InstaseisSynthetics(_OtherSolver):
     """A database of Green's functions that AxiSEM has computed (van Driel et al. 2015, doi:10.5194/se-6-701-2015). The source that
-    it was computed with is divided out; the event's triangle takes its place."""
+    it was computed with is divided out; the event's triangle takes its place.
+    """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         super().__init__(config, events, stations, samples)

@@ -88,7 +88,8 @@ def with_arc_overlap(window: Candidate, windows: Sequence[Candidate]) -> Candida
 
 def without_shared_samples(windows: Sequence[Candidate]) -> list[Candidate]:
     """Windows that overlap are cut in the middle of what they share, so that no sample counts twice in the misfit. One that nothing
-    is left of has last < first."""
+    is left of has last < first.
+    """
     cut = sorted(windows, key=lambda window: (window.first, window.last))
     for left in range(len(cut)):
         for right in range(left + 1, len(cut)):
@@ -154,7 +155,8 @@ def peak(values: f64, best: int) -> tuple[float, float]:
 
 def correlation_time_s(noise: f64, interval_s: float) -> float:
     """After which the correlation of neighbouring samples, r per interval, would have fallen to 1/e: -interval / ln r. 0 where
-    neighbours are not alike."""
+    neighbours are not alike.
+    """
     together = float(noise[1:] @ noise[:-1]) / max(float(noise @ noise), 1e-300) if len(noise) > 1 else 0.0
     return float(-interval_s / np.log(together)) if 0.0 < together < 1.0 else 0.0
 

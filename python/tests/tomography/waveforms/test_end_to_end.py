@@ -95,7 +95,7 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "tomography_data.md"
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not beside the tests")
 def test_the_snippet_of_the_page(prepared, okhotsk, monkeypatch):
-    """d - g(m), as docs/tomography_data.md has it."""
+    """D - g(m), as docs/tomography_data.md has it."""
     import re
 
     [snippet] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
@@ -139,7 +139,7 @@ def test_windows_go_into_an_inversion(prepared, okhotsk, small_config, tmp_path)
 
 
 def test_commands(okhotsk, tmp_path):
-    """check and windows, as they are typed; a folder with results is not overwritten."""
+    """Check and windows, as they are typed; a folder with results is not overwritten."""
     config = okhotsk / "okhotsk.toml"
     shown = craton("tomography", "data", "check", config, cwd=tmp_path)
     assert shown.returncode == 0, shown.stderr
@@ -174,7 +174,8 @@ def test_nothing_accepted_is_one_line_and_a_record(okhotsk, tmp_path):
 
 def test_vertical_and_radial_windows_against_sums_of_modes(okhotsk, tmp_path):
     """Rayleigh waves and what comes before them, of real records at both stations, beyond 150 s, where spheroidal
-    modes are few."""
+    modes are few.
+    """
     config = load_waveform_config(okhotsk / "okhotsk.toml").replaced("windows", components=["Z", "R"], arcs=["minor"])
     config = config.replaced("processing", filter_periods_s=(500.0, 350.0, 180.0, 150.0))
     config = config.replaced("modes", shortest_period_s=150.0, cache=str(tmp_path))
@@ -256,7 +257,8 @@ def test_without_obspy(okhotsk, monkeypatch):
 @pytest.fixture
 def ulan_bator(tmp_path):
     """What ObsPy itself brings: IU.ULN.00.LH1 (MiniSEED) with its StationXML, three hours from the origin time of an earthquake
-    of Mw 7.0 below the Santa Cruz Islands (18 July 2015). Its place is right; its moment tensor is not, and is not used."""
+    of Mw 7.0 below the Santa Cruz Islands (18 July 2015). Its place is right; its moment tensor is not, and is not used.
+    """
     folder = Path(obspy.__file__).parent / "core" / "tests" / "data"
     record, response = folder / "IU_ULN_00_LH1_2015-07-18T02.mseed", folder / "IU_ULN_00_LH1.xml"
     if not (record.exists() and response.exists()):
@@ -358,7 +360,8 @@ def test_the_love_wave_of_a_record_that_obspy_brings(tmp_path):
 @pytest.fixture(scope="module")
 def made_records(tmp_path_factory):
     """Three hours of raw counts at 0.5 Hz from the mode sum of PREM itself, at two stations: 80 degrees away (LH1 and LH2, turned
-    by 30 degrees) and 140 degrees away, where the arcs' windows meet. Counts are whole numbers, with noise of a few of them."""
+    by 30 degrees) and 140 degrees away, where the arcs' windows meet. Counts are whole numbers, with noise of a few of them.
+    """
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
     from craton.tomography.waveforms.records.earthquakes import read_earthquakes
@@ -405,7 +408,7 @@ def test_counts_of_the_mode_sum_come_back_as_the_mode_sum(made_records):
 
 
 def test_predicted_windows_are_what_is_observed(made_records):
-    """d - g(m) of the accepted windows, from the source that the hybrid method takes g(m) from."""
+    """D - g(m) of the accepted windows, from the source that the hybrid method takes g(m) from."""
     from craton.tomography.waveforms.synthetics import predicted, synthetic_source
 
     config = load_waveform_config(made_records / "made.toml")
@@ -418,7 +421,8 @@ def test_predicted_windows_are_what_is_observed(made_records):
 
 def test_counts_of_three_components_come_back_as_the_mode_sum(tmp_path):
     """Z, N and E of one station from toroidal and spheroidal modes beyond 150 s: every window of Z, R and T, on both
-    arcs."""
+    arcs.
+    """
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
     from craton.tomography.waveforms.records.earthquakes import read_earthquakes
@@ -496,7 +500,8 @@ def test_the_example(tmp_path):
 @pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not beside the tests")
 def test_the_example_of_obspys_own_record(tmp_path):
     """Raw counts and poles and zeros to windows: R1, R2 and the overtones before R1, as spheroidal modes of PREM have them, to
-    a tenth of their amplitude; the overtones of the long way round are as small as the noise."""
+    a tenth of their amplitude; the overtones of the long way round are as small as the noise.
+    """
     if not (Path(obspy.__file__).parent / "io" / "ah" / "tests" / "data" / "st.ah").exists():
         pytest.skip("this ObsPy comes without its test data")
     program = [sys.executable, str(EXAMPLES / "records_of_obspy.py")]

@@ -178,7 +178,8 @@ def test_modes_are_the_inversions_own(tmp_path):
 
 def test_complete_modes_are_all_of_them(tmp_path):
     """Each component is the whole sum. Z has no toroidal part, and a seismometer feels 0.3% of gravity there; R and T
-    of the inversion lack the other type's part."""
+    of the inversion lack the other type's part.
+    """
     _, toroidal, spheroidal = modes_of_prem()
     own, made = long_periods(tmp_path), long_periods(tmp_path, complete=True)
     whole = _craton.ModeSynthetics(spheroidal, toroidal, LONG_PERIODS, seismometer=True)
@@ -229,7 +230,8 @@ def test_predicted_windows_from_a_folder(source, tmp_path):
 
 def test_instaseis_agrees_with_modes(tmp_path, shared_database):
     """The transverse component of a database of 100 s in its band, its source divided out and a triangle put in, against the mode
-    sum of the same Earth (no attenuation), at 50 degrees: where the spheroidal motion on T is small."""
+    sum of the same Earth (no attenuation), at 50 degrees: where the spheroidal motion on T is small.
+    """
     (tmp_path / "a.toml").write_text("")
     config = load_waveform_config(tmp_path / "a.toml")
     config = config.replaced("processing", filter_periods_s=(600.0, 400.0, 140.0, 110.0), taper_s=300.0)

@@ -59,7 +59,8 @@ def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], le
 
 def usual_half_duration_s(tensor_Nm: Sequence[float]) -> float:
     """What the Global CMT project assumes: 1.05e-8 M0^(1/3) with M0 in dyn cm (Ekström, Nettles and Dziewonski 2012,
-    doi:10.1016/j.pepi.2012.04.002)."""
+    doi:10.1016/j.pepi.2012.04.002).
+    """
     diagonal, others = np.array(tensor_Nm[:3]), np.array(tensor_Nm[3:])
     moment_Nm = np.sqrt(0.5 * np.sum(diagonal**2) + np.sum(others**2))
     return float(1.05e-8 * np.cbrt(1e7 * moment_Nm))

@@ -65,7 +65,8 @@ class RequestFailed(Exception):
 
 def downloaded(file: Path, request: Callable[[str], None]) -> None:
     """Has `request` write a file, which takes its name when it is whole. RequestFailed; or FDSNNoDataException, when the server has
-    none."""
+    none.
+    """
     from obspy.clients.fdsn.header import FDSNNoDataException
 
     with replaced(file) as aside:
@@ -114,7 +115,8 @@ class Wanted:
 
 def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
     """Everything that [fetch] names and the folder lacks. UserError where the server cannot be reached, where no earthquake is
-    usable, or where the folder was fetched by another request. Not collective: one process asks."""
+    usable, or where the folder was fetched by another request. Not collective: one process asks.
+    """
     need_obspy("craton tomography data fetch")
     folder = FetchFolder(config.fetch.directory)
     folder.make()

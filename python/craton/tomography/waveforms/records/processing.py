@@ -46,7 +46,8 @@ def displacement_of(
     raw: RawChannel, instrument: Instrument, centroid_time: Any, settings: ProcessingConfig
 ) -> Displacement:
     """A channel's own motion (positive along its azimuth and dip). Unusable where the response cannot be evaluated or the record is
-    shorter than its tapers."""
+    shorter than its tapers.
+    """
     interval, periods = settings.sample_interval_s, settings.filter_periods_s
     if raw.delta_s > 0.5 * periods[3]:
         raise Unusable(

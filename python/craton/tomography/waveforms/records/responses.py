@@ -123,7 +123,8 @@ def orientation(trace: Any, channel: Any) -> tuple[float, float, str]:
 
 def read_instruments(files: Iterable[Path], more: Iterable[Any], ledger: Ledger) -> Instruments:
     """From StationXML, RESP, dataless SEED and what else ObsPy reads, after `more` inventories. A file that cannot be read is a
-    decision; a missing response is found out when a channel needs it."""
+    decision; a missing response is found out when a channel needs it.
+    """
     from obspy import read_inventory
 
     inventories = list(more)

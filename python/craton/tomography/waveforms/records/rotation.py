@@ -26,7 +26,8 @@ def channel_vector(azimuth_deg: float, dip_deg: float) -> f64:
 
 def component_vector(component: str, back_azimuth_deg: float) -> f64:
     """Unit vector (up, north, east) of Z (up), N, E, R (away from the source) or T (to the right of R: clockwise about the
-    source, seen from above). The back azimuth is that of the source at the station, clockwise from north."""
+    source, seen from above). The back azimuth is that of the source at the station, clockwise from north.
+    """
     toward = np.radians(back_azimuth_deg)
     return {
         "Z": np.array([1.0, 0.0, 0.0]),
@@ -55,7 +56,8 @@ def channel_weights(vectors: Sequence[f64], wanted: f64) -> f64 | None:
 
 def back_azimuth_deg(event: tuple[float, float], station: tuple[float, float]) -> float:
     """Of the event at the station, (latitude, longitude) geographic, along the great circle of geocentric latitudes that the
-    forward problem uses."""
+    forward problem uses.
+    """
     a, b = np.radians(geocentric_deg(np.array([event[0], station[0]])))
     longitude = np.radians(event[1] - station[1])
     east = np.sin(longitude) * np.cos(a)
