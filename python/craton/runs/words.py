@@ -1,8 +1,13 @@
-"""Numbers for people: how many, how long, how large, how fast."""
+"""Numbers for people: how many, how long, how large, how fast. The one home of such words.
+
+`duration` and `size_text` tell of what was measured; `forecast_duration` and `forecast_size` of what is expected, to three digits.
+"""
 
 from __future__ import annotations
 
-__all__ = ["counted", "duration", "rate_text", "size_text"]
+__all__ = ["counted", "duration", "forecast_duration", "forecast_size", "rate_text", "size_text"]
+
+MIB, GIB, TIB = 2**20, 2**30, 2**40
 
 
 def counted(number: int, what: str) -> str:
@@ -19,6 +24,13 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d} min"
 
 
+def forecast_duration(seconds: float) -> str:
+    """3725.0 -> "62.1 min"; 100.0 -> "100 s"; 9000.0 -> "2.5 h"."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
 def size_text(size: float) -> str:
     """1234567 -> "1.2 MB"."""
     for unit in ("B", "kB", "MB", "GB"):
@@ -26,6 +38,13 @@ def size_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= 100.0 else f"{size:.1f} {unit}"
         size /= 1000.0
     return f"{size:.1f} TB"
+
+
+def forecast_size(size: float) -> str:
+    """1234567 -> "1.18 MiB"; 2**31 -> "2 GiB"; 2**51 -> "2.05e+03 TiB"."""
+    if size < 0.995 * GIB:
+        return f"{size / MIB:.3g} MiB"
+    return f"{size / GIB:.3g} GiB" if size < 999 * GIB else f"{size / TIB:.3g} TiB"
 
 
 def rate_text(rate: float, unit: str) -> str:
