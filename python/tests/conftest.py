@@ -28,8 +28,9 @@ def small_config(tmp_path_factory):
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible():
-    """Ctrl-C reaches what the tests start, even where they themselves run in the background of a shell that ignores it:
-    an ignored signal is inherited by every process started.
+    """Ctrl-C reaches what the tests start, even where they run in the background of a shell that ignores it.
+
+    An ignored signal is inherited by every process started.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

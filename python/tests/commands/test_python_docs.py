@@ -1,5 +1,6 @@
-"""The snippets of docs/python.md, one after the other as one program; and those of docs/multigrid.md, docs/waves.md and
-docs/scf.md.
+"""The snippets of docs/python.md, one after the other as one program; and those of other pages.
+
+docs/multigrid.md, docs/waves.md and docs/scf.md.
 """
 
 import re

@@ -156,8 +156,9 @@ def test_the_command_takes_all_files(tmp_path):
 
 
 def test_the_moment_is_that_of_the_ground(tmp_path):
-    """Slip times the rigidity in the tensors' own files is the magnitude's moment, in ground of two layers; with a rigidity that
-    the configuration has, it is not.
+    """Slip times the rigidity in the tensors' own files is the magnitude's moment, in ground of two layers.
+
+    With a rigidity that the configuration has, it is not.
     """
     layers = '[media]\nkind = "layers"\nlayers = [[3500.0, 4200.0, 2400.0, 2400.0], [1.0, 6000.0, 3464.0, 2700.0]]\n'
     moments = []

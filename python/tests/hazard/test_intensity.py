@@ -21,8 +21,10 @@ def ricker(frequency, t):
 
 
 def shaken(random, dt, seconds=120.0):
-    """Three components of made-up ground motion, m/s^2: noise with a spectrum that falls off on both sides (Brune's, and a low
-    cut) under an envelope of its own, some longer some shorter, at rest before and after.
+    """Three components of made-up ground motion, m/s^2.
+
+    Noise with a spectrum that falls off on both sides (Brune's, and a low cut) under an envelope of its own, some longer some
+    shorter, at rest before and after.
     """
     t = np.arange(0, seconds, dt)
     corner, top = 10 ** random.uniform(-1.2, 0.3), 10 ** random.uniform(0.0, 0.7)

@@ -67,8 +67,9 @@ def forecast_of_faults() -> Forecast:
 @pytest.mark.parametrize("truncation", [3.0, None])
 @pytest.mark.parametrize("model", MODELS)
 def test_curves_are_those_of_openquakes_calculator(model, truncation):
-    """The same ruptures through calc_hazard_curves, to 1e-6. It keeps probabilities of not exceeding in 32 bits, so rare levels are
-    compared once more below.
+    """The same ruptures through calc_hazard_curves, to 1e-6.
+
+    It keeps probabilities of not exceeding in 32 bits, so rare levels are compared once more below.
     """
     forecast, levels = forecast_of_faults(), levels_g()
     found = model_curves(forecast, PLACE, SITES, MEASURES, models=[model], years=50.0, truncation=truncation)[model]
@@ -89,8 +90,9 @@ def test_curves_are_those_of_openquakes_calculator(model, truncation):
 
 @pytest.mark.parametrize("truncation", [3.0, None])
 def test_rare_levels_are_those_of_openquakes_arithmetic(truncation):
-    """To 1e-6 of the probability itself, however small: hazardlib's Poisson process and truncated distribution, one rupture after
-    the other, in 64 bits.
+    """To 1e-6 of the probability itself, however small.
+
+    Against hazardlib's Poisson process and truncated distribution, one rupture after the other, in 64 bits.
     """
     forecast, levels = forecast_of_faults(), levels_g()[5:41]
     name = "ChiouYoungs2008"
@@ -115,8 +117,10 @@ def test_rare_levels_are_those_of_openquakes_arithmetic(truncation):
 
 
 def test_a_source_model_gives_openquakes_curves(tmp_path):
-    """Read and expanded by each: as many ruptures with the same rates, whose places differ by a part of a subfault (hazardlib cuts
-    faults to whole kilometres, here they are cut evenly), so curves do by some percent, more where they are steep.
+    """Read and expanded by each: as many ruptures with the same rates, whose places differ by a part of a subfault.
+
+    hazardlib cuts faults to whole kilometres; here they are cut evenly. So curves differ by some percent, more where they are
+    steep.
     """
     path = tmp_path / "model.xml"
     path.write_text(nrml(SIMPLE_SOURCE))
@@ -148,8 +152,9 @@ def test_a_source_model_gives_openquakes_curves(tmp_path):
 
 
 def test_probabilities_of_a_magnitude_7_2_at_9_km():
-    """M 7.2, strike-slip, 9.045 km from the fault, vs30 390 m/s, once in 200 years, SA(3.0) > 0.1 g within a year: 2.539635e-3,
-    2.744496e-3 and 2.478540e-3 by hazardlib 3.26, with the distance known to three digits after the point.
+    """M 7.2, strike-slip, 9.045 km from the fault, vs30 390 m/s, once in 200 years: SA(3.0) > 0.1 g within a year.
+
+    By hazardlib 3.26: 2.539635e-3, 2.744496e-3 and 2.478540e-3, with the distance known to three digits after the point.
     """
     surface = straight(100e3, bottom_m=15e3).surface(1000.0)
     forecast = Forecast((Rupture("s", 0, 7.2, 1 / 200, surface),))

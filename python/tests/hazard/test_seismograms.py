@@ -21,8 +21,10 @@ from helpers import AS_ROOT, environment_without_mpi
 
 
 def by_definition(tensors, mu, rupture, variation, slip_rate, dt, first_time, centre, impulse, samples):
-    """Sum over subfaults of (M : e) * slip rate: tensors (axis, subfault, 6, time) at its subfaults; time functions at the
-    samples' own times from each onset. Their sum over samples is the convolution's integral where both are band limited.
+    """Sum over subfaults of (M : e) * slip rate.
+
+    Tensors (axis, subfault, 6, time) are at its subfaults; time functions at the samples' own times from each onset. Their sum
+    over samples is the convolution's integral where both are band limited.
     """
     surface = rupture.surface
     t = dt * np.arange(samples)
@@ -69,8 +71,9 @@ def test_seismograms_are_their_definition(tmp_path, slip_rate):
 
 
 def test_onsets_are_exact_between_samples(tmp_path):
-    """A later onset is a later seismogram: by a fraction of a sample, compared through another sampling of the same smooth
-    tensors.
+    """A later onset is a later seismogram, by a fraction of a sample.
+
+    Compared through another sampling of the same smooth tensors.
     """
     paths, _, position = made_up(tmp_path)
     green = GreenTensors.open(paths)

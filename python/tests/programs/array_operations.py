@@ -1,5 +1,6 @@
-"""What matrices, vectors and DistArrays do beyond updates, on as many ranks as the job has, against NumPy; started by
-test_python_api.py.
+"""What matrices, vectors and DistArrays do beyond updates, on as many ranks as the job has, against NumPy.
+
+Started by test_python_api.py.
 
 mpiexec -n 3 python array_operations.py
 """

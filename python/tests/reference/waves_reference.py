@@ -111,8 +111,9 @@ _POLE = (3 - math.sqrt(3)) / 4
 
 
 def lamb_step(tau: Array) -> Array:
-    """G of u_z = 3 F / (pi^2 mu r) G(tau), the vertical displacement of the surface at distance r from a vertical force F on
-    it that sets in at t = 0.
+    """G of u_z = 3 F / (pi^2 mu r) G(tau).
+
+    u_z is the vertical displacement of the surface at distance r from a vertical force F on it that sets in at t = 0.
     """
     tau = np.asarray(tau, float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -185,7 +186,8 @@ def rayleigh_speed(medium: Medium) -> float:
 
 
 def rayleigh_displacement(medium: Medium, wavelength: float, depth: Array) -> tuple[Array, Array]:
-    """(horizontal, vertical) amplitudes of a Rayleigh wave at depths (m), the vertical one 1 at the surface:
+    """Amplitudes (horizontal, vertical) of a Rayleigh wave at depths (m), the vertical one 1 at the surface.
+
     u_x = horizontal(z) sin(k x - omega t), u_z = vertical(z) cos(k x - omega t), z and u_z downwards.
     """
     k, c = 2 * math.pi / wavelength, rayleigh_speed(medium)
@@ -197,9 +199,11 @@ def rayleigh_displacement(medium: Medium, wavelength: float, depth: Array) -> tu
 
 
 def loh1_velocity(folder: Path, sigma: float, without_drift: bool = False) -> tuple[Array, Array]:
-    """LOH.1 at (6000, 8000, 0) m from the epicentre, moment M_xy = 1e18 N m at 2000 m: times (s, the source's Gaussian centred
-    at 6 sigma) and velocities (m/s) in rows: radial (away from the source), transverse (clockwise of radial, seen from
-    above), vertical (downwards). From the frequency-wavenumber response in shared/data/loh1, by its README.
+    """LOH.1 at (6000, 8000, 0) m from the epicentre, moment M_xy = 1e18 N m at 2000 m: times and velocities.
+
+    Times in s, the source's Gaussian centred at 6 sigma. Velocities in m/s in rows: radial (away from the source), transverse
+    (clockwise of radial, seen from above), vertical (downwards). From the frequency-wavenumber response in shared/data/loh1, by
+    its README.
 
     The radial response oscillates by 0.017 m/s at 3 / 16.384 s, the third frequency of its own transform, from t = 0 on,
     where no wave can have arrived, and for ever after: alone a misfit of 0.1 for an exact solution. without_drift takes

@@ -1,5 +1,6 @@
-"""Hartree-Fock over several ranks is that of one process, in both deliveries (programs/scf_world.py), and has the energies of pyscf
-(programs/scf_energies.py).
+"""Hartree-Fock over several ranks is that of one process, in both deliveries, and has the energies of pyscf.
+
+The programs are programs/scf_world.py and programs/scf_energies.py.
 """
 
 import json

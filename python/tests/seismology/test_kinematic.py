@@ -233,9 +233,11 @@ def test_bounds_that_cannot_be_kept(tmp_path, fault):
     target = partition_source(fault, tmp_path / "parts.h5", GRID, rigidity)
     with pytest.raises(UserError, match=r"need .* MiB for a single step; allowed: a bound above that"):
         StreamedSource(target, GRID, 0.01, memory_bytes=2**20)
-    with StreamedSource(target, GRID, 0.01, memory_bytes=2**24) as streamed:
-        with pytest.raises(UserError, match=r"allowed: \d+ in 16 MiB"):
-            streamed.rates(0, 2**21, 0.01)
+    with (
+        StreamedSource(target, GRID, 0.01, memory_bytes=2**24) as streamed,
+        pytest.raises(UserError, match=r"allowed: \d+ in 16 MiB"),
+    ):
+        streamed.rates(0, 2**21, 0.01)
 
 
 def test_a_partitioned_source_belongs_to_its_grid(tmp_path, fault):

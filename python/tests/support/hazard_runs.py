@@ -189,8 +189,9 @@ def through_pulse(times: np.ndarray, velocity: np.ndarray, sigma: float, wanted:
 
 
 def made_up(folder: Path, *, points: int = 40, samples: int = 300, dt: float = 0.1, axes: str = "xyz", **more):
-    """Files of tensors that follow from no physics: smooth bursts, and the tensors (axis, point, 6, time). sigma of the pulse is
-    0.3 s.
+    """Files of tensors that follow from no physics: smooth bursts, and the tensors (axis, point, 6, time).
+
+    sigma of the pulse is 0.3 s.
     """
     random = np.random.default_rng(9)
     position = random.uniform(0, 10e3, (points, 3))

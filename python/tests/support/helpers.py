@@ -20,8 +20,10 @@ def command_of(*words: object) -> list[str]:
 
 
 def environment_without_mpi(*without: str, **settings: str) -> dict[str, str]:
-    """For a process of its own: what MPI left in this environment, in this very process or around it, would make it look as if
-    mpiexec had started it. Craton's own settings are left out as well, and what begins with one of `without`.
+    """The environment of a process of its own, without what MPI left in this one.
+
+    That would make it look as if mpiexec had started it. Craton's own settings are left out as well, and what begins with one of
+    `without`.
     """
     prefixes = (*LEFT_BY_MPI, "CRATON_", *without)
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)} | settings

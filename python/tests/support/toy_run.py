@@ -1,4 +1,6 @@
-"""The smallest application of craton.runs: it counts, and can be killed or fail on the way. As a program:
+"""The smallest application of craton.runs: it counts, and can be killed or fail on the way.
+
+As a program:
 
 toy_run.py new|resume FOLDER [kill|fail|hold AT] [overwrite]
 """

@@ -14,8 +14,9 @@ CENTROID = "2013-05-24T05:45:07.9"
 
 
 def okhotsk_files(folder: Path) -> Path:
-    """Six raw records of BH channels (MiniSEED, 40 Hz, two stations), StationXML and QuakeML with the Global CMT solution, which
-    pyasdf brings for its own tests.
+    """Six raw records of BH channels, StationXML, and QuakeML with the Global CMT solution.
+
+    MiniSEED, 40 Hz, two stations: what pyasdf brings for its own tests.
     """
     pyasdf = pytest.importorskip("pyasdf", reason="pyasdf, whose test data these are, is not installed")
     source = Path(pyasdf.__file__).parent / "tests" / "data" / "small_sample_data_set"

@@ -22,8 +22,7 @@ def earth():
 @pytest.fixture(scope="module")
 def fundamentals(earth):
     """All fundamental modes above 60 s, elastic: one mode a degree."""
-    catalogue = _craton.ModeCatalogue.solve(earth, 60.0, dispersion=False, attenuation=False)
-    return catalogue
+    return _craton.ModeCatalogue.solve(earth, 60.0, dispersion=False, attenuation=False)
 
 
 def of_degrees(earth, catalogue, degrees):
@@ -210,8 +209,9 @@ def station_at(azimuth, distance):
 def test_couplings_are_the_integral_over_the_sphere(
     earth, fundamentals, degree, structure, paths, anywhere, theory, allowed
 ):
-    """Waves follow the great circle the better the shorter they are beside the structure. At 90 degrees and where the
-    source radiates most, or anywhere between 40 and 140 degrees and with any source.
+    """Waves follow the great circle the better the shorter they are beside the structure.
+
+    At 90 degrees and where the source radiates most, or anywhere between 40 and 140 degrees and with any source.
     """
     catalogue = of_degrees(earth, fundamentals, range(degree - structure, degree + structure + 1))
     basis = _craton.ModelBasis(LEVEL, np.linspace(earth.cmb_radius_m, earth.surface_radius_m, 5))

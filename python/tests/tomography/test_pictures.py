@@ -1,5 +1,6 @@
-"""`craton tomography slice`, `section`, `profile`, `fit` and `export`: what they draw is what the model is, and other programs
-read what they write.
+"""`craton tomography slice`, `section`, `profile`, `fit` and `export`: what they draw is what the model is.
+
+Other programs read what they write.
 """
 
 import csv

@@ -59,8 +59,9 @@ def phases(plan):
 
 
 def test_touched_parameters_are_counted(counted):
-    """Knots whose spline is not zero somewhere on the arc: found by walking along it. One that is only grazed has a weight of
-    nearly zero, and may be left out.
+    """Knots whose spline is not zero somewhere on the arc: found by walking along it.
+
+    One that is only grazed has a weight of nearly zero, and may be left out.
     """
     work, geometry = counted
     table, basis = geometry.table, geometry.forward.basis
@@ -403,8 +404,9 @@ def test_a_plan_stands_alone(monkeypatch):
 
 
 def test_a_run_of_one_rank_beside_its_plan(small_config, tmp_path, capfd):
-    """In processes of their own, as users have it: within 25% in memory, in every phase. Times are of a machine that does
-    other things too; benchmarks look at them.
+    """In processes of their own, as users have it: within 25% in memory, in every phase.
+
+    Times are of a machine that does other things too; benchmarks look at them.
     """
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
     (tmp_path / "my.toml").write_text(config.to_toml(), encoding="utf-8")

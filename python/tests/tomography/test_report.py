@@ -193,9 +193,7 @@ def test_too_many_modes_are_a_line_of_the_page(three_components, monkeypatch):
 
 
 def test_a_run_can_end_with_its_resolution(three_components):
-    """[report] resolution: the posterior is in the folder, and in the page with a figure for each parameter and
-    place.
-    """
+    """[report] resolution: the posterior is in the folder, and in the page with a figure for each parameter and place."""
     summary = json.loads((three_components.path / "posterior" / "posterior.json").read_text())
     arrays = read_hdf5(three_components.path / "posterior" / "posterior.h5")
     assert summary["resolved"] == pytest.approx(arrays["resolution_diagonal"].sum())
@@ -273,9 +271,7 @@ def test_coverage_is_of_geographic_latitude(folder):
 
 
 def test_sections_and_places_are_geographic(folder):
-    """The arc goes through the plume's geographic place; the splines are asked where it is seen from the Earth's
-    centre.
-    """
+    """The arc goes through the plume's geographic place; splines are asked where it is seen from the Earth's centre."""
     results = read_results(folder)
     assert results.plume["latitude"] == 19.4
     arc = section_arc(results.plume)

@@ -73,10 +73,11 @@ def test_force_at_ten_points_per_wavelength(tmp_path):
 
 @pytest.mark.long
 def test_the_error_falls_with_the_square_of_the_step_and_the_fourth_power_of_the_cell(tmp_path):
-    """Steps go with the square of cells, so that both errors fall as the fourth power: 16 times from 100 to 50 m. Layers are
-    twice as thick as usual, for what they send back is no smaller on the finer grid. The ground is one that needs no rounding; what
-    rounding adds to another's error does not fall with the cells (a source's strength lies in the media of few cells) and is
-    below 0.1 %.
+    """Steps go with the square of cells, so that both errors fall as the fourth power: 16 times from 100 to 50 m.
+
+    Layers are twice as thick as usual, for what they send back is no smaller on the finer grid. The ground is one that needs no
+    rounding; what rounding adds to another's error does not fall with the cells (a source's strength lies in the media of few
+    cells) and is below 0.1 %.
     """
     sides = {"width": 20, "settings": {"multiaxial_ratio": 0.0}}
     coarse = double_couple(100.0, 0.4, tmp_path, EXACT, **sides)

@@ -54,8 +54,10 @@ def layer_over_half_space(x, y, z):
 
 
 def loh1_misfits(h: float, tmp_path: Path, duration: float = 12.0) -> tuple[dict[str, float], dict[str, float]]:
-    """Of radial, transverse and vertical velocity at (6000, 8000, 0) m; the source's Gaussian has sigma = 0.12 s. Against the
-    reference as it is, and without the drift of its radial component, a sinusoid that begins before any wave can arrive.
+    """Of radial, transverse and vertical velocity at (6000, 8000, 0) m; the source's Gaussian has sigma = 0.12 s.
+
+    Against the reference as it is, and without the drift of its radial component, a sinusoid that begins before any wave can
+    arrive.
     """
     sigma, width = 0.12, int(1000.0 / h)  # layers of one thickness: waves graze them
     low = -np.ceil((1500.0 + width * h) / h) * h

@@ -173,8 +173,9 @@ def test_nothing_accepted_is_one_line_and_a_record(okhotsk, tmp_path):
 
 
 def test_vertical_and_radial_windows_against_sums_of_modes(okhotsk, tmp_path):
-    """Rayleigh waves and what comes before them, of real records at both stations, beyond 150 s, where spheroidal
-    modes are few.
+    """Rayleigh waves and what comes before them, of real records at both stations.
+
+    Beyond 150 s, where spheroidal modes are few.
     """
     config = load_waveform_config(okhotsk / "okhotsk.toml").replaced("windows", components=["Z", "R"], arcs=["minor"])
     config = config.replaced("processing", filter_periods_s=(500.0, 350.0, 180.0, 150.0))
@@ -256,8 +257,10 @@ def test_without_obspy(okhotsk, monkeypatch):
 
 @pytest.fixture
 def ulan_bator(tmp_path):
-    """What ObsPy itself brings: IU.ULN.00.LH1 (MiniSEED) with its StationXML, three hours from the origin time of an earthquake
-    of Mw 7.0 below the Santa Cruz Islands (18 July 2015). Its place is right; its moment tensor is not, and is not used.
+    """What ObsPy itself brings: IU.ULN.00.LH1 (MiniSEED) with its StationXML.
+
+    Three hours from the origin time of an earthquake of Mw 7.0 below the Santa Cruz Islands (18 July 2015). Its place is right;
+    its moment tensor is not, and is not used.
     """
     folder = Path(obspy.__file__).parent / "core" / "tests" / "data"
     record, response = folder / "IU_ULN_00_LH1_2015-07-18T02.mseed", folder / "IU_ULN_00_LH1.xml"
@@ -315,8 +318,9 @@ def test_one_horizontal_channel_makes_no_component(ulan_bator):
 
 
 def test_the_love_wave_of_a_record_that_obspy_brings(tmp_path):
-    """IU.KONO's three long-period channels of the earthquake of Mw 7.7 below El Salvador (13 January 2001), from ObsPy's SEISAN
-    files, written as MiniSEED: the Love wave at 83 degrees is accepted.
+    """IU.KONO's three long-period channels of an earthquake below El Salvador: the Love wave at 83 degrees is accepted.
+
+    Mw 7.7, 13 January 2001; from ObsPy's SEISAN files, written as MiniSEED.
 
     ObsPy has no response of that station: the StationXML is made here, of an STS-1 as it stood there, its sensitivity assumed, so
     amplitudes are not judged. The source is a normal fault that dips 35 degrees trenchward, as published solutions have it to some
@@ -359,8 +363,10 @@ def test_the_love_wave_of_a_record_that_obspy_brings(tmp_path):
 
 @pytest.fixture(scope="module")
 def made_records(tmp_path_factory):
-    """Three hours of raw counts at 0.5 Hz from the mode sum of PREM itself, at two stations: 80 degrees away (LH1 and LH2, turned
-    by 30 degrees) and 140 degrees away, where the arcs' windows meet. Counts are whole numbers, with noise of a few of them.
+    """Three hours of raw counts at 0.5 Hz from the mode sum of PREM itself, at two stations.
+
+    One is 80 degrees away (LH1 and LH2, turned by 30 degrees), one 140 degrees away, where the arcs' windows meet. Counts are
+    whole numbers, with noise of a few of them.
     """
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
@@ -420,9 +426,7 @@ def test_predicted_windows_are_what_is_observed(made_records):
 
 
 def test_counts_of_three_components_come_back_as_the_mode_sum(tmp_path):
-    """Z, N and E of one station from toroidal and spheroidal modes beyond 150 s: every window of Z, R and T, on both
-    arcs.
-    """
+    """Z, N and E of one station from toroidal and spheroidal modes beyond 150 s: every window of Z, R and T, on both arcs."""
     from craton.tomography.data.catalogue import Stations
     from craton.tomography.waveforms.decisions import Ledger
     from craton.tomography.waveforms.records.earthquakes import read_earthquakes
@@ -499,8 +503,10 @@ def test_the_example(tmp_path):
 
 @pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not beside the tests")
 def test_the_example_of_obspys_own_record(tmp_path):
-    """Raw counts and poles and zeros to windows: R1, R2 and the overtones before R1, as spheroidal modes of PREM have them, to
-    a tenth of their amplitude; the overtones of the long way round are as small as the noise.
+    """Raw counts and poles and zeros to windows: R1, R2 and the overtones before R1.
+
+    They are as spheroidal modes of PREM have them, to a tenth of their amplitude; the overtones of the long way round are as
+    small as the noise.
     """
     if not (Path(obspy.__file__).parent / "io" / "ah" / "tests" / "data" / "st.ah").exists():
         pytest.skip("this ObsPy comes without its test data")

@@ -66,8 +66,10 @@ def test_gain_at_its_corners():
 
 @pytest.mark.parametrize(("attenuation", "bar"), [(False, 2e-4), (True, 1e-2)])
 def test_filtered_wide_seismogram_is_the_mode_sum_of_the_band(attenuation, bar):
-    """The filter of observed data on a mode sum of all periods. With attenuation they differ by 0.6% of the largest value: a
-    decaying oscillation is not at one frequency, and the mode sum weighs it as if it were.
+    """The filter of observed data on a mode sum of all periods.
+
+    With attenuation they differ by 0.6% of the largest value: a decaying oscillation is not at one frequency, and the mode sum
+    weighs it as if it were.
     """
     fine = np.arange(0.0, 9000.0, 2.0)
     _, wide = mode_sum((1e5, 9e4, 65.0, 62.0), fine, 60.0, attenuation)

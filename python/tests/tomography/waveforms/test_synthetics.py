@@ -177,8 +177,9 @@ def test_modes_are_the_inversions_own(tmp_path):
 
 
 def test_complete_modes_are_all_of_them(tmp_path):
-    """Each component is the whole sum. Z has no toroidal part, and a seismometer feels 0.3% of gravity there; R and T
-    of the inversion lack the other type's part.
+    """Each component is the whole sum.
+
+    Z has no toroidal part, and a seismometer feels 0.3% of gravity there; R and T of the inversion lack the other type's part.
     """
     _, toroidal, spheroidal = modes_of_prem()
     own, made = long_periods(tmp_path), long_periods(tmp_path, complete=True)
@@ -229,8 +230,9 @@ def test_predicted_windows_from_a_folder(source, tmp_path):
 
 
 def test_instaseis_agrees_with_modes(tmp_path, shared_database):
-    """The transverse component of a database of 100 s in its band, its source divided out and a triangle put in, against the mode
-    sum of the same Earth (no attenuation), at 50 degrees: where the spheroidal motion on T is small.
+    """The transverse component of a database of 100 s in its band, against the mode sum of the same Earth.
+
+    Its source divided out and a triangle put in; no attenuation; at 50 degrees, where the spheroidal motion on T is small.
     """
     (tmp_path / "a.toml").write_text("")
     config = load_waveform_config(tmp_path / "a.toml")
