@@ -92,6 +92,7 @@ lint: .venv/craton-bootstrapped
 	$(BIN)/ruff check || failed="$$failed ruff-check"
 	$(BIN)/python tools/check_storeys || failed="$$failed storeys"
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo || failed="$$failed rooms"
+	$(BIN)/python tools/check_prose || failed="$$failed prose"
 	$(BIN)/interrogate --quiet python/craton python/craton_studies || failed="$$failed docstrings"
 	$(BIN)/mypy || failed="$$failed types"
 	if [ -n "$$failed" ]; then echo "lint: FAILED:$$failed (make format rewrites what can be rewritten)"; exit 1; fi

@@ -12,8 +12,8 @@
 
 namespace craton::tests {
 
-/// Integrals known in closed form: (ab|cd) = sum_t v_t(ab) v_t(cd), with v_t symmetric and falling off with distance: the eightfold symmetry,
-/// positive semidefinite as a matrix of pairs, so that Schwarz's bound holds as it does for electrons.
+/// Integrals known in closed form: (ab|cd) = sum_t v_t(ab) v_t(cd), with v_t symmetric and falling off with distance: the eightfold
+/// symmetry, positive semidefinite as a matrix of pairs, so that Schwarz's bound holds as it does for electrons.
 class separable_source : public scf::quartet_source {
   public:
     static constexpr int terms = 3;

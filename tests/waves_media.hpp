@@ -21,7 +21,8 @@ inline double of_eleven_bits(double value) {
 /// Media of 16 bits, rounded to nearest, from arrays of floats, in which elements of 10^29 and more stand for what nobody may read.
 class compact_copies {
   public:
-    /// A copy of all elements and 16 more; `first` points into them, to element (0, 0, 0). Valid as long as this object or a copy of it.
+    /// A copy of all elements and 16 more; `first` points into them, to element (0, 0, 0). Valid as long as this object or a copy
+    /// of it.
     waves::compact_field of(std::span<const float> elements, const float* first) {
         auto& bits = *copies_.emplace_back(std::make_shared<std::vector<std::uint16_t>>(elements.size() + 16, std::uint16_t{0}));
         float largest = 0;

@@ -1,6 +1,7 @@
-// How fast dist_array::accumulate adds 512 x 512 tiles of doubles to another rank's memory, beside a plain loop over memory of the rank's own in the
-// same run, all ranks at once. Both add a block that stays in the cache to as many tiles. CRATON_RANKS_PER_NODE=1: by messages. Timed until
-// the last addition's receipt. One JSON object on standard output: GB/s of what is added (8 bytes per element), per rank, the slowest rank's, median, least and most of 15.
+// How fast dist_array::accumulate adds 512 x 512 tiles of doubles to another rank's memory, beside a plain loop over memory of the
+// rank's own in the same run, all ranks at once. Both add a block that stays in the cache to as many tiles.
+// CRATON_RANKS_PER_NODE=1: by messages. Timed until the last addition's receipt. One JSON object on standard output: GB/s of what
+// is added (8 bytes per element), per rank, the slowest rank's, median, least and most of 15.
 //
 //     mpiexec -n 2 dist_array_benchmark [tiles per rank]
 

@@ -180,8 +180,8 @@ class stage {
         each.members->alone([&] { each.what.reset(); });
     }
 
-    // Ours and the loop in turn, since the machine's speed drifts; as many repeats of each, or the best of them would say nothing. The
-    // first round warms up and is not kept.
+    // Ours and the loop in turn, since the machine's speed drifts; as many repeats of each, or the best of them would say nothing.
+    // The first round warms up and is not kept.
     void ours(comparison& found) {
         const std::int64_t side = options_.shape.matrix_side;
         std::vector<entry> entries;

@@ -35,10 +35,11 @@ struct comparison {
     std::vector<contender_rates> contenders;
 };
 
-/// Collective over `comm`: applies the same updates to a convergent_matrix by direct delivery and by messages, and in turn with them by
-/// the plain two-thread loop on rank 0 alone; then by the peers. Every result is checked by weighted_sum after every repeat. Throws
-/// user_error for shapes or rank numbers that make no sense and runtime_error when a sum is wrong.
-/// Names: "direct", "messages" (two virtual nodes), "messages, a node each" (more than two ranks), "loop, own updates", "loop, own columns", "MPI-3 RMA", "replicated".
+/// Collective over `comm`: applies the same updates to a convergent_matrix by direct delivery and by messages, and in turn with
+/// them by the plain two-thread loop on rank 0 alone; then by the peers. Every result is checked by weighted_sum after every
+/// repeat. Throws user_error for shapes or rank numbers that make no sense and runtime_error when a sum is wrong. Names: "direct",
+/// "messages" (two virtual nodes), "messages, a node each" (more than two ranks), "loop, own updates", "loop, own columns", "MPI-3
+/// RMA", "replicated".
 [[nodiscard]] comparison compare_assembly(MPI_Comm comm, const comparison_options& options);
 
 } // namespace craton::bench

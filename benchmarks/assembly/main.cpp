@@ -1,5 +1,6 @@
 // assembly_benchmark: the comparison of `craton bench assembly` for one shape, without Python.
-//   mpiexec -n 2 assembly_benchmark [--N 8192] [--n 1024] [--order 0] [--updates 64] [--passes 4] [--repeats 7] [--ranks 2] [--peers 1]
+//   mpiexec -n 2 assembly_benchmark [--N 8192] [--n 1024] [--order 0] [--updates 64] [--passes 4]
+//       [--repeats 7] [--ranks 2] [--peers 1]
 // Prints one line per contender: best and median million elements per second, their ratios to the better plain
 // loop, and the best million elements per processor second, which others on the machine disturb less.
 

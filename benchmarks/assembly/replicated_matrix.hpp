@@ -9,8 +9,8 @@
 
 namespace craton::bench {
 
-/// The replicated approach (French et al. 2015, II-B3): each rank adds to a whole copy of its own, and the copies are summed to rank 0 at
-/// the end. Each copy holds the upper triangle only, packed by columns: N (N + 1) / 2 elements. For comparison only.
+/// The replicated approach (French et al. 2015, II-B3): each rank adds to a whole copy of its own, and the copies are summed to
+/// rank 0 at the end. Each copy holds the upper triangle only, packed by columns: N (N + 1) / 2 elements. For comparison only.
 class replicated_matrix {
   public:
     /// Collective over `comm`, which must outlive the matrix.

@@ -12,11 +12,13 @@
 
 namespace craton::bench {
 
-/// The same block-cyclic matrix made with MPI-3 one-sided operations, as French et al. (2015, IV-B) describe theirs: one window over the
-/// storage, passive target, an exclusive lock for each MPI_Accumulate, an indexed type for each update and target. For comparison only.
+/// The same block-cyclic matrix made with MPI-3 one-sided operations, as French et al. (2015, IV-B) describe theirs: one window
+/// over the storage, passive target, an exclusive lock for each MPI_Accumulate, an indexed type for each update and target. For
+/// comparison only.
 class rma_matrix {
   public:
-    /// Collective over `comm`. Where the MPI library offers no window, works() is false on every rank and why() says what it answered.
+    /// Collective over `comm`. Where the MPI library offers no window, works() is false on every rank and why() says what it
+    /// answered.
     rma_matrix(MPI_Comm comm, std::int64_t side);
     rma_matrix(const rma_matrix&) = delete;
     rma_matrix& operator=(const rma_matrix&) = delete;

@@ -7,8 +7,8 @@
 
 namespace craton::bench {
 
-/// Wall-clock seconds from a common start to the last end, and processor seconds of all that took part: on a machine that others use
-/// too, the second says more about the code than the first.
+/// Wall-clock seconds from a common start to the last end, and processor seconds of all that took part: on a machine that others
+/// use too, the second says more about the code than the first.
 struct time_taken {
     double wall_s = 0.0;
     double processor_s = 0.0;
@@ -31,7 +31,8 @@ class team {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] MPI_Comm comm() const { return comm_; }
 
-    /// Collective over all ranks: the members do the work while the others sleep, off the processor. Returns when all members are done.
+    /// Collective over all ranks: the members do the work while the others sleep, off the processor. Returns when all members are
+    /// done.
     void alone(const std::function<void()>& work) const;
 
     /// Collective over the members: how long the work takes.

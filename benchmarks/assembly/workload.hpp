@@ -36,9 +36,9 @@ struct symmetric_update {
 inline constexpr std::int64_t radial_layers = 16;
 
 /// The update of a number, the same wherever it is made. Its indices are the cells that a random great circle crosses on a
-/// latitude-longitude grid (as many rows as columns, or as near as may be), in all layers; a circle that crosses fewer cells than are
-/// wanted takes the nearest others too. Its values are whole numbers from -4 to 4, so that sums are exact in any order.
-/// Throws user_error when N or n is no multiple of the layers or n is greater than N / 2.
+/// latitude-longitude grid (as many rows as columns, or as near as may be), in all layers; a circle that crosses fewer cells than
+/// are wanted takes the nearest others too. Its values are whole numbers from -4 to 4, so that sums are exact in any order. Throws
+/// user_error when N or n is no multiple of the layers or n is greater than N / 2.
 [[nodiscard]] symmetric_update make_update(const workload_shape& shape, std::int64_t number);
 
 /// Updates in the order in which somebody applies them.
@@ -48,7 +48,8 @@ using update_list = std::vector<const symmetric_update*>;
 class update_pool {
   public:
     explicit update_pool(const workload_shape& shape) : shape_(shape) {}
-    /// Updates first, first + step, first + 2 step ... of the shape's, and again in every further pass; they live as long as the pool.
+    /// Updates first, first + step, first + 2 step ... of the shape's, and again in every further pass; they live as long as the
+    /// pool.
     [[nodiscard]] update_list share(std::int64_t first, std::int64_t step);
 
   private:

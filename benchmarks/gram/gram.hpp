@@ -21,10 +21,11 @@ struct gram_options {
     int ranks_per_node = 0;
 };
 
-/// Collective over `comm`: every rank adds G^T G for panels G of samples x (cells_touched x radial_splines) by four ways in turn, float32.
-/// Updates per second of all ranks, one value per repeat: "ssyrk + update_symmetric", "sgemm + update" (both triangles), "update_gram",
-/// "update_gram, compressed"; "processor " and each of these: per processor second. After the last repeat "error": the Frobenius norm of what the compressed matrix differs by from that of ssyrk,
-/// divided by tolerance x trace, which bounds its trace norm and so it; "rank": rows that were multiplied, of rank 0's last update.
+/// Collective over `comm`: every rank adds G^T G for panels G of samples x (cells_touched x radial_splines) by four ways in turn,
+/// float32. Updates per second of all ranks, one value per repeat: "ssyrk + update_symmetric", "sgemm + update" (both triangles),
+/// "update_gram", "update_gram, compressed"; "processor " and each of these: per processor second. After the last repeat "error":
+/// the Frobenius norm of what the compressed matrix differs by from that of ssyrk, divided by tolerance x trace, which bounds its
+/// trace norm and so it; "rank": rows that were multiplied, of rank 0's last update.
 [[nodiscard]] samples measure_gram(MPI_Comm comm, const gram_options& options);
 
 } // namespace craton::bench

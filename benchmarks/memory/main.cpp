@@ -1,6 +1,7 @@
 // memory_benchmark: the measurement of `craton bench memory` without Python, whose libraries would count as well.
 //   mpiexec -n 4 memory_benchmark [bound in MiB, 16]
-// Prints one line per rank and delivery: the whole peak resident set beside storage + bound + 64 MiB. Exit code 1 when one is greater.
+// Prints one line per rank and delivery: the whole peak resident set beside storage + bound + 64 MiB. Exit code 1 when one is
+// greater.
 
 #include "memory.hpp"
 

@@ -17,11 +17,11 @@ struct memory_options {
     int ranks_per_node = 0;
 };
 
-/// Collective over `comm`: all ranks add blocks to elements of rank 0 alone, as fast as they can; the sums are checked.
-/// One value per rank, bytes: "before" (resident before the world was made), "peak" (the kernel's high-water mark of the resident set
-/// since then, or the largest that was seen where it cannot be reset), "peak anonymous", "peak shared" (the largest seen, a look every
-/// millisecond; shared are the pages of matrix storage that a rank has touched, its neighbours' too), "own storage", "node storage" (of
-/// all matrix parts that are mapped here), "bound", "in flight" (the world's own peak). And "seconds".
+/// Collective over `comm`: all ranks add blocks to elements of rank 0 alone, as fast as they can; the sums are checked. One value
+/// per rank, bytes: "before" (resident before the world was made), "peak" (the kernel's high-water mark of the resident set since
+/// then, or the largest that was seen where it cannot be reset), "peak anonymous", "peak shared" (the largest seen, a look every
+/// millisecond; shared are the pages of matrix storage that a rank has touched, its neighbours' too), "own storage", "node storage"
+/// (of all matrix parts that are mapped here), "bound", "in flight" (the world's own peak). And "seconds".
 [[nodiscard]] samples measure_memory_bound(MPI_Comm comm, const memory_options& options);
 
 } // namespace craton::bench

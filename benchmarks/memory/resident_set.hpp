@@ -14,7 +14,8 @@ struct resident_set {
     [[nodiscard]] static resident_set now();
 };
 
-/// Watches the resident set, a look every millisecond from a thread of its own, and resets the kernel's mark at the start where it may.
+/// Watches the resident set, a look every millisecond from a thread of its own, and resets the kernel's mark at the start where it
+/// may.
 class resident_set_watch {
   public:
     resident_set_watch();

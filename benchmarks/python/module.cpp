@@ -1,5 +1,5 @@
-// The compiled extension craton_studies._studies: what `craton bench` measures with. It uses the objects of craton._craton, which must be
-// loaded first (craton_studies/extension.py).
+// The compiled extension craton_studies._studies: what `craton bench` measures with. It uses the objects of craton._craton, which
+// must be loaded first (craton_studies/extension.py).
 
 #include "bindings.hpp"
 #include "gil.hpp"

@@ -21,13 +21,13 @@ struct scaling_options {
     applied_by by = applied_by::direct;
 };
 
-/// The synthetic benchmark of French et al. (2015, IV-A). Collective over `comm`. On each of the first `ranks` ranks a team of threads makes
-/// updates of the assembly workload at a uniform rate, all in step, which is the worst case for whoever moves them: each thread waits for
-/// making_s, as one that computes on a core of its own would, and calls update. It uses no core meanwhile, so that more ranks than this machine has
-/// cores for show how updates scale, not how the machine does. Rank 0 has the figures:
-/// "seconds": from the start of the teams until commit has returned; one value. One value per rank, summed over its threads: "updates",
-/// "update" (seconds in update calls), and for convergent matrices its parts "binning", "waiting" and "copying". Empty, but for "fails", where MPI
-/// has no windows.
+/// The synthetic benchmark of French et al. (2015, IV-A). Collective over `comm`. On each of the first `ranks` ranks a team of
+/// threads makes updates of the assembly workload at a uniform rate, all in step, which is the worst case for whoever moves them:
+/// each thread waits for making_s, as one that computes on a core of its own would, and calls update. It uses no core meanwhile, so
+/// that more ranks than this machine has cores for show how updates scale, not how the machine does. Rank 0 has the figures:
+/// "seconds": from the start of the teams until commit has returned; one value. One value per rank, summed over its threads:
+/// "updates", "update" (seconds in update calls), and for convergent matrices its parts "binning", "waiting" and "copying". Empty,
+/// but for "fails", where MPI has no windows.
 [[nodiscard]] samples measure_scaling(MPI_Comm comm, const scaling_options& options);
 
 } // namespace craton::bench

@@ -1,11 +1,11 @@
-// What upper-only storage saves: the same symmetric matrix, assembled by updates that touch all of it, factored and solved in full and in
-// upper-only storage, one after the other in one run, with the peak resident set of every rank and the times. One JSON object on standard
-// output. Message delivery (CRATON_RANKS_PER_NODE=1) shows what a rank of its own holds; in direct delivery a rank that adds in place
-// maps its neighbours' pages too, and they count in its resident set.
+// What upper-only storage saves: the same symmetric matrix, assembled by updates that touch all of it, factored and solved in full
+// and in upper-only storage, one after the other in one run, with the peak resident set of every rank and the times. One JSON
+// object on standard output. Message delivery (CRATON_RANKS_PER_NODE=1) shows what a rank of its own holds; in direct delivery a
+// rank that adds in place maps its neighbours' pages too, and they count in its resident set.
 //
-// Pages of memory that nothing has touched are not resident: updates of one triangle leave much of the other half of full storage so, until
-// reset(), fill_lower(), a file or a product touches it. So the matrix is assembled twice, with a reset() between, and the peak is given
-// after the first assembly and at the end.
+// Pages of memory that nothing has touched are not resident: updates of one triangle leave much of the other half of full storage
+// so, until reset(), fill_lower(), a file or a product touches it. So the matrix is assembled twice, with a reset() between, and
+// the peak is given after the first assembly and at the end.
 //
 //     CRATON_RANKS_PER_NODE=1 mpiexec -n 2 symmetric_storage 16384
 

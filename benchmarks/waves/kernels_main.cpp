@@ -1,5 +1,5 @@
-// The updates of the wave kernels on one brick with a free surface, without boundaries, sources or halos: millions of cells a second by
-// two sweeps and by wavefronts, beside the bandwidth of reading and writing memory in place at the same moment.
+// The updates of the wave kernels on one brick with a free surface, without boundaries, sources or halos: millions of cells a
+// second by two sweeps and by wavefronts, beside the bandwidth of reading and writing memory in place at the same moment.
 //   waves_kernels_benchmark [--side 200,320] [--threads 1,2] [--repeats 7] [--rows 0] [--parts 0] [--stagger 29]
 // rows 0: as wavefront_block; parts 0: one per thread; stagger: cache lines by which each array's start is shifted against the one
 // before.

@@ -1,5 +1,5 @@
-// The whole solver's speed beside the memory's: waves_solver_benchmark [cells] [threads] [anelastic 0/1] [pml width] [steps] [repeats],
-// under mpiexec.
+// The whole solver's speed beside the memory's: waves_solver_benchmark [cells] [threads] [anelastic 0/1] [pml width] [steps]
+// [repeats], under mpiexec.
 
 #include <craton/apps/waves/solver.hpp>
 #include <craton/base/thread_team.hpp>

@@ -1,8 +1,8 @@
 // A program that had MPI and OpenMP before it had Craton: least squares from many small groups of observations. The lines between
 // "craton: begin" and "craton: end" are what the distributed normal matrix takes; docs/embedding.md explains them.
 //
-// Each group of observations has a panel G of partial derivatives (samples x touched parameters) and data d = G m. The normal equations are
-// (sum of G^T G + damping) m = sum of G^T d. Every rank takes every so-manieth group, its threads share them.
+// Each group of observations has a panel G of partial derivatives (samples x touched parameters) and data d = G m. The normal
+// equations are (sum of G^T G + damping) m = sum of G^T d. Every rank takes every so-manieth group, its threads share them.
 
 #include <mpi.h>
 #include <omp.h>

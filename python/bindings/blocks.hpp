@@ -37,9 +37,9 @@ template <class T> constexpr const char* dtype_suffix() {
     return nanobind::module_::import_("numpy").attr("dtype")(name);
 }
 
-/// Elements of a NumPy array of T with any strides, seen where they lie: nothing is copied, but for lists and the like, which have no elements
-/// yet, and arrays whose elements do not lie at multiples of their size. Throws user_error for other element types: a conversion would
-/// be a copy of the block. Needs the GIL, to construct and to destroy.
+/// Elements of a NumPy array of T with any strides, seen where they lie: nothing is copied, but for lists and the like, which have
+/// no elements yet, and arrays whose elements do not lie at multiples of their size. Throws user_error for other element types: a
+/// conversion would be a copy of the block. Needs the GIL, to construct and to destroy.
 template <class T, int Dimensions> class numpy_input {
   public:
     numpy_input(const nanobind::object& given, const char* what) {

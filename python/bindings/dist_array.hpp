@@ -46,9 +46,9 @@ struct python_rectangle {
     std::span<const std::int64_t> low, high;
 };
 
-/// What DistArrayCore of Python is: a dist_array of any element type and number of dimensions. The Python class DistArray sees to it that
-/// lists have as many numbers as the array has dimensions and memory has its element type; rectangles are checked here. Members wait without the GIL, which
-/// those that take or give a Python object need at their beginning.
+/// What DistArrayCore of Python is: a dist_array of any element type and number of dimensions. The Python class DistArray sees to
+/// it that lists have as many numbers as the array has dimensions and memory has its element type; rectangles are checked here.
+/// Members wait without the GIL, which those that take or give a Python object need at their beginning.
 class any_dist_array : public takes_gil_back {
   public:
     any_dist_array() = default;

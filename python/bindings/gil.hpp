@@ -40,8 +40,8 @@ class takes_gil_back {
     }
 };
 
-/// A C++ object of which Python ends the life. Its destructor may wait for the thread that runs handlers (world::unregister_handler), and a
-/// handler for the GIL (a merge that is a Python function): so the GIL is given up meanwhile.
+/// A C++ object of which Python ends the life. Its destructor may wait for the thread that runs handlers
+/// (world::unregister_handler), and a handler for the GIL (a merge that is a Python function): so the GIL is given up meanwhile.
 template <class T> class ends_without_gil : public takes_gil_back, public T {
   public:
     using T::T;

@@ -8,8 +8,8 @@
 
 namespace craton::bindings {
 
-/// An index list from Python: any array-like of integers, as 64-bit integers. Throws user_error for other element types: a float index
-/// would otherwise be cut off silently. Needs the GIL.
+/// An index list from Python: any array-like of integers, as 64-bit integers. Throws user_error for other element types: a float
+/// index would otherwise be cut off silently. Needs the GIL.
 class index_array {
   public:
     index_array(const nanobind::object& values, const char* name) {

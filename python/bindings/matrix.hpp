@@ -26,8 +26,8 @@ namespace craton::bindings {
 
 template <class T> struct no_gram_updater {};
 
-/// What ConvergentMatrix_* of Python is: the matrix and, for square sums of real numbers, what adds products to it. Making either is
-/// collective, so both are made at once.
+/// What ConvergentMatrix_* of Python is: the matrix and, for square sums of real numbers, what adds products to it. Making either
+/// is collective, so both are made at once.
 template <class T> class python_matrix : public takes_gil_back, public array::convergent_matrix<T> {
   public:
     using matrix = array::convergent_matrix<T>;
@@ -193,7 +193,8 @@ template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_mat
             "Collective; any number of ranks may load what any other number saved.");
 }
 
-/// Everything but the constructor and what real numbers have beyond. The base class is what matrices inside other objects are (sums).
+/// Everything but the constructor and what real numbers have beyond. The base class is what matrices inside other objects are
+/// (sums).
 template <class T> [[nodiscard]] nanobind::class_<python_matrix<T>, array::convergent_matrix<T>> bind_matrix(nanobind::module_& m) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;

@@ -10,7 +10,8 @@
 
 #include <utility>
 
-// What the distributed arrays have in common, bound once. What a method does to the elements each kind of array says itself (`what`).
+// What the distributed arrays have in common, bound once. What a method does to the elements each kind of array says itself
+// (`what`).
 
 namespace craton::bindings {
 

@@ -18,8 +18,8 @@ class python_callable {
     python_callable(nanobind::object function, std::string what)
         : what_(std::move(what)), function_(new nanobind::object(std::move(function)), &release) {}
 
-    /// Runs `use(function)` with the GIL held. What Python raises becomes a user_error: UserError in its own words, others with their
-    /// names.
+    /// Runs `use(function)` with the GIL held. What Python raises becomes a user_error: UserError in its own words, others with
+    /// their names.
     template <class Use> void with(Use use) const {
         if (!nanobind::is_alive()) throw user_error(what_ + ": the Python interpreter has ended");
         const nanobind::gil_scoped_acquire hold;

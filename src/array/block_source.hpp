@@ -14,8 +14,8 @@
 
 namespace craton::array {
 
-/// The columns of an update for one target, from a block in the caller's memory. prepare(part, b, e) makes columns b ... e - 1 ready;
-/// column(b) then points to what would be place 0 of the target's row list (only the places taken are there).
+/// The columns of an update for one target, from a block in the caller's memory. prepare(part, b, e) makes columns b ... e - 1
+/// ready; column(b) then points to what would be place 0 of the target's row list (only the places taken are there).
 template <class T> class block_source {
   public:
     explicit block_source(base::matrix_view<const T> block) : block_(block) {}
@@ -47,8 +47,8 @@ template <class T> class block_source {
         const std::int64_t highest = part.last[at(e - 1)];
         auto& tile = this_thread_tile();
         if (tile.size() < at(stride_ * (e - b))) tile.resize(at(stride_ * (e - b)));
-        // Sixteen rows at a time: in a row-major block the columns of a tile share the cache lines of those rows, and what is written is
-        // contiguous. Nothing is read but what is taken.
+        // Sixteen rows at a time: in a row-major block the columns of a tile share the cache lines of those rows, and what is
+        // written is contiguous. Nothing is read but what is taken.
         constexpr std::int64_t rows_at_a_time = 16;
         const std::int32_t* const row_position = part.rows->position.data();
         for (std::int64_t a = lowest; a < highest; a += rows_at_a_time) {
@@ -63,8 +63,8 @@ template <class T> class block_source {
         tile_ = tile.data();
     }
 
-    /// True where a sum can be taken straight from the caller's block although its rows are dealt to several processes: the block's columns
-    /// are contiguous, and so are the elements of each line.
+    /// True where a sum can be taken straight from the caller's block although its rows are dealt to several processes: the block's
+    /// columns are contiguous, and so are the elements of each line.
     [[nodiscard]] bool can_be_added_as_it_lies(const target_part& part) const {
         return block_.row_stride == 1 && !part.places.lines.empty() && part.places.lines_side_by_side;
     }

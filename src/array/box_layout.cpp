@@ -30,7 +30,8 @@ std::uint64_t interleaved(const index3& place) {
     return key;
 }
 
-// Skilling 2004 (AIP Conf. Proc. 707, 381): the coordinates are turned, bit by bit from the top, into the transpose of the Hilbert index.
+// Skilling 2004 (AIP Conf. Proc. 707, 381): the coordinates are turned, bit by bit from the top, into the transpose of the Hilbert
+// index.
 std::uint64_t hilbert_key(const index3& place, int bits) {
     std::array<std::uint64_t, 3> x{static_cast<std::uint64_t>(place[0]), static_cast<std::uint64_t>(place[1]),
                                    static_cast<std::uint64_t>(place[2])};

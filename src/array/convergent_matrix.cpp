@@ -39,8 +39,8 @@ constexpr std::size_t message_bytes_wanted = std::size_t{1} << 20;
 // thousands of elements do, and the rank that gets it can add to its neighbours' memory.
 constexpr std::size_t together_bytes = std::size_t{256} << 10;
 
-// A message is one or several of these, each followed by its lists and elements: row list, column list, first and last row taken of each
-// column (unless every column takes all rows), then the elements, column after column.
+// A message is one or several of these, each followed by its lists and elements: row list, column list, first and last row taken of
+// each column (unless every column takes all rows), then the elements, column after column.
 struct wire_header {
     std::int32_t owner = 0; ///< a rank of the node that the message goes to
     std::int32_t rows = 0;
@@ -57,8 +57,8 @@ struct read_header {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Places in storage travel as 32-bit integers and bytes are counted in 64. Process (0, 0) owns the most, so that every rank comes to the
-// same verdict before anything is allocated.
+// Places in storage travel as 32-bit integers and bytes are counted in 64. Process (0, 0) owns the most, so that every rank comes
+// to the same verdict before anything is allocated.
 block_cyclic addressable(const block_cyclic& layout, std::size_t element_bytes) {
     const auto most_rows = base::narrow<std::int32_t>(layout.rows.local_extent(0), "rows of a matrix on one rank");
     const auto most_cols = base::narrow<std::int32_t>(layout.cols.local_extent(0), "columns of a matrix on one rank");
@@ -205,7 +205,8 @@ void convergent_matrix<T>::update_symmetric(base::matrix_view<const T> block, st
     require_square("update_symmetric");
     check_shape(block, indices.size(), indices.size(), "update_symmetric");
     check_indices(indices, layout_.rows.extent, "update_symmetric", "indices");
-    // The block is symmetric, so its transpose is the same block; choose the one whose columns are contiguous, as the storage's are.
+    // The block is symmetric, so its transpose is the same block; choose the one whose columns are contiguous, as the storage's
+    // are.
     if (block.col_stride == 1) block = transposed(block);
     deliver(block, indices, indices, trapezoid::upper(), true);
 }
@@ -273,9 +274,9 @@ template <class T> void convergent_matrix<T>::require_sendable(const update_plan
         fmt::format("update: {} rows for one rank; allowed: {} at a time for ranks on other nodes", plan.most_rows(), most_rows));
 }
 
-// Direct: the target's memory is mapped here. A sum whose columns can be added as they lie needs nothing made ready. So a stripe of columns goes
-// to all the process rows in turn: each takes some of the cache lines of the block that the first one brought in. And a stripe that another
-// rank holds is left for later: its holder may have lost the processor, and the next stripes are free.
+// Direct: the target's memory is mapped here. A sum whose columns can be added as they lie needs nothing made ready. So a stripe of
+// columns goes to all the process rows in turn: each takes some of the cache lines of the block that the first one brought in. And
+// a stripe that another rank holds is left for later: its holder may have lost the processor, and the next stripes are free.
 template <class T>
 template <class Fill>
 void convergent_matrix<T>::add_here(std::span<const target_part> parts, const Fill& fill, column_range columns,

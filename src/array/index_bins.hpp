@@ -8,7 +8,8 @@
 
 namespace craton::array {
 
-/// Places of an ascending list that share one cache line's worth of a column: at most 64 bytes, counted from the column's first element.
+/// Places of an ascending list that share one cache line's worth of a column: at most 64 bytes, counted from the column's first
+/// element.
 struct place_line {
     std::int32_t local = 0;    ///< the place of the line's first element, taken or not
     std::int32_t first = 0;    ///< number in the list of the first place taken
@@ -35,8 +36,8 @@ void ascending_order(std::span<const std::int64_t> indices, std::vector<std::int
 void bin_by_owner(std::span<const std::int64_t> indices, std::span<const std::int32_t> order, const cyclic_dimension& dimension,
                   std::vector<owned_indices>& bins);
 
-/// Cuts an ascending list of distinct places into lines of `elements` (at most 16). `position`: where each place stands in the caller's list, or
-/// empty for a list that stands alone. Returns whether within every line positions count up by one.
+/// Cuts an ascending list of distinct places into lines of `elements` (at most 16). `position`: where each place stands in the
+/// caller's list, or empty for a list that stands alone. Returns whether within every line positions count up by one.
 bool find_lines(std::span<const std::int32_t> local, std::span<const std::int32_t> position, std::int32_t elements,
                 std::vector<place_line>& lines);
 

@@ -162,8 +162,8 @@ class bisection {
         std::sort(first, last, [&](int a, int b) { return std::pair(along(a), a) < std::pair(along(b), b); });
     }
 
-    // A dimension, and the coordinate at which its ring is opened: where the nodes leave the widest gap, so that a part that runs over the
-    // ring's end stays together.
+    // A dimension, and the coordinate at which its ring is opened: where the nodes leave the widest gap, so that a part that runs
+    // over the ring's end stays together.
     [[nodiscard]] std::pair<std::size_t, int> dimension_to_halve(slot first, slot last, std::size_t axis) const {
         if (follow_) {
             const std::size_t d = (*follow_)[axis];
@@ -410,8 +410,8 @@ std::vector<candidate> candidates_of(const brick_layout& layout, const bytes3& b
     return found;
 }
 
-/// Out of what swaps of two cannot leave: a few at random, then those that gain, again and again, as long as that finds something better
-/// now and then.
+/// Out of what swaps of two cannot leave: a few at random, then those that gain, again and again, as long as that finds something
+/// better now and then.
 void disturb_and_improve(const link_lists& links, const node_network& network, std::vector<int>& best, double hop_bytes,
                          std::int64_t evaluations) {
     constexpr int patience = 200;

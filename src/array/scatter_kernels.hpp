@@ -17,11 +17,11 @@
 
 namespace craton::array {
 
-// One column of an update meets one column of storage: dst[local[a]] += src[a]. Per element in float: 4 bytes of src read, and the cache
-// line of dst read and written back. Where indices come in runs of two, a line serves about four elements, so the loops wait for memory,
-// not for arithmetic. Two things help: to go through the column line by line (one load, one addition, one store for all the elements that a
-// line has), and to ask for the lines of the next column (`next`) while this one is added. craton bench assembly
-// measures them beside the plain loop.
+// One column of an update meets one column of storage: dst[local[a]] += src[a]. Per element in float: 4 bytes of src read, and the
+// cache line of dst read and written back. Where indices come in runs of two, a line serves about four elements, so the loops wait
+// for memory, not for arithmetic. Two things help: to go through the column line by line (one load, one addition, one store for all
+// the elements that a line has), and to ask for the lines of the next column (`next`) while this one is added. craton bench
+// assembly measures them beside the plain loop.
 
 namespace detail {
 
@@ -176,7 +176,8 @@ struct scatter_places {
     [[nodiscard]] bool many_per_line() const { return 4 * lines.size() <= local.size(); }
 };
 
-/// As merge_column(), for sums into distinct places with lines, from the caller's block as it lies: place a at block[position of a].
+/// As merge_column(), for sums into distinct places with lines, from the caller's block as it lies: place a at block[position of
+/// a].
 template <class T>
 void add_column_by_position(T* dst, const T* block, const scatter_places& places, std::int64_t first, std::int64_t last,
                             const next_column<T>& next) {

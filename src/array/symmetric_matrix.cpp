@@ -66,7 +66,8 @@ base::matrix_view<T> part(base::matrix_view<T> block, std::int64_t row, std::int
     return {block.data + row * block.row_stride + col * block.col_stride, rows, cols, block.row_stride, block.col_stride};
 }
 
-// The block with its rows and columns in the order of the split lists, column major in `copy`; the block itself where they have that order.
+// The block with its rows and columns in the order of the split lists, column major in `copy`; the block itself where they have
+// that order.
 template <class T>
 base::matrix_view<const T> arranged(base::matrix_view<const T> block, const split_list& rows, const split_list& cols,
                                     std::vector<T>& copy) {
@@ -171,8 +172,8 @@ std::vector<T> symmetric_matrix<T>::read_slice(std::span<const std::int64_t> row
     check_indices(rows, "read", "rows");
     check_indices(cols, "read", "cols");
     std::vector<T> result(rows.size() * cols.size());
-    // The elements whose larger index is below `first`, or not, lie in different parts; each part is asked for the elements as they stand
-    // and for the mirror images of those below the diagonal.
+    // The elements whose larger index is below `first`, or not, lie in different parts; each part is asked for the elements as they
+    // stand and for the mirror images of those below the diagonal.
     struct selection {
         std::vector<std::int64_t> index;
         std::vector<std::size_t> position;
@@ -190,7 +191,8 @@ std::vector<T> symmetric_matrix<T>::read_slice(std::span<const std::int64_t> row
     const auto in_first = [&](std::int64_t i) { return i < first; };
     const auto in_second = [&](std::int64_t i) { return i >= first; };
     const auto any = [](std::int64_t) { return true; };
-    // Reads the elements (smaller[a], larger[b]) that are above the diagonal, or below it too where both come from one part's mirror.
+    // Reads the elements (smaller[a], larger[b]) that are above the diagonal, or below it too where both come from one part's
+    // mirror.
     const auto fetch = [&](const selection& smaller, const selection& larger, bool in_a11, auto&& put) {
         if (smaller.index.empty() || larger.index.empty()) return;
         const auto values = in_a11 ? packed_.read_slice(shifted(larger.index, packing_.first_row()), smaller.index)

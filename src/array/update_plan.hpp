@@ -30,12 +30,14 @@ struct target_part {
 /// How one update is cut among its targets. Reused by a thread from update to update, so that nothing is allocated on the way.
 class update_plan {
   public:
-    /// Deals rows and columns out. The spans must live as long as the plan is used. `line_elements`: elements of storage in 64 bytes.
+    /// Deals rows and columns out. The spans must live as long as the plan is used. `line_elements`: elements of storage in 64
+    /// bytes.
     void make(const block_cyclic& layout, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
               const trapezoid& taken, bool same_indices, std::int32_t line_elements);
 
-    /// The targets that get anything. Those of one process column, which get the same columns of the block, stand side by side; otherwise
-    /// in random order: ranks that update at the same pace must not all meet at the same target (French et al. 2015, III-C2).
+    /// The targets that get anything. Those of one process column, which get the same columns of the block, stand side by side;
+    /// otherwise in random order: ranks that update at the same pace must not all meet at the same target (French et al. 2015,
+    /// III-C2).
     [[nodiscard]] std::span<const int> targets() const { return targets_; }
     /// Rows of the target that has most.
     [[nodiscard]] std::size_t most_rows() const;

@@ -59,7 +59,8 @@ bool read_header(hid_t file, std::string& header) {
 /// Cells low <= c < high of a brick, counted from its first.
 using piece = array::domain;
 
-// As many whole planes as fit the buffer, or rows of one, but no less than a row. Every rank has as many pieces, some of them empty.
+// As many whole planes as fit the buffer, or rows of one, but no less than a row. Every rank has as many pieces, some of them
+// empty.
 std::vector<piece> pieces_of(const array::block_extents& e, std::int64_t element_size, std::size_t buffer_bytes,
                              const comm::communicator& ranks) {
     const std::int64_t rows = std::max<std::int64_t>(1, static_cast<std::int64_t>(buffer_bytes) / element_size / e.nx);

@@ -40,12 +40,13 @@ inline std::uint64_t sum_of_ranks(const comm::communicator& ranks, std::uint64_t
                            [](std::uint64_t sum, std::int64_t p) { return sum + static_cast<std::uint64_t>(p); });
 }
 
-/// What an element's bits are multiplied with in a checksum that is the same for every layout. Odd, so that no change of one element's bits
-/// is lost modulo 2^64; scattered, so that changes of many elements do not cancel in patterns (Knuth, TAOCP 3, 6.4: multiplicative hashing
-/// by the golden ratio).
+/// What an element's bits are multiplied with in a checksum that is the same for every layout. Odd, so that no change of one
+/// element's bits is lost modulo 2^64; scattered, so that changes of many elements do not cancel in patterns (Knuth, TAOCP 3, 6.4:
+/// multiplicative hashing by the golden ratio).
 inline std::uint64_t checksum_weight(std::uint64_t place) { return (place * 0x9E3779B97F4A7C15U) | 1U; }
 
-/// Every rank makes the same calls in the same order, also after a failure of its own: HDF5 keeps a file's structure alike on all of them.
+/// Every rank makes the same calls in the same order, also after a failure of its own: HDF5 keeps a file's structure alike on all
+/// of them.
 class first_failure {
   public:
     void unless(bool fine) {

@@ -12,8 +12,8 @@
 
 /// The inside of a checkpoint: an HDF5 file with
 ///   attribute craton_checkpoint    version of this format
-///   arrays/<name>                  each array in global order; attribute checksum (local_checksum summed over the ranks), and where the array has
-///                                  them its meaning (array_meaning::same) and magnitude
+///   arrays/<name>                  each array in global order; attribute checksum (local_checksum summed over the
+///                                  ranks), and where the array has them its meaning (array_meaning::same) and magnitude
 ///   counted                        n x 2, runs first ... last of the counted subsets; attribute checksum
 ///   numbers                        a group whose attributes are the numbers
 /// in a version of HDF5's format that has checksums for all metadata (names, extents, attributes).
@@ -48,11 +48,12 @@ struct verdict {
     std::string reason;
 };
 
-/// Looks at a file without reading arrays: is it one that write_checkpoint wrote, for these arrays? What is refused is undamaged as far as that
-/// shows. Not collective: for one rank.
+/// Looks at a file without reading arrays: is it one that write_checkpoint wrote, for these arrays? What is refused is undamaged as
+/// far as that shows. Not collective: for one rank.
 [[nodiscard]] verdict examine_checkpoint(const std::string& path, const std::vector<named_array>& arrays);
 
-/// Reads a file that was found whole. Collective. Damage that only reading shows (sums that differ) comes back on every rank as a verdict.
+/// Reads a file that was found whole. Collective. Damage that only reading shows (sums that differ) comes back on every rank as a
+/// verdict.
 [[nodiscard]] verdict read_checkpoint(const std::string& path, const hdf5_handle& access, const comm::communicator& ranks,
                                       const std::vector<named_array>& arrays, const transfer_options& options,
                                       checkpoint_content& content);

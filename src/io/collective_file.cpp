@@ -40,8 +40,9 @@ std::string force_to_disk(const fs::path& path, int flags) {
     return failure;
 }
 
-// "" or why there is no room: a disk or quota that is full, a limit on file sizes. A full disk is found here, by one rank, and not in the
-// middle of a collective transfer, out of which MPI libraries do not lead all ranks. Nothing is reserved where the file system cannot.
+// "" or why there is no room: a disk or quota that is full, a limit on file sizes. A full disk is found here, by one rank, and not
+// in the middle of a collective transfer, out of which MPI libraries do not lead all ranks. Nothing is reserved where the file
+// system cannot.
 std::string reserve(const std::string& path, int flags, std::uintmax_t bytes) {
     const int file = ::open(path.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666); // POSIX's own signature
     if (file < 0) return errno_in_words();
@@ -53,8 +54,8 @@ std::string reserve(const std::string& path, int flags, std::uintmax_t bytes) {
     return failure;
 }
 
-// A second name for the file at `path`, so that it stays when the new file takes the first. Without hard links (some parallel and network
-// file systems have none) it is renamed: for an instant only `.previous` and the whole new file are there.
+// A second name for the file at `path`, so that it stays when the new file takes the first. Without hard links (some parallel and
+// network file systems have none) it is renamed: for an instant only `.previous` and the whole new file are there.
 std::string keep_previous(const std::string& path) {
     std::error_code error;
     if (!fs::exists(path, error)) return {};
@@ -169,7 +170,8 @@ void write_aside(const comm::communicator& ranks, const file_purpose& file, std:
     const bool first = ranks.rank() == 0;
     const std::string partial = file.path + ".partial";
     const auto access = collective_access(ranks, options);
-    // From this version of the format on HDF5 keeps a checksum with every piece of metadata, and refuses what does not agree with it.
+    // From this version of the format on HDF5 keeps a checksum with every piece of metadata, and refuses what does not agree with
+    // it.
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_LATEST);
     try {
         // First in a file of another name: the new one's striping is MPI-IO's to choose, when it creates it.

@@ -17,17 +17,17 @@ namespace craton::io {
 
 namespace {
 
-// A rectangle of a rank's storage has one of these per dimension, with the pattern it makes in the file: whole blocks in regular stride, or a
-// part of one block.
+// A rectangle of a rank's storage has one of these per dimension, with the pattern it makes in the file: whole blocks in regular
+// stride, or a part of one block.
 struct dimension_part {
     std::int64_t local_first = 0;
     std::int64_t local_count = 0;
     hsize_t file_start = 0, file_stride = 1, file_count = 0, file_block = 1;
 };
 
-// Cuts one dimension of a rank's part into pieces of at most `most` indices: as many whole blocks as fit, or parts of a block where not even
-// one does, and at the end the last, partial block. Every rank gets the same number of pieces, so that each can take part in every collective
-// transfer; some may be empty.
+// Cuts one dimension of a rank's part into pieces of at most `most` indices: as many whole blocks as fit, or parts of a block where
+// not even one does, and at the end the last, partial block. Every rank gets the same number of pieces, so that each can take part
+// in every collective transfer; some may be empty.
 std::vector<dimension_part> cut(const array::cyclic_dimension& d, std::int64_t process, std::int64_t most) {
     const std::int64_t whole_blocks = d.extent / d.block;
     const std::int64_t most_blocks_of_a_process = (whole_blocks + d.processes - 1) / d.processes;
@@ -71,9 +71,9 @@ void select(hid_t file_space, const dimension_part& rows, const dimension_part& 
     H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), stride.data(), count.data(), block.data());
 }
 
-// Calls transfer(memory_space, rows, cols) for every piece, the same number of times on every rank, until it returns false on all. A piece fits the buffer: whole rows of a
-// rank as many as fit, parts of a row where not even one does (2^31 elements and more on one rank, or in one block row, are then no concern
-// of HDF5 or MPI-IO, which count a transfer in 32 bits here and there).
+// Calls transfer(memory_space, rows, cols) for every piece, the same number of times on every rank, until it returns false on all.
+// A piece fits the buffer: whole rows of a rank as many as fit, parts of a row where not even one does (2^31 elements and more on
+// one rank, or in one block row, are then no concern of HDF5 or MPI-IO, which count a transfer in 32 bits here and there).
 template <class Transfer>
 void for_each_piece(const stored_array& data, int rank, std::size_t buffer_bytes, hid_t file_space, Transfer transfer) {
     const auto& layout = data.layout;

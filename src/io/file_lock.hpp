@@ -4,8 +4,8 @@
 
 namespace craton::io {
 
-/// An exclusive lock (flock) on a file beside the one that it protects. The system lets go of it when the process ends, however that ends;
-/// the empty file stays and does no harm. Where the file system knows no locks there is none.
+/// An exclusive lock (flock) on a file beside the one that it protects. The system lets go of it when the process ends, however
+/// that ends; the empty file stays and does no harm. Where the file system knows no locks there is none.
 class file_lock {
   public:
     file_lock() = default;

@@ -8,12 +8,12 @@
 
 namespace craton::io {
 
-/// Brings items that are numbered through, and that any rank may have, or have a part of, to the ranks that write them: each a range of
-/// numbers, in slices that fit memory. Parts are added in the order of the ranks.
+/// Brings items that are numbered through, and that any rank may have, or have a part of, to the ranks that write them: each a
+/// range of numbers, in slices that fit memory. Parts are added in the order of the ranks.
 class item_gather {
   public:
-    /// Collective. `own`: numbers of this rank's items, ascending, of 0 ... total - 1, each of which some rank has. Ranges are multiples of
-    /// `unit` items, and slices of `units_at_once` of them.
+    /// Collective. `own`: numbers of this rank's items, ascending, of 0 ... total - 1, each of which some rank has. Ranges are
+    /// multiples of `unit` items, and slices of `units_at_once` of them.
     item_gather(const comm::communicator& ranks, std::span<const std::int64_t> own, std::int64_t total, std::int64_t unit,
                 std::int64_t units_at_once);
 
@@ -25,8 +25,8 @@ class item_gather {
     };
     /// What this rank gets in a round; may be empty.
     [[nodiscard]] range received_in(std::int64_t round) const { return slice_of(rank_, round); }
-    /// Collective, blocking, does not poll. own_items: this rank's, in the order of its numbers, so many floats each. Returns those of
-    /// received_in(round), valid until the next call.
+    /// Collective, blocking, does not poll. own_items: this rank's, in the order of its numbers, so many floats each. Returns those
+    /// of received_in(round), valid until the next call.
     [[nodiscard]] std::span<const float> gather(const comm::communicator& ranks, std::int64_t round,
                                                 std::span<const float> own_items, std::int64_t floats_per_item);
 

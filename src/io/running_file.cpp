@@ -66,8 +66,8 @@ struct selections {
 selections select(hid_t dataset, const file_part& part) {
     selections made{hdf5_handle(H5Dget_space(dataset), H5Sclose), {}};
     H5Sselect_hyperslab(made.file.get(), H5S_SELECT_SET, part.start.data(), nullptr, part.count.data(), nullptr);
-    // In memory of as many dimensions as in the file: HDF5 then sees that both have the same shape, and moves whole chunks at once instead
-    // of rows (fifty times as fast).
+    // In memory of as many dimensions as in the file: HDF5 then sees that both have the same shape, and moves whole chunks at once
+    // instead of rows (fifty times as fast).
     std::vector<hsize_t> shape = part.count;
     shape.back() = part.pitch;
     made.memory = hdf5_handle(H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), H5Sclose);

@@ -22,8 +22,8 @@ struct planned_dataset {
     file_attributes attributes;
 };
 
-/// A rectangle of a dataset and where its elements are in memory: rows of `pitch` floats along the last axis, of which columns first_column
-/// ... are meant.
+/// A rectangle of a dataset and where its elements are in memory: rows of `pitch` floats along the last axis, of which columns
+/// first_column ... are meant.
 struct file_part {
     std::size_t dataset = 0;
     std::vector<hsize_t> start, count;
@@ -31,9 +31,9 @@ struct file_part {
     hsize_t pitch = 0, first_column = 0;
 };
 
-/// `<path>.partial`, made at the beginning of a run with all its room, filled while it goes on, renamed at its end. It is open only while
-/// something is written, and nothing but samples changes in it after it has been made: killed at any moment, a run leaves a whole HDF5
-/// file, and in its dataset "samples_written" how many samples of each dataset are in it.
+/// `<path>.partial`, made at the beginning of a run with all its room, filled while it goes on, renamed at its end. It is open only
+/// while something is written, and nothing but samples changes in it after it has been made: killed at any moment, a run leaves a
+/// whole HDF5 file, and in its dataset "samples_written" how many samples of each dataset are in it.
 class running_file {
   public:
     /// Collective. Throws user_error on every rank: see series_file. `coordinates`: an extra dataset of float64, n x 3.
@@ -42,12 +42,12 @@ class running_file {
 
     [[nodiscard]] std::int64_t samples_written() const noexcept { return samples_written_; }
 
-    /// Writes a part of this rank, not collective: no rank waits for another in it, so that one that fails keeps nobody. "" or why it
-    /// failed.
+    /// Writes a part of this rank, not collective: no rank waits for another in it, so that one that fails keeps nobody. "" or why
+    /// it failed.
     using write_part = std::function<std::string(const file_part&)>;
-    /// Collective, blocking. `write` is called once on each rank, and calls what it is given for its parts; it may make collective calls of
-    /// its own, the same on every rank whether a write failed or not. When all was written everywhere, samples_written becomes `samples`.
-    /// Throws user_error on every rank else.
+    /// Collective, blocking. `write` is called once on each rank, and calls what it is given for its parts; it may make collective
+    /// calls of its own, the same on every rank whether a write failed or not. When all was written everywhere, samples_written
+    /// becomes `samples`. Throws user_error on every rank else.
     void append(std::int64_t samples, const std::function<std::string(const write_part&)>& write);
     /// Forces the file to disk on every rank. Collective.
     void sync();

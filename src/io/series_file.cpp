@@ -101,8 +101,8 @@ void series_file::state::flush() {
     const auto& all = ranks->communicator();
     CRATON_ASSERT(all.maximum(samples) == samples && all.minimum(samples) == samples);
     if (samples == first) return;
-    // Whole chunks of the file, which are one piece on disk: what of the window was written before once more, and what is not there yet,
-    // which does not count.
+    // Whole chunks of the file, which are one piece on disk: what of the window was written before once more, and what is not there
+    // yet, which does not count.
     const std::int64_t window = first / at_once * at_once;
     const std::int64_t begin = std::max(window, kept);
     const std::int64_t end = std::min(window + at_once, description.samples);

@@ -74,8 +74,8 @@ struct snapshot_file::state {
         return made;
     }
 
-    // Cells are numbered so that ranks write whole layers: of z where there are enough for all, else of y. Ascending; take() puts the
-    // values in this order.
+    // Cells are numbered so that ranks write whole layers: of z where there are enough for all, else of y. Ascending; take() puts
+    // the values in this order.
     [[nodiscard]] std::vector<std::int64_t> own_numbers() const {
         std::vector<std::int64_t> numbers;
         const auto [nx, ny, nz] = description.extent;

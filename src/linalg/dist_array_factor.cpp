@@ -83,7 +83,8 @@ template <class T> void keep_triangle(convergent_matrix<T>& matrix, triangle kep
 
 // Rank 0 alone
 
-// The whole matrix on rank 0, row major; elsewhere nothing. What rank 0 does with it is `work`, which returns "" or why it failed: then all throw.
+// The whole matrix on rank 0, row major; elsewhere nothing. What rank 0 does with it is `work`, which returns "" or why it failed:
+// then all throw.
 template <class T> class gathered {
   public:
     /// Collective.

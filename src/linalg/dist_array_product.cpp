@@ -134,7 +134,8 @@ void multiply(runtime::world& ranks, T alpha, const panels<T>& of, T* result, st
     }
 }
 
-// alpha op(A) op(B) on a rectangle of the result, dense. Ranks begin at different places, so that not all ask the same owner at once.
+// alpha op(A) op(B) on a rectangle of the result, dense. Ranks begin at different places, so that not all ask the same owner at
+// once.
 template <class T>
 base::aligned_vector<T> part_of_product(T alpha, const dist_array<T, 2>& a, form a_form, const dist_array<T, 2>& b, form b_form,
                                         const rectangle<2>& part) {

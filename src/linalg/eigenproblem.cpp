@@ -19,9 +19,9 @@ namespace {
 
 constexpr int ask = -1; // as a length of workspace: say how much is needed
 
-// ScaLAPACK says the length in the first element, in the precision of the matrix: single precision counts exactly to 2^24 only.
-// And p?syevd asks for too little for matrices of about one block: its back-transformation (p?ormtr) then refuses, and the driver returns
-// wrong vectors with no more than a line on the terminal. So what p?ormtr documents as its need is added.
+// ScaLAPACK says the length in the first element, in the precision of the matrix: single precision counts exactly to 2^24 only. And
+// p?syevd asks for too little for matrices of about one block: its back-transformation (p?ormtr) then refuses, and the driver
+// returns wrong vectors with no more than a line on the terminal. So what p?ormtr documents as its need is added.
 template <class T> std::vector<T> workspace(T said, const array::block_cyclic& layout, const char* call) {
     const auto length =
         static_cast<std::int64_t>(static_cast<double>(said) * (1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon())));

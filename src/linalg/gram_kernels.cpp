@@ -109,8 +109,8 @@ template <class T> std::int64_t compress_panel(std::int64_t n_columns, std::int6
     const int k = base::narrow<int>(samples, "samples of a panel");
     thread_local std::vector<T> compressed;
     if constexpr (std::is_same_v<T, float>) {
-        // Far above float's rounding a rough product finds the range as well. What was then left out is measured, not believed: Q is
-        // orthonormal, so the trace of the difference is that of g's squares less those of g Q.
+        // Far above float's rounding a rough product finds the range as well. What was then left out is measured, not believed: Q
+        // is orthonormal, so the trace of the difference is that of g's squares less those of g Q.
         constexpr double rounding = least_tolerance_in_float / 4;
         if (!made_in_double<T>(tolerance)) {
             const std::int64_t rank = project(n, k, tolerance / 2, gram_in_pieces(n, k, g), g, compressed);

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// What is shipped is cut into square pieces of the product, each a message with the panel's columns for its rows and for its columns: so many
-// rows and columns that it has no more than this. Only for very many samples is a message longer.
+// What is shipped is cut into square pieces of the product, each a message with the panel's columns for its rows and for its
+// columns: so many rows and columns that it has no more than this. Only for very many samples is a message longer.
 constexpr double shipped_bytes = 8.0 * (1 << 20);
 
 std::int64_t shipped_edge(double k, double element_bytes) {
@@ -196,8 +196,8 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
     return report;
 }
 
-// One under the other. Each is compressed by itself: the small products of all together would take as many times longer as there are panels, and
-// windows of other times have little in common.
+// One under the other. Each is compressed by itself: the small products of all together would take as many times longer as there
+// are panels, and windows of other times have little in common.
 template <class T>
 void gram_updater<T>::stack(std::span<const weighted_panel<T>> panels, const gram_options& options, stacked_panel& g) {
     g.values.resize(at(g.n * g.k));
@@ -283,11 +283,12 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
 
 namespace {
 
-// Computes the tiles of one update. Rows that lie side by side in the panel are used in place; others are gathered into strips, once for all the
-// tiles of a target: the row list of a tile begins where that of the target's first tile began, or later.
+// Computes the tiles of one update. Rows that lie side by side in the panel are used in place; others are gathered into strips,
+// once for all the tiles of a target: the row list of a tile begins where that of the target's first tile began, or later.
 template <class T> class tile_products {
   public:
-    /// `rows_through`, `cols_through`: columns of the panels that the positions in the update's lists stand for (empty: the positions).
+    /// `rows_through`, `cols_through`: columns of the panels that the positions in the update's lists stand for (empty: the
+    /// positions).
     tile_products(const packed_panel<T>& left, std::span<const std::int32_t> rows_through, const packed_panel<T>& right,
                   std::span<const std::int32_t> cols_through, std::int64_t most_rows)
         : left_(left), right_(right), rows_through_(rows_through), cols_through_(cols_through), most_rows_(most_rows) {}

@@ -12,9 +12,9 @@
 
 namespace craton::linalg {
 
-// Products of the columns of a k x n panel with each other, tile by tile. The whole panel is packed once and then serves on both sides of
-// every tile, where a general matrix product would pack both sides anew for each. Every element is summed over the samples in their order, by the
-// same instructions wherever it falls in a tile: its bits do not depend on how an update is cut among ranks.
+// Products of the columns of a k x n panel with each other, tile by tile. The whole panel is packed once and then serves on both
+// sides of every tile, where a general matrix product would pack both sides anew for each. Every element is summed over the samples
+// in their order, by the same instructions wherever it falls in a tile: its bits do not depend on how an update is cut among ranks.
 
 namespace detail {
 
@@ -54,7 +54,8 @@ template <class T> class packed_panel {
     }
 
     [[nodiscard]] std::int64_t samples() const { return k_; }
-    /// Packs columns first ... first + count of an array with the columns of G contiguous (leading dimension ld) as columns `to` ... of this.
+    /// Packs columns first ... first + count of an array with the columns of G contiguous (leading dimension ld) as columns `to`
+    /// ... of this.
     void pack(const T* g, std::int64_t ld, std::int64_t first, std::int64_t count, std::int64_t to) {
         constexpr std::int64_t h = strip_height();
         for (std::int64_t done = 0; done < count;) {

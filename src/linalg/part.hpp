@@ -60,7 +60,8 @@ template <class T> array::convergent_matrix<T>& require_square_blocks(array::con
     return matrix;
 }
 
-// The routines in terms of parts. Sizes follow from the parts; all are collective, block, and need no alignment where PBLAS needs none.
+// The routines in terms of parts. Sizes follow from the parts; all are collective, block, and need no alignment where PBLAS needs
+// none.
 
 /// Cholesky factor of a triangle; the order of the leading minor that is not positive, or 0.
 template <class T> [[nodiscard]] int potrf(char uplo, const part<T>& a) {

@@ -8,10 +8,10 @@ namespace craton::linalg {
 inline constexpr int UNDIVIDED_ORDER = 2048;
 
 /// As potrf, beyond `undivided` rows: the first half, what it leaves of the second, then that (R. Toledo, 1997,
-/// doi:10.1137/S0895479896297744, does so for LU). ScaLAPACK alone updates everything to the right of each block of columns, 32 rows or
-/// columns at a time: in a matrix whose columns are longer than pages, each element of such a strip is on a page of its own, and beyond
-/// an order of about 15,000 looking up pages takes as long as the products do. Halves update with as many rows as they have.
-/// Collective, blocking; the part begins where a block does, in rows and in columns.
+/// doi:10.1137/S0895479896297744, does so for LU). ScaLAPACK alone updates everything to the right of each block of columns, 32
+/// rows or columns at a time: in a matrix whose columns are longer than pages, each element of such a strip is on a page of its
+/// own, and beyond an order of about 15,000 looking up pages takes as long as the products do. Halves update with as many rows as
+/// they have. Collective, blocking; the part begins where a block does, in rows and in columns.
 template <class T> [[nodiscard]] int potrf_by_halves(char uplo, const part<T>& a, int undivided = UNDIVIDED_ORDER) {
     if (a.rows <= undivided) return potrf(uplo, a);
     const int block = a.description[4];

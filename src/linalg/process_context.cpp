@@ -8,7 +8,8 @@
 namespace craton::linalg {
 
 process_context::process_context(const comm::communicator& communicator, int grid_rows, int grid_cols) {
-    // Two contexts on one communicator share BLACS's handle of it, which may be freed once only: free it as soon as the grid is made.
+    // Two contexts on one communicator share BLACS's handle of it, which may be freed once only: free it as soon as the grid is
+    // made.
     const int system_handle = Csys2blacs_handle(communicator.native());
     context_ = system_handle;
     Cblacs_gridinit(&context_, "Row", grid_rows, grid_cols);

@@ -5,8 +5,8 @@
 
 #include <array>
 
-// The entry points of ScaLAPACK and its BLACS that Craton calls. Integers are 32-bit (LP64), as every packaged ScaLAPACK has them; a
-// matrix argument is (storage, first row, first column, descriptor), counted from one.
+// The entry points of ScaLAPACK and its BLACS that Craton calls. Integers are 32-bit (LP64), as every packaged ScaLAPACK has them;
+// a matrix argument is (storage, first row, first column, descriptor), counted from one.
 extern "C" {
 int Csys2blacs_handle(MPI_Comm communicator);
 void Cfree_blacs_system_handle(int handle);

@@ -17,15 +17,15 @@
 
 namespace craton::linalg {
 
-/// Which of a symmetric matrix's elements lie where: the upper triangle of full storage, or symmetric_packing. Full storage is the case
-/// N1 = 0, where A22 is the whole and the other parts are empty.
+/// Which of a symmetric matrix's elements lie where: the upper triangle of full storage, or symmetric_packing. Full storage is the
+/// case N1 = 0, where A22 is the whole and the other parts are empty.
 struct symmetric_storage {
     std::int64_t order = 0;
     std::int64_t first = 0;     ///< N1
     std::int64_t first_row = 0; ///< storage row where A11's lower triangle begins
 
-    /// One column's elements on this rank that belong to the triangle: values[k] is element (rows[k] - shift, other), or with `mirrored`
-    /// (A11) element (other, rows[k] - shift).
+    /// One column's elements on this rank that belong to the triangle: values[k] is element (rows[k] - shift, other), or with
+    /// `mirrored` (A11) element (other, rows[k] - shift).
     template <class T> struct run {
         T* values;
         std::span<const std::int64_t> rows;
@@ -69,7 +69,8 @@ inline symmetric_storage storage_of(const array::symmetric_packing& packing) {
 inline symmetric_storage storage_of_lower_triangle(std::int64_t order) { return {order, order, 0}; }
 inline symmetric_storage storage_of_upper_triangle(std::int64_t order) { return {order, 0, order}; }
 
-/// Where the first element of this rank's triangle that is infinite or not a number stands, in words; empty when all are finite. Local.
+/// Where the first element of this rank's triangle that is infinite or not a number stands, in words; empty when all are finite.
+/// Local.
 template <class T>
 [[nodiscard]] std::string describe_not_finite(const symmetric_storage& s, array::convergent_matrix<T>& storage, const char* call) {
     std::string found;

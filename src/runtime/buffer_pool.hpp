@@ -9,8 +9,9 @@
 
 namespace craton::runtime {
 
-/// Buffers of messages, used again: fresh memory costs a page fault per 4 KiB, more than the copy it is for. What is kept is bounded
-/// in bytes: buffers in use and buffers kept together stay within the limit, unless those in use alone exceed it. Any thread.
+/// Buffers of messages, used again: fresh memory costs a page fault per 4 KiB, more than the copy it is for. What is kept is
+/// bounded in bytes: buffers in use and buffers kept together stay within the limit, unless those in use alone exceed it. Any
+/// thread.
 class buffer_pool {
   public:
     explicit buffer_pool(std::size_t most_bytes) : most_bytes_(most_bytes) {}

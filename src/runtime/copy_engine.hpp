@@ -24,17 +24,17 @@ namespace craton::runtime {
 
 /// The part of a world that carries copies off the node, in pieces:
 ///   put      the origin packs pieces and sends them to the target's rank, which unpacks each and tells the origin how much it was
-///   get      the origin asks the source's rank; there poll() packs and sends pieces as the bound on bytes in flight allows, since a handler
-///            must not wait; each goes to the rank of the target, the origin itself or a third, as in put
+///   get      the origin asks the source's rank; there poll() packs and sends pieces as the bound on bytes in flight allows, since
+///            a handler must not wait; each goes to the rank of the target, the origin itself or a third, as in put
 class copy_engine {
   public:
     /// Registers handlers: in the same order on every rank.
     explicit copy_engine(world& ranks);
 
     [[nodiscard]] copy_handle start(const copy_end& source, const copy_end& target, const strided_box& box);
-    /// Copies from mapped memory without an acknowledgement, everything for a target in as few messages as can be: the target's rank adds their elements to a
-    /// counter of its own, an std::atomic<std::int64_t>, when they are in its memory, but not before it has opened that round of the counter's memory: until then
-    /// it keeps the message.
+    /// Copies from mapped memory without an acknowledgement, everything for a target in as few messages as can be: the target's
+    /// rank adds their elements to a counter of its own, an std::atomic<std::int64_t>, when they are in its memory, but not before
+    /// it has opened that round of the counter's memory: until then it keeps the message.
     struct counter_name {
         std::uint32_t memory = 0;
         std::uint64_t offset = 0;

@@ -22,7 +22,8 @@ class doorbell {
     /// True when every rank of the world is within reach.
     [[nodiscard]] bool reaches_all() const noexcept { return reaches_all_; }
 
-    /// Announces a sleep and returns a ticket for it; look once more for work before sleeping. To be followed by sleep() or stay_awake().
+    /// Announces a sleep and returns a ticket for it; look once more for work before sleeping. To be followed by sleep() or
+    /// stay_awake().
     [[nodiscard]] std::uint32_t about_to_sleep() noexcept;
     /// Sleeps until rung after the ticket was taken, or for so long. True when rung.
     bool sleep(std::uint32_t ticket, std::chrono::microseconds at_most) noexcept;

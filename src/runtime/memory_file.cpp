@@ -49,8 +49,8 @@ std::int64_t inode_of(int fd) {
     return fd >= 0 && ::fstat(fd, &status) == 0 ? static_cast<std::int64_t>(status.st_ino) : -1;
 }
 
-// Memory that nobody else maps need not be a file, and may then have pages of 2 MiB where the kernel gives them to those who ask: scattered
-// updates of a large matrix otherwise spend much of their time looking up pages.
+// Memory that nobody else maps need not be a file, and may then have pages of 2 MiB where the kernel gives them to those who ask:
+// scattered updates of a large matrix otherwise spend much of their time looking up pages.
 std::byte* private_memory(std::size_t bytes) {
     void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (address == MAP_FAILED) throw user_error(last_error("mmap", bytes));

@@ -13,7 +13,8 @@ using clock = std::chrono::steady_clock;
 
 // After the last message it looks on for so long without sleeping: what answers it comes soon.
 constexpr std::chrono::microseconds awake_after_a_message{200};
-// While something is under way, longer: one long message over a slow network takes milliseconds, and MPI moves it only while it is looked after.
+// While something is under way, longer: one long message over a slow network takes milliseconds, and MPI moves it only while it is
+// looked after.
 constexpr std::chrono::milliseconds awake_while_busy{20};
 constexpr std::chrono::milliseconds longest_sleep_idle{100};
 constexpr std::chrono::milliseconds longest_sleep_busy{1};

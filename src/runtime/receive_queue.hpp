@@ -14,8 +14,8 @@
 
 namespace craton::runtime {
 
-/// Messages on their way in. Several are received at once: a long one may have to wait for its sender, which must not keep the others
-/// waiting, nor the caller. One thread at a time, but busy(): any.
+/// Messages on their way in. Several are received at once: a long one may have to wait for its sender, which must not keep the
+/// others waiting, nor the caller. One thread at a time, but busy(): any.
 class receive_queue {
   public:
     receive_queue(const comm::communicator& ranks, int tag, buffer_pool& pool, doorbell& bell)

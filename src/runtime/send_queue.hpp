@@ -33,11 +33,11 @@ class send_queue {
     void start(int target, byte_buffer buffer, std::size_t bytes);
     /// Adds a small record to what the target is to get next; starts that when it is full.
     void append(int target, std::span<const std::byte> record);
-    /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss then, and
-    /// what comes meanwhile travels along (Nagle 1984, RFC 896).
+    /// Starts what waits for company, unless as much is already on its way to that target as keeps it busy: the wait is no loss
+    /// then, and what comes meanwhile travels along (Nagle 1984, RFC 896).
     void flush_idle();
-    /// Starts everything that waits for company, or what waits for one target, but not to targets that have 100 aggregates to receive yet:
-    /// that is left to flush_idle(). For one target: true when nothing is left.
+    /// Starts everything that waits for company, or what waits for one target, but not to targets that have 100 aggregates to
+    /// receive yet: that is left to flush_idle(). For one target: true when nothing is left.
     void flush();
     bool flush(int target);
 

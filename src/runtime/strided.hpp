@@ -24,8 +24,8 @@ struct strided_box {
 /// dimensions joined where both memories run on.
 [[nodiscard]] strided_box simplified(const strided_box& box);
 
-/// Elements [first, first + count) of a box, in its own order, with their pieces of the innermost dimension copied one after the other.
-/// Two n-d memories; a box into a packed array; a packed array into a box. No memory may overlap.
+/// Elements [first, first + count) of a box, in its own order, with their pieces of the innermost dimension copied one after the
+/// other. Two n-d memories; a box into a packed array; a packed array into a box. No memory may overlap.
 void copy_box(const strided_box& box, const std::byte* source, std::byte* target);
 void pack_box(const strided_box& box, std::int64_t first, std::int64_t count, const std::byte* source, std::byte* packed);
 void unpack_box(const strided_box& box, std::int64_t first, std::int64_t count, const std::byte* packed, std::byte* target);

@@ -82,8 +82,8 @@ work_queue::work_queue(world& ranks, summed_costs costs)
 
 work_queue::~work_queue() { world_->unregister_handler(handler_); }
 
-// Rank r begins where r / ranks of the cost lies before; tasks of no cost at all are divided by number. Rank 0's answer holds: costs
-// that each rank has computed may differ in the last bit, and where the ranks disagree tasks would be done twice or never.
+// Rank r begins where r / ranks of the cost lies before; tasks of no cost at all are divided by number. Rank 0's answer holds:
+// costs that each rank has computed may differ in the last bit, and where the ranks disagree tasks would be done twice or never.
 void work_queue::partition() {
     const auto ranks = static_cast<std::size_t>(world_->size());
     const double total = cost_before_.back();

@@ -101,8 +101,8 @@ world::world(const comm::communicator& communicator, const world_options& option
 }
 
 world::~world() {
-    // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for receivers
-    // that may never come would hang it, so the buffers are kept for MPI to the end of the process.
+    // Nothing is under way after a quiesce(). What is belongs to a program that is being torn down by an error: waiting for
+    // receivers that may never come would hang it, so the buffers are kept for MPI to the end of the process.
     const bool sending = sends_->abandon();
     const bool receiving = receives_->abandon();
     if (sending || receiving) comm_.abandon(); // its number must not go to a communicator that would then receive these messages
@@ -321,7 +321,8 @@ bool world::wait_for_arrivals(std::chrono::microseconds at_most, const std::func
     // Where nobody rings there is nothing but to look again: a compromise of attention and of time spent waking up.
     constexpr std::chrono::microseconds unreachable{90};
     const auto ticket = bell_->about_to_sleep();
-    // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep ends.
+    // Whoever has the progress lock may have looked before the last message came: then nobody would look at it until the sleep
+    // ends.
     const bool nothing_came = try_poll() == 0;
     // After the ticket: who changes that and then rings either is seen here or wakes the sleep.
     if (!nothing_came || (go_on && !go_on())) {

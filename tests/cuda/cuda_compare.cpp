@@ -1,5 +1,5 @@
-// The CUDA steps beside the host's, on a machine with a device: differences, and speed as a fraction of what a copy reaches there. Without
-// a device it says so and ends with 77.
+// The CUDA steps beside the host's, on a machine with a device: differences, and speed as a fraction of what a copy reaches there.
+// Without a device it says so and ends with 77.
 //
 //   cuda_compare [SIDE...]      sides of the cubes that are timed; 200 and 384 without
 

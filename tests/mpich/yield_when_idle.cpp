@@ -1,5 +1,6 @@
-// Loaded in front of MPICH by the tests (LD_PRELOAD). MPICH's waits never give up the core; where there are more ranks than cores the rank that is waited
-// for has to wait for the end of a time slice, and tests take minutes instead of seconds. Open MPI has a setting for this (mpi_yield_when_idle).
+// Loaded in front of MPICH by the tests (LD_PRELOAD). MPICH's waits never give up the core; where there are more ranks than cores
+// the rank that is waited for has to wait for the end of a time slice, and tests take minutes instead of seconds. Open MPI has a
+// setting for this (mpi_yield_when_idle).
 
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-// Ranks and their threads hammer the same few words for a while, in every delivery; afterwards nothing may be missing and nothing may
-// be there twice. Values are whole numbers, so the sums are exact; each thread keeps its own account of what it added, and the
+// Ranks and their threads hammer the same few words for a while, in every delivery; afterwards nothing may be missing and nothing
+// may be there twice. Values are whole numbers, so the sums are exact; each thread keeps its own account of what it added, and the
 // accounts are summed by MPI, which knows nothing of updates. CRATON_STRESS_SECONDS lengthens it.
 
 #include "../mpi/deliveries.hpp"

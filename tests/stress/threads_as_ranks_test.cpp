@@ -1,5 +1,6 @@
-// The protocols of docs/memory_model.md on one rank, with threads in the part of the ranks: a neighbour that adds in place runs the same
-// code on the same words as a second thread of the owner does. Unlike a second process, the thread sanitizer sees a second thread.
+// The protocols of docs/memory_model.md on one rank, with threads in the part of the ranks: a neighbour that adds in place runs the
+// same code on the same words as a second thread of the owner does. Unlike a second process, the thread sanitizer sees a second
+// thread.
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>

@@ -1,5 +1,6 @@
-// How fast rank 0 reaches rank 1 when messages are all there is (tools/two_hosts --bandwidth): plain MPI, Craton's messages, a matrix's
-// updates. Prints "rate NAME GB/s", the best of several; ends with 1 when the ranks share memory or something did not arrive.
+// How fast rank 0 reaches rank 1 when messages are all there is (tools/two_hosts --bandwidth): plain MPI, Craton's messages, a
+// matrix's updates. Prints "rate NAME GB/s", the best of several; ends with 1 when the ranks share memory or something did not
+// arrive.
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/comm/communicator.hpp>

@@ -4,8 +4,9 @@
 
 namespace craton::array {
 
-/// ScaLAPACK's block-cyclic distribution of one dimension: blocks of `block` indices are dealt to `processes` in turn, starting with process 0.
-/// Pure arithmetic (ScaLAPACK Users' Guide, 4.3.1: NUMROC, INDXG2L, INDXG2P, INDXL2G) on 64-bit, zero-based indices.
+/// ScaLAPACK's block-cyclic distribution of one dimension: blocks of `block` indices are dealt to `processes` in turn, starting
+/// with process 0. Pure arithmetic (ScaLAPACK Users' Guide, 4.3.1: NUMROC, INDXG2L, INDXG2P, INDXL2G) on 64-bit, zero-based
+/// indices.
 struct cyclic_dimension {
     std::int64_t extent = 0;
     std::int64_t block = 1;

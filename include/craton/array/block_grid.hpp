@@ -13,7 +13,8 @@
 
 namespace craton::array {
 
-/// How an array of a block lies: element (i, j, k) at first[i + j * pitch + k * plane]; i from -ghost to nx + ghost - 1, likewise j and k.
+/// How an array of a block lies: element (i, j, k) at first[i + j * pitch + k * plane]; i from -ghost to nx + ghost - 1, likewise j
+/// and k.
 struct block_extents {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0; ///< elements from row to row and from plane to plane; whole cache lines
@@ -33,13 +34,14 @@ template <class T> struct block_view {
 };
 
 /// Several arrays on the cells of a layout, with ghost cells round every block, in one segment, so that any cell of any rank has a
-/// global_ptr. Element (i = 0, j, k) of every row begins a cache line. Arrays that follow each other do not begin at the same place of a
-/// page, nor do rows and planes: the many streams of a kernel would fight for the same lines of a cache. Instantiated for float and double.
+/// global_ptr. Element (i = 0, j, k) of every row begins a cache line. Arrays that follow each other do not begin at the same place
+/// of a page, nor do rows and planes: the many streams of a kernel would fight for the same lines of a cache. Instantiated for
+/// float and double.
 template <class T> class block_grid {
   public:
-    /// Collective. All elements, ghosts too, are zero, and have been touched first by their own rank; with a team, planes k of a block by
-    /// the thread that gets k of a loop over nz. Throws user_error on every rank unless ghost is 0 to 4 and no deeper than a block, arrays
-    /// is at least 1, the layout is for this world's ranks, and there is memory. The world must outlive it.
+    /// Collective. All elements, ghosts too, are zero, and have been touched first by their own rank; with a team, planes k of a
+    /// block by the thread that gets k of a loop over nz. Throws user_error on every rank unless ghost is 0 to 4 and no deeper than
+    /// a block, arrays is at least 1, the layout is for this world's ranks, and there is memory. The world must outlive it.
     block_grid(runtime::world& ranks, const grid_layout& layout, int arrays, int ghost = 2, base::thread_team* team = nullptr);
 
     [[nodiscard]] const grid_layout& layout() const noexcept { return layout_; }
@@ -87,8 +89,8 @@ template <class T> class block_grid {
     runtime::segment memory_;
 };
 
-/// A part of an array on the way from one block to another: `from` in cells of the source's grid, ghosts included; moved by `shift` it lies
-/// in cells of the target's.
+/// A part of an array on the way from one block to another: `from` in cells of the source's grid, ghosts included; moved by `shift`
+/// it lies in cells of the target's.
 struct block_transfer {
     std::int64_t source = 0, target = 0; ///< blocks
     domain from;

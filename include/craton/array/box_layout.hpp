@@ -8,14 +8,15 @@
 
 namespace craton::array {
 
-/// Along which curve boxes are dealt to ranks. Neighbours on a space-filling curve are near each other, so a rank's boxes touch few others.
+/// Along which curve boxes are dealt to ranks. Neighbours on a space-filling curve are near each other, so a rank's boxes touch few
+/// others.
 enum class box_order : std::uint8_t { lexicographic, morton, hilbert };
 /// From its name. Throws user_error for another.
 [[nodiscard]] box_order box_order_named(std::string_view name);
 
-/// A structured grid cut into cubic boxes, dealt to ranks along a curve: the rank that owns a box is floor(ranks * position / number of
-/// boxes), its position being that on the curve. Box b has cells i * side ... (i + 1) * side - 1 for its place i, and so on; boxes are
-/// numbered along x first, then y, then z.
+/// A structured grid cut into cubic boxes, dealt to ranks along a curve: the rank that owns a box is floor(ranks * position /
+/// number of boxes), its position being that on the curve. Box b has cells i * side ... (i + 1) * side - 1 for its place i, and so
+/// on; boxes are numbered along x first, then y, then z.
 class box_layout : public grid_layout {
   public:
     struct shape {

@@ -16,8 +16,8 @@
 
 namespace craton::array {
 
-/// Where the rectangle of a tile that is computed next will be merged: asking for its cache lines then lets memory work while the product is
-/// computed. Calling it is optional; it does nothing where the tile will be sent.
+/// Where the rectangle of a tile that is computed next will be merged: asking for its cache lines then lets memory work while the
+/// product is computed. Calling it is optional; it does nothing where the tile will be sent.
 struct tile_ahead {
     void (*fetch)(const void* where, std::int64_t row, std::int64_t rows, std::int64_t col, std::int64_t cols) = nullptr;
     const void* where = nullptr;
@@ -36,15 +36,15 @@ struct update_piece;
 /// and std::int64_t. Any number of matrices may live in one world; none sees another's updates.
 ///
 /// Contract. An update is applied exactly once at some time between its call and the return of the next commit(). Each element is
-/// changed under a lock, and merges are associative and commutative, so concurrent updates from any number of threads and ranks leave
-/// the elements that some serial order of them would (floating-point sums up to rounding; see reproducible_matrix for sums that do not
-/// depend on the order). Elements may be read (local(), read()) after a commit() and before the next update().
+/// changed under a lock, and merges are associative and commutative, so concurrent updates from any number of threads and ranks
+/// leave the elements that some serial order of them would (floating-point sums up to rounding; see reproducible_matrix for sums
+/// that do not depend on the order). Elements may be read (local(), read()) after a commit() and before the next update().
 template <class T> class convergent_matrix {
   public:
     using value_type = T;
 
-    /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory now. Throws
-    /// user_error (on every rank) for sizes, blocks or grids that make_block_cyclic refuses.
+    /// Collective. All elements are the merge's identity (zero for sums); where ranks share a node the storage takes its memory
+    /// now. Throws user_error (on every rank) for sizes, blocks or grids that make_block_cyclic refuses.
     convergent_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::int64_t block_rows = 64,
                       std::int64_t block_cols = 64, process_grid grid = {}, merge<T> operation = {});
     convergent_matrix(const convergent_matrix&) = delete;
@@ -56,9 +56,10 @@ template <class T> class convergent_matrix {
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
     [[nodiscard]] const merge<T>& operation() const noexcept { return operation_; }
 
-    /// Merges block(a, b) into element (rows[a], cols[b]) for all a, b; repeated indices merge repeatedly. Any thread; not collective;
-    /// `block` may be reused when it returns (complete locally, remotely after commit()). Blocks only while the bound on bytes in flight is
-    /// reached, and then makes progress. Throws user_error, with nothing applied, when an index is out of range or a length does not match.
+    /// Merges block(a, b) into element (rows[a], cols[b]) for all a, b; repeated indices merge repeatedly. Any thread; not
+    /// collective; `block` may be reused when it returns (complete locally, remotely after commit()). Blocks only while the bound
+    /// on bytes in flight is reached, and then makes progress. Throws user_error, with nothing applied, when an index is out of
+    /// range or a length does not match.
     void update(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols);
 
     /// The same for one element.
@@ -69,8 +70,8 @@ template <class T> class convergent_matrix {
                           const trapezoid& taken);
 
     /// Merges the upper triangle of a symmetric block into M[ix, ix]: element (i, j) only where i <= j. Otherwise as update().
-    /// Where the indices ascend only one triangle of the block is read: a <= b of a column-major block, a >= b of a row-major one, whose
-    /// columns are the other's rows. The matrix must be square.
+    /// Where the indices ascend only one triangle of the block is read: a <= b of a column-major block, a >= b of a row-major one,
+    /// whose columns are the other's rows. The matrix must be square.
     void update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices);
 
     /// Where elements of a block come from that is never formed as a whole: fill(rows, cols, to, stride) writes element
@@ -92,11 +93,12 @@ template <class T> class convergent_matrix {
     /// Collective: commits, then multiplies every element by `factor`.
     void scale(T factor);
 
-    /// Collective: commits, then makes the strict lower triangle of a square matrix the transpose of its upper one (not conjugated). Messages stay
-    /// within the bound on bytes in flight.
+    /// Collective: commits, then makes the strict lower triangle of a square matrix the transpose of its upper one (not
+    /// conjugated). Messages stay within the bound on bytes in flight.
     void fill_lower();
 
-    /// This rank's storage, column major, 64-byte aligned, leading dimension layout().leading_dimension(rank). Valid between commit() and update().
+    /// This rank's storage, column major, 64-byte aligned, leading dimension layout().leading_dimension(rank). Valid between
+    /// commit() and update().
     [[nodiscard]] std::span<T> local();
     [[nodiscard]] std::span<const T> local() const;
 

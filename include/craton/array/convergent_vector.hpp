@@ -25,8 +25,8 @@ template <class T> class convergent_vector {
     [[nodiscard]] const cyclic_dimension& layout() const noexcept { return layout_; }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
 
-    /// Adds values[a] to element indices[a]. Any thread; not collective. Throws user_error, with nothing applied, when an index is out of range
-    /// or the lengths differ.
+    /// Adds values[a] to element indices[a]. Any thread; not collective. Throws user_error, with nothing applied, when an index is
+    /// out of range or the lengths differ.
     void update(std::span<const T> values, std::span<const std::int64_t> indices);
     /// Collective, blocking: every update made before it by any rank has been applied when it returns.
     void commit();

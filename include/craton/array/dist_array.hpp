@@ -105,8 +105,8 @@ template <class T, std::size_t N> class dist_array {
   public:
     using function = std::function<void(const tile_piece<T, N>&, std::span<const std::byte> argument)>;
 
-    /// Collective, blocking. All bytes zero; where ranks share a node the storage takes its memory now. Throws user_error on every rank unless the layout is the same on all, is for this
-    /// world's ranks, and there is memory.
+    /// Collective, blocking. All bytes zero; where ranks share a node the storage takes its memory now. Throws user_error on every
+    /// rank unless the layout is the same on all, is for this world's ranks, and there is memory.
     dist_array(runtime::world& ranks, tile_layout<N> layout);
     dist_array(const dist_array&) = delete;
     dist_array& operator=(const dist_array&) = delete;
@@ -213,8 +213,8 @@ template <class T, std::size_t N> class dist_array {
     /// trace() throws user_error on every rank unless the array is square.
     [[nodiscard]] T trace() const
         requires(N == 2 && summable<T>);
-    /// The sum of conj(element of this) x (element of the other): of matrices the trace of A^H B (Frobenius). Of float in double; whole
-    /// numbers modulo 2^64. Throws as copy().
+    /// The sum of conj(element of this) x (element of the other): of matrices the trace of A^H B (Frobenius). Of float in double;
+    /// whole numbers modulo 2^64. Throws as copy().
     [[nodiscard]] T dot(const dist_array& other) const
         requires summable<T>;
     [[nodiscard]] double max_norm() const

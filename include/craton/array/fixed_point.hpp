@@ -4,12 +4,13 @@
 
 namespace craton::array {
 
-/// Real numbers as whole multiples of a power of two, in 64 bits: their sums are exact, so they do not depend on the order of adding.
-/// Each number is rounded once, to the nearest multiple of resolution(). A sum that passes through numbers too large to hold and comes back is
-/// still right (arithmetic modulo 2^64).
+/// Real numbers as whole multiples of a power of two, in 64 bits: their sums are exact, so they do not depend on the order of
+/// adding. Each number is rounded once, to the nearest multiple of resolution(). A sum that passes through numbers too large to
+/// hold and comes back is still right (arithmetic modulo 2^64).
 class fixed_point {
   public:
-    /// `largest`: a bound on the magnitude of any sum. Throws user_error unless it is finite, positive and between 2^-900 and 2^900.
+    /// `largest`: a bound on the magnitude of any sum. Throws user_error unless it is finite, positive and between 2^-900 and
+    /// 2^900.
     explicit fixed_point(double largest);
 
     [[nodiscard]] double largest() const noexcept { return largest_; }

@@ -9,8 +9,8 @@
 
 namespace craton::array {
 
-/// A structured grid cut into rectangular blocks by planes that go through all of it, each block owned by one rank: pure arithmetic, no
-/// communication. box_layout cuts it into cubic boxes, many per rank; brick_layout into one brick per rank.
+/// A structured grid cut into rectangular blocks by planes that go through all of it, each block owned by one rank: pure
+/// arithmetic, no communication. box_layout cuts it into cubic boxes, many per rank; brick_layout into one brick per rank.
 class grid_layout {
   public:
     /// The first cell of every block along each dimension, then the number of cells.

@@ -25,21 +25,22 @@ enum class halo_reach : std::uint8_t {
 /// The directions from a block to the blocks beside it, -1, 0 or 1 per dimension.
 [[nodiscard]] std::vector<index3> sides_of(halo_reach reach);
 
-/// Ghost planes that are wanted of an array along an axis (0, 1, 2: x, y, z): so many below a block's first plane, and so many above its
-/// last.
+/// Ghost planes that are wanted of an array along an axis (0, 1, 2: x, y, z): so many below a block's first plane, and so many
+/// above its last.
 struct ghost_planes {
     int array = 0, axis = 0;
     int low = 0, high = 0;
     friend constexpr bool operator==(const ghost_planes&, const ghost_planes&) = default;
 };
 
-/// How halos are filled: the ladder of Shan et al. 2015, figure 6, from its slowest step to its fastest. Every step includes those before it.
+/// How halos are filled: the ladder of Shan et al. 2015, figure 6, from its slowest step to its fastest. Every step includes those
+/// before it.
 enum class exchange_step : std::uint8_t {
     small_copies, ///< a copy by the runtime per contiguous piece, barriers
     local_loops,  ///< pieces of blocks in the same node's memory are copied by plain loops
     strided,      ///< one strided copy per halo piece
     neighbours,   ///< waits for the ranks beside it instead of all
-    one_wait ///< copies notify their target, and wait only for ranks that may still be reading the halo (double buffering needs no wait)
+    one_wait      ///< copies notify their target, and wait only for ranks that may still read the halo (double buffering: none)
 };
 /// From its name. Throws user_error for another.
 [[nodiscard]] exchange_step exchange_step_named(std::string_view name);
@@ -59,26 +60,28 @@ struct exchange_options {
     std::shared_ptr<halo_turns> turns{};
 };
 
-/// Fills the ghosts of a grid from the blocks beside them, by copies from block to block: nothing is packed here. Ghosts outside a grid
-/// that is not periodic stay as they are. The grid and the team must outlive it.
+/// Fills the ghosts of a grid from the blocks beside them, by copies from block to block: nothing is packed here. Ghosts outside a
+/// grid that is not periodic stay as they are. The grid and the team must outlive it.
 ///
-/// begin() copies what this rank's blocks give, finish() waits for what they get. In between the rank computes what needs no ghosts of the
-/// arrays under way, and writes none of the cells that begin() reads off the node (they have been read when it returns).
+/// begin() copies what this rank's blocks give, finish() waits for what they get. In between the rank computes what needs no ghosts
+/// of the arrays under way, and writes none of the cells that begin() reads off the node (they have been read when it returns).
 ///
-/// A ghost may be overwritten when its rank is done with it. By the last step of the ladder nobody asks where the answer is known: ghosts are
-/// read before the rank begins its next exchange and not after (halo_use), so data that has come from a rank in another exchange since
-/// shows that it has read the ghosts of those before (halo_turns). Two exchanges that take turns, as a leapfrog's velocities and stresses
-/// do, so never wait for readers. Between two ranks data travels both ways in every exchange, be it one element that says no more.
+/// A ghost may be overwritten when its rank is done with it. By the last step of the ladder nobody asks where the answer is known:
+/// ghosts are read before the rank begins its next exchange and not after (halo_use), so data that has come from a rank in another
+/// exchange since shows that it has read the ghosts of those before (halo_turns). Two exchanges that take turns, as a leapfrog's
+/// velocities and stresses do, so never wait for readers. Between two ranks data travels both ways in every exchange, be it one
+/// element that says no more.
 template <class T> class halo_exchange {
   public:
-    /// Collective. Of one array at a time, whichever: `depth` cells, at most the grid's ghost zone. Throws user_error on every rank.
+    /// Collective. Of one array at a time, whichever: `depth` cells, at most the grid's ghost zone. Throws user_error on every
+    /// rank.
     halo_exchange(const block_grid<T>& grid, halo_reach reach, std::int64_t depth, const exchange_options& options = {});
     /// Collective. Of some arrays together, faces only: the same `wanted` on every rank, each array and axis once at most. Throws
     /// user_error on every rank when an array, axis or depth is not the grid's, a pair comes twice, or ranks want different planes.
     halo_exchange(const block_grid<T>& grid, std::vector<ghost_planes> wanted, const exchange_options& options = {});
 
-    /// Starts this rank's copies. Not blocking but for ranks that may still read; on a node copies are done on return, off it packed.
-    /// Steps of the ladder below the last do all here. `array`: of an exchange of one array at a time.
+    /// Starts this rank's copies. Not blocking but for ranks that may still read; on a node copies are done on return, off it
+    /// packed. Steps of the ladder below the last do all here. `array`: of an exchange of one array at a time.
     void begin(int array = 0);
     /// Blocking, polls: this rank's ghosts hold what the neighbours had when they began.
     void finish(halo_use use = halo_use::until_next_exchange);

@@ -8,12 +8,12 @@
 
 namespace craton::array {
 
-/// Who may be reading whose halos: what several exchanges among the same ranks know together, so that an exchange waits before it writes only for those that
-/// may still read (double buffering, found out and not declared).
+/// Who may be reading whose halos: what several exchanges among the same ranks know together, so that an exchange waits before it
+/// writes only for those that may still read (double buffering, found out and not declared).
 ///
-/// Where each rank reads a halo before its next exchange and not after, data that has come from a rank in another exchange since shows that it is done
-/// with the halos of those before. Two ranks count the same exchanges with each other, so both come to the same verdict. Grids are known by their addresses: all
-/// must live as long as this. One thread at a time.
+/// Where each rank reads a halo before its next exchange and not after, data that has come from a rank in another exchange since
+/// shows that it is done with the halos of those before. Two ranks count the same exchanges with each other, so both come to the
+/// same verdict. Grids are known by their addresses: all must live as long as this. One thread at a time.
 class halo_turns {
   public:
     explicit halo_turns(int ranks) : received_(static_cast<std::size_t>(ranks)) {}

@@ -11,7 +11,8 @@ namespace craton::array {
 
 enum class merge_kind : std::uint8_t { add, minimum, maximum, custom };
 
-/// into += arriving. Whole numbers are added modulo 2^64 (a sum that leaves their range and comes back is right, as fixed_point needs it).
+/// into += arriving. Whole numbers are added modulo 2^64 (a sum that leaves their range and comes back is right, as fixed_point
+/// needs it).
 template <class T> void add_to(T& into, const T& arriving) {
     if constexpr (std::is_integral_v<T>) {
         using bits = std::make_unsigned_t<T>;
@@ -21,12 +22,13 @@ template <class T> void add_to(T& into, const T& arriving) {
     }
 }
 
-/// How an arriving element joins the one that is there. The operation must be associative and commutative: updates are merged in any
-/// order (French et al. 2015, III-A). The identity is what every element starts as and what reset() makes it again: merging a value
-/// into the identity gives the value.
+/// How an arriving element joins the one that is there. The operation must be associative and commutative: updates are merged in
+/// any order (French et al. 2015, III-A). The identity is what every element starts as and what reset() makes it again: merging a
+/// value into the identity gives the value.
 template <class T> class merge {
   public:
-    /// Merges arriving[a] into into[a] for all a; both have the same length. Called under a lock, from any thread, for distinct elements.
+    /// Merges arriving[a] into into[a] for all a; both have the same length. Called under a lock, from any thread, for distinct
+    /// elements.
     using function = std::function<void(std::span<T> into, std::span<const T> arriving)>;
 
     [[nodiscard]] static merge add() { return {merge_kind::add, T{}, {}}; }

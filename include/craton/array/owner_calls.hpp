@@ -32,7 +32,8 @@ class receipts {
 /// for all together.
 class owner_calls {
   public:
-    /// Does what `request` says; what it adds to `answer` goes back with the receipt. Runs in a handler: must not block, must not throw.
+    /// Does what `request` says; what it adds to `answer` goes back with the receipt. Runs in a handler: must not block, must not
+    /// throw.
     using work = std::function<void(std::span<const std::byte> request, std::vector<std::byte>& answer)>;
     using awaited = std::shared_ptr<receipts>; ///< null: no receipt is asked for
 

@@ -10,8 +10,8 @@
 
 namespace craton::array {
 
-/// Which brick each rank should have so that neighbours are near each other in the machine's network (Cui et al. 2013, section VI). Pure
-/// functions: no communication, the same result wherever they are called with the same arguments.
+/// Which brick each rank should have so that neighbours are near each other in the machine's network (Cui et al. 2013, section VI).
+/// Pure functions: no communication, the same result wherever they are called with the same arguments.
 
 /// The nodes that a job has, and the network between them. Hops between two nodes:
 ///   torus      sum over the dimensions of weight * distance round the ring; 0 between nodes at one place (two nodes on a router)
@@ -49,8 +49,8 @@ struct placement_cost {
     friend bool operator==(const placement_cost&, const placement_cost&) = default;
 };
 
-/// `bytes_per_face_cell`: what both sides together send through one cell of a face normal to x, y, z. Ranks are the layout's. Throws
-/// user_error when the network has room for fewer.
+/// `bytes_per_face_cell`: what both sides together send through one cell of a face normal to x, y, z. Ranks are the layout's.
+/// Throws user_error when the network has room for fewer.
 [[nodiscard]] placement_cost cost_of(const brick_layout& layout, const std::array<double, 3>& bytes_per_face_cell,
                                      const node_network& network);
 
@@ -60,11 +60,11 @@ struct placement {
     std::array<std::int64_t, 3> tile{}; ///< bricks that most nodes have along x, y, z, when they make a box; else 0
 };
 
-/// Finds a placement with few hop-bytes, never more than the layout's own. Bricks are joined to node-sized boxes with small faces where
-/// such boxes tile the process grid; boxes (else single bricks) and nodes are halved together, along the axis whose cut carries least and
-/// along the network's widest dimension, in several orientations; then pairs of nodes and pairs of bricks are swapped while that gains
-/// something, or until `evaluations` swaps have been looked at (a few microseconds each at most). Throws user_error when the network has
-/// room for fewer ranks, or bytes or evaluations are negative.
+/// Finds a placement with few hop-bytes, never more than the layout's own. Bricks are joined to node-sized boxes with small faces
+/// where such boxes tile the process grid; boxes (else single bricks) and nodes are halved together, along the axis whose cut
+/// carries least and along the network's widest dimension, in several orientations; then pairs of nodes and pairs of bricks are
+/// swapped while that gains something, or until `evaluations` swaps have been looked at (a few microseconds each at most). Throws
+/// user_error when the network has room for fewer ranks, or bytes or evaluations are negative.
 [[nodiscard]] placement place_bricks(const brick_layout& layout, const std::array<double, 3>& bytes_per_face_cell,
                                      const node_network& network, std::int64_t evaluations = 20'000'000);
 

@@ -15,9 +15,10 @@ namespace craton::array {
 ///     A = [ A11  A12 ]        A11 of order N1, A22 of order N2 = N - N1,
 ///         [      A22 ]
 ///
-/// A12 lies in rows 0 to N1-1 of the packed array, the upper triangle of A22 below it from row N1, and A11 transposed, a lower triangle, from
-/// row N1 + block: one block below A22, so that both triangles share block columns and no diagonal block is used twice. Every part begins on
-/// a block boundary, where ScaLAPACK wants it. Pure arithmetic. A matrix of one block is kept as it is (N1 = 0).
+/// A12 lies in rows 0 to N1-1 of the packed array, the upper triangle of A22 below it from row N1, and A11 transposed, a lower
+/// triangle, from row N1 + block: one block below A22, so that both triangles share block columns and no diagonal block is used
+/// twice. Every part begins on a block boundary, where ScaLAPACK wants it. Pure arithmetic. A matrix of one block is kept as it is
+/// (N1 = 0).
 struct symmetric_packing {
     std::int64_t order = 0; ///< N
     std::int64_t block = 1; ///< rows and columns of a block
@@ -43,17 +44,18 @@ struct symmetric_packing {
     friend constexpr bool operator==(const symmetric_packing&, const symmetric_packing&) = default;
 };
 
-/// A symmetric convergent matrix that keeps its upper triangle only: (N + block) * ceil(N / 2 / block) * block elements over all ranks, about
-/// half of what convergent_matrix needs, in a layout that linalg::cholesky factors where it lies. Instantiated for float, double, std::complex<float>, std::complex<double>
-/// (symmetric, not Hermitian) and std::int64_t.
+/// A symmetric convergent matrix that keeps its upper triangle only: (N + block) * ceil(N / 2 / block) * block elements over all
+/// ranks, about half of what convergent_matrix needs, in a layout that linalg::cholesky factors where it lies. Instantiated for
+/// float, double, std::complex<float>, std::complex<double> (symmetric, not Hermitian) and std::int64_t.
 ///
 /// Contract: convergent_matrix's (any thread of any rank adds at any time; read after commit() and before the next update()).
 template <class T> class symmetric_matrix {
   public:
     using value_type = T;
 
-    /// Collective. All elements are the merge's identity (zero for sums). Throws user_error (on every rank) for sizes, blocks or grids that make_block_cyclic refuses, and when
-    /// there are more process columns than half the blocks of a row (rounded up): smaller blocks, or a grid with fewer columns, then.
+    /// Collective. All elements are the merge's identity (zero for sums). Throws user_error (on every rank) for sizes, blocks or
+    /// grids that make_block_cyclic refuses, and when there are more process columns than half the blocks of a row (rounded up):
+    /// smaller blocks, or a grid with fewer columns, then.
     symmetric_matrix(runtime::world& ranks, std::int64_t order, std::int64_t block = 64, process_grid grid = {},
                      merge<T> operation = {});
 
@@ -65,12 +67,14 @@ template <class T> class symmetric_matrix {
     [[nodiscard]] convergent_matrix<T>& packed() noexcept { return packed_; }
     [[nodiscard]] const convergent_matrix<T>& packed() const noexcept { return packed_; }
 
-    /// Merges block(a, b) into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left out, so that the same
-    /// updates give the same upper triangle here and in a convergent_matrix. Repeated indices merge repeatedly, in any order of the lists (lists
-    /// with the indices below packing().first() in front are delivered without a copy). Otherwise as convergent_matrix::update().
+    /// Merges block(a, b) into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left out, so
+    /// that the same updates give the same upper triangle here and in a convergent_matrix. Repeated indices merge repeatedly, in
+    /// any order of the lists (lists with the indices below packing().first() in front are delivered without a copy). Otherwise as
+    /// convergent_matrix::update().
     void update(base::matrix_view<const T> block, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols);
 
-    /// Merges a symmetric block into element (indices[a], indices[b]) wherever indices[a] <= indices[b], as convergent_matrix::update_symmetric().
+    /// Merges a symmetric block into element (indices[a], indices[b]) wherever indices[a] <= indices[b], as
+    /// convergent_matrix::update_symmetric().
     void update_symmetric(base::matrix_view<const T> block, std::span<const std::int64_t> indices);
 
     /// Collective, blocking: every update made before it by any rank has been applied when it returns.
@@ -80,17 +84,18 @@ template <class T> class symmetric_matrix {
     /// Collective: commits, then multiplies every element by `factor`.
     void scale(T factor) { packed_.scale(factor); }
 
-    /// One element, of either triangle, from wherever it lives. Not collective; blocking; the owner must poll if it is on another node.
+    /// One element, of either triangle, from wherever it lives. Not collective; blocking; the owner must poll if it is on another
+    /// node.
     [[nodiscard]] T read(std::int64_t row, std::int64_t col) const;
-    /// The elements (rows[a], cols[b]) of either triangle, row major. As read(). Where a slice crosses the diagonal within A11 or A22, both
-    /// mirror images are fetched.
+    /// The elements (rows[a], cols[b]) of either triangle, row major. As read(). Where a slice crosses the diagonal within A11 or
+    /// A22, both mirror images are fetched.
     [[nodiscard]] std::vector<T> read_slice(std::span<const std::int64_t> rows, std::span<const std::int64_t> cols) const;
 
     /// Collective: the diagonal on every rank.
     [[nodiscard]] std::vector<T> diagonal() const;
 
-    /// Collective, blocking: replaces `full` by this committed matrix, its lower triangle by `full`'s identity or (fill_lower) by the mirror image.
-    /// Throws user_error when `full` is not of the same order.
+    /// Collective, blocking: replaces `full` by this committed matrix, its lower triangle by `full`'s identity or (fill_lower) by
+    /// the mirror image. Throws user_error when `full` is not of the same order.
     void expand(convergent_matrix<T>& full, bool fill_lower) const;
     /// Collective, blocking: replaces this matrix by the upper triangle of the committed matrix `full`. Throws as expand().
     void compress(const convergent_matrix<T>& full);

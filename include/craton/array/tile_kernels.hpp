@@ -35,8 +35,8 @@ void for_each_run(const place<N>& extents, const place<N>& a_strides, const plac
     } while (next_place(at, outer));
 }
 
-/// to += from; the memories do not overlap. A cache line at a time, which compilers turn into vector instructions without being asked for
-/// their dearest optimisations.
+/// to += from; the memories do not overlap. A cache line at a time, which compilers turn into vector instructions without being
+/// asked for their dearest optimisations.
 template <class T> void add_run(T* __restrict to, const T* __restrict from, std::int64_t count) {
     constexpr auto lanes = std::max<std::int64_t>(1, 64 / static_cast<std::int64_t>(sizeof(T)));
     std::int64_t i = 0;

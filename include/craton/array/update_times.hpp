@@ -20,8 +20,8 @@ struct update_times {
     double copying_s = 0.0;
 };
 
-/// Starts (from zero) or stops taking the times of update() calls in this process. Not collective, any thread. Off at first: clocks cost some
-/// 50 ns for each part of an update.
+/// Starts (from zero) or stops taking the times of update() calls in this process. Not collective, any thread. Off at first: clocks
+/// cost some 50 ns for each part of an update.
 void take_update_times(bool on) noexcept;
 /// What has been taken since take_update_times(true).
 [[nodiscard]] update_times taken_update_times() noexcept;

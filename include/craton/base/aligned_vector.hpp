@@ -8,8 +8,8 @@
 
 namespace craton::base {
 
-/// Memory that begins at a cache line, so that vector loads of 64 bytes never cross one. Much of it is asked for in pages of 2 MiB: sweeps
-/// over many arrays otherwise lose time looking up pages. A wish: without such pages all is the same but slower.
+/// Memory that begins at a cache line, so that vector loads of 64 bytes never cross one. Much of it is asked for in pages of 2 MiB:
+/// sweeps over many arrays otherwise lose time looking up pages. A wish: without such pages all is the same but slower.
 template <class T> struct cache_line_allocator {
     using value_type = T;
     static constexpr std::size_t large_page = std::size_t{2} << 20;

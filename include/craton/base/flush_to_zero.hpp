@@ -6,9 +6,9 @@
 
 namespace craton::base {
 
-/// While it lives the calling thread's arithmetic takes numbers too small for the format's full precision (below 1.2e-38 in float) as 0: a
-/// processor takes a hundred times as long over them, and ahead of a wave a grid is full of them. Nothing where the processor has no such
-/// mode.
+/// While it lives the calling thread's arithmetic takes numbers too small for the format's full precision (below 1.2e-38 in float)
+/// as 0: a processor takes a hundred times as long over them, and ahead of a wave a grid is full of them. Nothing where the
+/// processor has no such mode.
 class flush_to_zero {
   public:
 #if defined(__SSE2__)

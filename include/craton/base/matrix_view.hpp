@@ -6,7 +6,8 @@
 
 namespace craton::base {
 
-/// A two-dimensional view with arbitrary strides (in elements); does not own. Row major: row_stride = leading dimension, col_stride = 1.
+/// A two-dimensional view with arbitrary strides (in elements); does not own. Row major: row_stride = leading dimension, col_stride
+/// = 1.
 template <class T> struct matrix_view {
     T* data = nullptr;
     std::int64_t rows = 0;

@@ -6,8 +6,8 @@
 
 namespace craton::base {
 
-/// A buffer for the time of one call, from those that this thread has used before. One per thread would not do: while a call waits for room to
-/// send, its thread runs handlers, and they may make the same call.
+/// A buffer for the time of one call, from those that this thread has used before. One per thread would not do: while a call waits
+/// for room to send, its thread runs handlers, and they may make the same call.
 template <class Buffer> class scratch_lease {
   public:
     scratch_lease() {

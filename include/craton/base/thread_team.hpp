@@ -11,7 +11,8 @@
 
 namespace craton::base {
 
-/// A few threads that share short loops again and again, the caller one of them. Between loops the others look for work for some microseconds and then sleep.
+/// A few threads that share short loops again and again, the caller one of them. Between loops the others look for work for some
+/// microseconds and then sleep.
 class thread_team {
   public:
     /// `threads` includes the caller; throws user_error below 1, and when the system starts no more.
@@ -23,9 +24,9 @@ class thread_team {
 
     [[nodiscard]] int size() const noexcept { return static_cast<int>(others_.size()) + 1; }
 
-    /// what(n) for 0 <= n < count, each once; returns when all are done, and everything that they wrote is seen. Loops of the same count give a thread the
-    /// same n, which its caches may still have, until it is done with those and helps the others.
-    /// One loop at a time; not from within a loop. The first exception is thrown again when the loop has ended.
+    /// what(n) for 0 <= n < count, each once; returns when all are done, and everything that they wrote is seen. Loops of the same
+    /// count give a thread the same n, which its caches may still have, until it is done with those and helps the others. One loop
+    /// at a time; not from within a loop. The first exception is thrown again when the loop has ended.
     void for_each(std::int64_t count, const std::function<void(std::int64_t)>& what);
 
   private:

@@ -40,8 +40,8 @@ class communicator {
     /// For libraries that take an MPI communicator (HDF5, BLACS); do not free it.
     [[nodiscard]] MPI_Comm native() const noexcept { return comm_; }
 
-    /// Gives the communicator up without freeing it. For one on which a message is still under way at a teardown: MPICH hands the number of
-    /// a freed communicator to the next one, which would then receive that message. Not collective, local.
+    /// Gives the communicator up without freeing it. For one on which a message is still under way at a teardown: MPICH hands the
+    /// number of a freed communicator to the next one, which would then receive that message. Not collective, local.
     void abandon() noexcept { comm_ = MPI_COMM_NULL; }
 
     /// Ranks of one colour form a communicator, in the order of their ranks here.
@@ -49,9 +49,9 @@ class communicator {
     /// Ranks that can share memory form a communicator.
     [[nodiscard]] communicator split_shared_memory() const;
 
-    /// The number that each rank gets in a Cartesian grid of so many ranks along each dimension (numbered along the first dimension first,
-    /// not periodic), where MPI may choose (MPI_Cart_create with reorder). Many libraries choose the rank itself. Throws user_error on
-    /// every rank unless the extents are positive and make up all ranks.
+    /// The number that each rank gets in a Cartesian grid of so many ranks along each dimension (numbered along the first dimension
+    /// first, not periodic), where MPI may choose (MPI_Cart_create with reorder). Many libraries choose the rank itself. Throws
+    /// user_error on every rank unless the extents are positive and make up all ranks.
     [[nodiscard]] std::vector<int> numbers_in_grid(std::span<const int> extents) const;
 
     void barrier() const;
@@ -70,23 +70,23 @@ class communicator {
     void maximum_in_place(std::span<double> values) const;
     /// One value of each rank, in rank order.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::int64_t value) const;
-    /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or more in
-    /// all.
+    /// The values of all ranks, one rank after the other; as many of each as it has. Throws user_error on every rank for 2^31 or
+    /// more in all.
     [[nodiscard]] std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
     /// The root's string on every rank.
     [[nodiscard]] std::string broadcast(const std::string& value, int root = 0) const;
     /// The root's values on every rank; as many everywhere, fewer than 2^31.
     void broadcast_in_place(std::span<std::int64_t> values, int root = 0) const;
 
-    /// Sends to each rank items send_first[r], send_first[r] + 1, ... of `send`, as many as send_count[r], and receives its items for this
-    /// rank likewise: items are so many floats each. Blocking, does not poll. Counts and places up to 2^31; throws user_error on the rank
-    /// where one is larger, or an item is.
+    /// Sends to each rank items send_first[r], send_first[r] + 1, ... of `send`, as many as send_count[r], and receives its items
+    /// for this rank likewise: items are so many floats each. Blocking, does not poll. Counts and places up to 2^31; throws
+    /// user_error on the rank where one is larger, or an item is.
     void exchange_items(std::span<const float> send, std::span<const std::int64_t> send_first,
                         std::span<const std::int64_t> send_count, std::span<float> receive,
                         std::span<const std::int64_t> receive_first, std::span<const std::int64_t> receive_count,
                         std::int64_t floats_per_item) const;
-    /// As many integers for each rank as counts say, one rank's after the other; those of all ranks for this one, in rank order, and how
-    /// many of each.
+    /// As many integers for each rank as counts say, one rank's after the other; those of all ranks for this one, in rank order,
+    /// and how many of each.
     struct sorted_integers {
         std::vector<std::int64_t> values, counts;
     };
@@ -97,14 +97,14 @@ class communicator {
     /// Starts a barrier. Collective, does not block.
     [[nodiscard]] request start_barrier() const;
 
-    /// Starts a send that completes only when the receiver has taken the message: what is in flight is what the
-    /// receiver has not begun to receive, so a bound on it is a bound on memory everywhere. Not collective, does not block, any thread.
+    /// Starts a send that completes only when the receiver has taken the message: what is in flight is what the receiver has not
+    /// begun to receive, so a bound on it is a bound on memory everywhere. Not collective, does not block, any thread.
     [[nodiscard]] request start_send(std::span<const std::byte> bytes, int target, int tag) const;
 
     /// Looks for a message with this tag. Not collective, does not block, any thread; makes MPI's progress when nothing is there.
     [[nodiscard]] matched_message match(int tag) const;
-    /// Starts to receive it; `buffer` holds its bytes and must live until the request completes. Not collective, does not block: a long
-    /// message may wait for its sender to look after it. Any thread.
+    /// Starts to receive it; `buffer` holds its bytes and must live until the request completes. Not collective, does not block: a
+    /// long message may wait for its sender to look after it. Any thread.
     [[nodiscard]] request start_receive(matched_message& message, std::span<std::byte> buffer) const;
 
   private:

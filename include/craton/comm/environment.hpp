@@ -44,7 +44,8 @@ class environment {
         void forget() noexcept;
         std::uint64_t id_ = 0;
     };
-    /// For threads that must end before MPI does, whoever finalises it. Any thread; the function runs on the thread that calls MPI_Finalize.
+    /// For threads that must end before MPI does, whoever finalises it. Any thread; the function runs on the thread that calls
+    /// MPI_Finalize.
     [[nodiscard]] static finalise_hook before_finalise(std::function<void()> action);
 
   private:

@@ -15,7 +15,8 @@ class request_set {
     [[nodiscard]] std::size_t size() const noexcept { return handles_.size(); }
     /// Takes its place at the end.
     void add(request started);
-    /// Places (ascending) of those that have completed among the `count` from `first` on; valid until the next call. The caller removes them.
+    /// Places (ascending) of those that have completed among the `count` from `first` on; valid until the next call. The caller
+    /// removes them.
     [[nodiscard]] std::span<const int> test_some(std::size_t first, std::size_t count);
     /// The last takes the place of the one removed, which must have completed.
     void remove(std::size_t place);

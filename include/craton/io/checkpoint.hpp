@@ -28,15 +28,16 @@ struct array_meaning {
     checkpoint_numbers same = {};
     /// Collective: throws user_error on every rank when what is in the array is not worth keeping. Empty: it always is.
     std::function<void()> check = {};
-    /// This rank's part of a number that is kept as the sum over the ranks and comes back on rank 0 (0 on the others). Both or none.
+    /// This rank's part of a number that is kept as the sum over the ranks and comes back on rank 0 (0 on the others). Both or
+    /// none.
     std::function<double()> magnitude = {};
     std::function<void(double)> restore_magnitude = {};
 };
 
 struct checkpoint_options {
     transfer_options transfer = {};
-    /// Keeps the checkpoint before the last one as `<path>.previous`, for the case that the last one is found damaged. Without it there is
-    /// still always one whole checkpoint, and on disk at most two at a time instead of three.
+    /// Keeps the checkpoint before the last one as `<path>.previous`, for the case that the last one is found damaged. Without it
+    /// there is still always one whole checkpoint, and on disk at most two at a time instead of three.
     bool keep_previous = true;
     /// How long to wait for a job that still holds the checkpoint (one that was killed a moment ago).
     double wait_for_other_job_s = 10.0;
@@ -66,10 +67,10 @@ struct resumed {
 ///         saved.save();
 ///     }
 ///
-/// Guarantee. The file holds exactly the updates of the subsets that it lists, whenever and however any process dies: save() waits for open
-/// subsets, commits, writes arrays and list aside, forces them to disk and renames; from the first save() on there is a whole checkpoint on
-/// disk at every moment. So after resume() nothing is lost but work since the last save(), and nothing is counted twice. Updates made outside a
-/// subset are in the arrays but on no list: make none between resume() and the end.
+/// Guarantee. The file holds exactly the updates of the subsets that it lists, whenever and however any process dies: save() waits
+/// for open subsets, commits, writes arrays and list aside, forces them to disk and renames; from the first save() on there is a
+/// whole checkpoint on disk at every moment. So after resume() nothing is lost but work since the last save(), and nothing is
+/// counted twice. Updates made outside a subset are in the arrays but on no list: make none between resume() and the end.
 class checkpoint {
     struct state;
 
@@ -98,24 +99,26 @@ class checkpoint {
         std::thread::id thread_;
     };
 
-    /// Collective. Takes `<path>.lock`, so that of two jobs on one checkpoint the second is refused; the lock ends with the process,
-    /// however that ends. Throws user_error on every rank when another job holds it or the folder is missing or may not be written.
+    /// Collective. Takes `<path>.lock`, so that of two jobs on one checkpoint the second is refused; the lock ends with the
+    /// process, however that ends. Throws user_error on every rank when another job holds it or the folder is missing or may not be
+    /// written.
     checkpoint(runtime::world& ranks, std::string path, checkpoint_options options = {});
     checkpoint(const checkpoint&) = delete;
     checkpoint& operator=(const checkpoint&) = delete;
     /// Not collective; no subset may be open.
     ~checkpoint();
 
-    /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not collective. Throws
-    /// user_error for a name given twice, empty or with '/', an array of another world, and after resume().
+    /// Names an array, which must outlive this object. The same names in the same order on every rank, before resume(). Not
+    /// collective. Throws user_error for a name given twice, empty or with '/', an array of another world, and after resume().
     template <class T> void add(const std::string& name, array::convergent_matrix<T>& matrix) {
         add(name, stored(matrix), matrix.ranks(), {});
     }
     template <class T> void add(const std::string& name, array::convergent_vector<T>& vector) {
         add(name, stored(vector), vector.ranks(), {});
     }
-    /// Keeps the 64-bit sums, with `largest` and the resolution of their encoding, which resume() requires to be the same; and the magnitude that
-    /// commit() watches, so that save() refuses sums that may not have fitted, counting what was there before resume().
+    /// Keeps the 64-bit sums, with `largest` and the resolution of their encoding, which resume() requires to be the same; and the
+    /// magnitude that commit() watches, so that save() refuses sums that may not have fitted, counting what was there before
+    /// resume().
     template <class T> void add(const std::string& name, array::reproducible_matrix<T>& matrix) {
         add(name, stored(matrix.sums()), matrix.ranks(),
             {.same = {{"largest", matrix.encoding().largest()}, {"resolution", matrix.encoding().resolution()}},
@@ -123,29 +126,31 @@ class checkpoint {
              .magnitude = [&matrix] { return matrix.magnitude(); },
              .restore_magnitude = [&matrix](double together) { matrix.restore_magnitude(together); }});
     }
-    /// Keeps the packed triangle, with order and block: any number of ranks and any grid resume it, with the same block (the packing depends on it).
+    /// Keeps the packed triangle, with order and block: any number of ranks and any grid resume it, with the same block (the
+    /// packing depends on it).
     template <class T> void add(const std::string& name, array::symmetric_matrix<T>& matrix) {
         add(name, stored(matrix.packed()), matrix.ranks(),
             {.same = {{"order", matrix.packing().order}, {"block", matrix.packing().block}}});
     }
 
-    /// Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted subsets from the last
-    /// checkpoint, written by any number of ranks with any grid and blocks; where that is damaged (cut short, wrong sums, metadata that their
-    /// checksums contradict) from the one before, and says so in the notice. Returns nothing, with the arrays as they are, when there is no
-    /// checkpoint. Throws user_error on every rank for a whole file that is no checkpoint or holds other arrays, shapes, types, encodings or a
-    /// version of the format that this one does not know (arrays as they were; says so when the one before would do, which is then for the user to
-    /// choose), and when all that is there is damaged (arrays perhaps overwritten).
+    /// Collective, blocking; call it once after add(), also when starting afresh. Fills the arrays and the list of counted subsets
+    /// from the last checkpoint, written by any number of ranks with any grid and blocks; where that is damaged (cut short, wrong
+    /// sums, metadata that their checksums contradict) from the one before, and says so in the notice. Returns nothing, with the
+    /// arrays as they are, when there is no checkpoint. Throws user_error on every rank for a whole file that is no checkpoint or
+    /// holds other arrays, shapes, types, encodings or a version of the format that this one does not know (arrays as they were;
+    /// says so when the one before would do, which is then for the user to choose), and when all that is there is damaged (arrays
+    /// perhaps overwritten).
     std::optional<resumed> resume();
 
-    /// Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way unless the thread has another one open. Throws
-    /// user_error before resume(), and for a subset that this rank has open or finished.
+    /// Opens a subset for the calling thread. Any thread; not collective; waits while a save is under way unless the thread has
+    /// another one open. Throws user_error before resume(), and for a subset that this rank has open or finished.
     [[nodiscard]] open_subset begin(std::int64_t subset);
 
-    /// Collective, blocking; polls while it waits for subsets that other threads of this rank have open. When it returns a whole file with all
-    /// subsets finished anywhere before it has taken the place of the one before, and is on disk. Throws user_error on every rank, with the
-    /// checkpoint before it in place and everything ready for another try, when it cannot be written; and when the calling thread has a subset
-    /// open, one was abandoned, two ranks finished the same one, numbers or their names differ between ranks, the updates of a reproducible
-    /// matrix exceed its `largest`, or before resume().
+    /// Collective, blocking; polls while it waits for subsets that other threads of this rank have open. When it returns a whole
+    /// file with all subsets finished anywhere before it has taken the place of the one before, and is on disk. Throws user_error
+    /// on every rank, with the checkpoint before it in place and everything ready for another try, when it cannot be written; and
+    /// when the calling thread has a subset open, one was abandoned, two ranks finished the same one, numbers or their names differ
+    /// between ranks, the updates of a reproducible matrix exceed its `largest`, or before resume().
     void save(const checkpoint_numbers& numbers = {});
 
     /// Subsets in the last checkpoint, saved or resumed: the same on every rank. Not while a save is under way.

@@ -13,7 +13,8 @@
 
 namespace craton::io {
 
-/// A distributed array of any layout as files see it: rectangles of it, dense and row major, are got and put. Names what it does not own.
+/// A distributed array of any layout as files see it: rectangles of it, dense and row major, are got and put. Names what it does
+/// not own.
 struct stored_rectangles {
     using indices = std::span<const std::int64_t>;
     io::element element = io::element::float64;
@@ -50,10 +51,11 @@ template <class T, std::size_t N> [[nodiscard]] stored_rectangles stored(array::
             }};
 }
 
-/// Saves an array as an HDF5 dataset of its shape, whatever its layout. Each rank gets pieces of about the same size, one after the other in
-/// the file, and all write together: nobody's tiles are scattered over the file. Memory: options.transfer.buffer_bytes on each rank at
-/// most. Collective, blocking. A new file is written beside `path`, forced to disk and renamed when it is whole (options.append adds the dataset to one
-/// that is there). Throws user_error on every rank as save_matrix() does. Elements: those of `element`.
+/// Saves an array as an HDF5 dataset of its shape, whatever its layout. Each rank gets pieces of about the same size, one after the
+/// other in the file, and all write together: nobody's tiles are scattered over the file. Memory: options.transfer.buffer_bytes on
+/// each rank at most. Collective, blocking. A new file is written beside `path`, forced to disk and renamed when it is whole
+/// (options.append adds the dataset to one that is there). Throws user_error on every rank as save_matrix() does. Elements: those
+/// of `element`.
 template <class T, std::size_t N>
 void save_dist_array(const array::dist_array<T, N>& a, const std::string& path, const std::string& dataset,
                      const save_options& options = {}) {
@@ -61,9 +63,9 @@ void save_dist_array(const array::dist_array<T, N>& a, const std::string& path, 
     save_array(stored(readable), a.ranks(), path, dataset, options);
 }
 
-/// Fills an array of any layout from a dataset that any number of ranks saved, in any layout or from any program. Collective, blocking. Throws user_error on
-/// every rank, with the array as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds another
-/// shape or precision (naming both), and for hints as save_matrix.
+/// Fills an array of any layout from a dataset that any number of ranks saved, in any layout or from any program. Collective,
+/// blocking. Throws user_error on every rank, with the array as it was, when the file is missing, is not HDF5, is cut short, has no
+/// such dataset, or holds another shape or precision (naming both), and for hints as save_matrix.
 template <class T, std::size_t N>
 void load_dist_array(array::dist_array<T, N>& a, const std::string& path, const std::string& dataset,
                      const transfer_options& options = {}) {

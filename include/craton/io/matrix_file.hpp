@@ -13,13 +13,16 @@ namespace craton::io {
 struct transfer_options {
     /// Passed on to MPI-IO, over those of the environment (hints_from_environment); the same on every rank.
     io::hints hints = {};
-    /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every rank.
+    /// Memory of each rank in which rows are put together on their way, and so the most that one transfer moves; the same on every
+    /// rank.
     std::size_t buffer_bytes = std::size_t{64} << 20;
-    /// Reads back what was written and compares it bit for bit: a disk, or a library on the way to it, may keep something else and report nothing.
+    /// Reads back what was written and compares it bit for bit: a disk, or a library on the way to it, may keep something else and
+    /// report nothing.
     bool verify = true;
-    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5 1.10.8 when one
-    /// rank could not write in the middle of a transfer; whether other versions do is not known). When one transfer of buffer_bytes, or the closing
-    /// of the file, has taken so long, a rank says so in one line and ends the job with exit code 2.
+    /// MPI-IO and HDF5 may keep some ranks waiting for ever in a call that fails on another (seen with Open MPI 4.1.4 and HDF5
+    /// 1.10.8 when one rank could not write in the middle of a transfer; whether other versions do is not known). When one transfer
+    /// of buffer_bytes, or the closing of the file, has taken so long, a rank says so in one line and ends the job with exit code
+    /// 2.
     double patience_s = 600.0;
 };
 
@@ -40,18 +43,18 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
                 const transfer_options& options);
 
 /// Saves a committed matrix as an HDF5 dataset in global order (row major: element (i, j) is dataset[i, j], whoever owned it).
-/// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at `path`
-/// survives a failure. Throws user_error on every rank when the file cannot be written (no such folder, no space), naming path and cause, and
-/// for hints that MPI cannot take or that differ between ranks.
+/// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at
+/// `path` survives a failure. Throws user_error on every rank when the file cannot be written (no such folder, no space), naming
+/// path and cause, and for hints that MPI cannot take or that differ between ranks.
 template <class T>
 void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const save_options& options = {}) {
     save_array(stored(matrix), matrix.ranks(), path, dataset, options);
 }
 
-/// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error on every
-/// rank, with the matrix as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds another shape or
-/// precision (naming both), and for hints as save_matrix.
+/// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error
+/// on every rank, with the matrix as it was, when the file is missing, is not HDF5, is cut short, has no such dataset, or holds
+/// another shape or precision (naming both), and for hints as save_matrix.
 template <class T>
 void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const transfer_options& options = {}) {

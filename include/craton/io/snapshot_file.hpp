@@ -21,14 +21,14 @@ struct snapshot_description {
     std::vector<file_attributes> attributes = {}; ///< of each dataset; empty: none
 };
 
-/// Pictures of a grid, or of a part of it, that all ranks append to one HDF5 file: datasets [time][z][y][x], float32. In all else as
-/// series_file.
+/// Pictures of a grid, or of a part of it, that all ranks append to one HDF5 file: datasets [time][z][y][x], float32. In all else
+/// as series_file.
 class snapshot_file {
     struct state;
 
   public:
-    /// Collective, blocking. `own`: the cells of a snapshot that this rank has; together those of all ranks are all, each once. Throws as
-    /// series_file.
+    /// Collective, blocking. `own`: the cells of a snapshot that this rank has; together those of all ranks are all, each once.
+    /// Throws as series_file.
     snapshot_file(runtime::world& ranks, std::string path, snapshot_description description, const array::domain& own,
                   const running_options& options = {});
     snapshot_file(snapshot_file&&) noexcept;

@@ -7,8 +7,8 @@
 
 namespace craton::io {
 
-/// A set of work subsets by their numbers (any 64-bit integers), kept as runs of consecutive ones: millions that were handed out in order take
-/// no more room than a few. Pure; one thread at a time.
+/// A set of work subsets by their numbers (any 64-bit integers), kept as runs of consecutive ones: millions that were handed out in
+/// order take no more room than a few. Pure; one thread at a time.
 class subset_list {
   public:
     /// Numbers first to last, both included.

@@ -5,8 +5,8 @@
 
 namespace craton::linalg {
 
-/// Threads that one call of the linked BLAS may use (OpenBLAS; without effect on others). A program that calls BLAS from several threads of
-/// its own sets 1: OpenBLAS would otherwise queue the calls for its one pool.
+/// Threads that one call of the linked BLAS may use (OpenBLAS; without effect on others). A program that calls BLAS from several
+/// threads of its own sets 1: OpenBLAS would otherwise queue the calls for its one pool.
 void set_blas_threads(int threads) noexcept;
 
 /// Gives BLAS so many threads for the life of this object, then what it had before.
@@ -39,8 +39,8 @@ template <class T> [[nodiscard]] double gemm_gflops_of_one_thread(int n);
 extern template double gemm_gflops_of_one_thread<float>(int);
 extern template double gemm_gflops_of_one_thread<double>(int);
 
-/// C = A A^T, upper triangle of the column-major n x n matrix C only, from the column-major n x k matrix A (a row-major k x n panel).
-/// n (n + 1) k flops. Any thread.
+/// C = A A^T, upper triangle of the column-major n x n matrix C only, from the column-major n x k matrix A (a row-major k x n
+/// panel). n (n + 1) k flops. Any thread.
 void gram_upper(std::int64_t n, std::int64_t k, const float* a, float* c);
 void gram_upper(std::int64_t n, std::int64_t k, const double* a, double* c);
 

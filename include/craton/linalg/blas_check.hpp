@@ -14,11 +14,12 @@ struct vector_units {
     std::string openblas_core;     ///< the OpenBLAS kernels made for them, e.g. "SkylakeX"; empty where OpenBLAS needs no help
 };
 
-/// From the processor's own flags. Two multiply-add units as wide as the registers, which is what servers have; AMD's Zen 4 halves AVX-512.
+/// From the processor's own flags. Two multiply-add units as wide as the registers, which is what servers have; AMD's Zen 4 halves
+/// AVX-512.
 [[nodiscard]] vector_units detect_vector_units();
 
-/// This core's clock in GHz now: the rate of a chain of additions that each wait for the one before (one cycle each on every processor
-/// of the last two decades), best of several. Under a full vector load processors may run slower. Takes some 10 ms.
+/// This core's clock in GHz now: the rate of a chain of additions that each wait for the one before (one cycle each on every
+/// processor of the last two decades), best of several. Under a full vector load processors may run slower. Takes some 10 ms.
 [[nodiscard]] double measured_clock_ghz();
 
 /// Registers that an OpenBLAS kernel set uses, in bits; 0 for a name that is not known.
@@ -46,12 +47,13 @@ struct blas_report {
     [[nodiscard]] std::string line() const;
 };
 
-/// Measures products of side n by one thread and the processor time it got, best of five. Not collective; some 50 ms, a few times that where the BLAS is slow.
+/// Measures products of side n by one thread and the processor time it got, best of five. Not collective; some 50 ms, a few times
+/// that where the BLAS is slow.
 [[nodiscard]] blas_report blas_check(int n = 768);
 
-/// For the start of programs: does blas_check(), and where the BLAS is slow prints one line with the remedy ("craton: ...") and returns true. OpenBLAS
-/// chooses its kernels once, when it is loaded, so that the remedy is a setting of the environment the program starts in. Call
-/// it on one rank: all at once would share the machine's memory bandwidth and print the line for each.
+/// For the start of programs: does blas_check(), and where the BLAS is slow prints one line with the remedy ("craton: ...") and
+/// returns true. OpenBLAS chooses its kernels once, when it is loaded, so that the remedy is a setting of the environment the
+/// program starts in. Call it on one rank: all at once would share the machine's memory bandwidth and print the line for each.
 bool warn_of_slow_blas(std::FILE* to = stderr);
 
 } // namespace craton::linalg

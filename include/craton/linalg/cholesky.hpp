@@ -13,11 +13,12 @@ namespace craton::linalg {
 /// U^T U = A of a symmetric positive-definite matrix, in place in the matrix's own storage: its upper triangle is read and
 /// overwritten by the factor. n^3/3 flops over the ranks, no copy, no gather.
 ///
-/// Of a convergent_matrix the lower triangle is not referenced (ScaLAPACK p?potrf). A symmetric_matrix, which has none, is factored part by part
-/// in its half of the memory (Gustavson et al. 2010, table IX): A11 = L11 L11^T, U12 = L11^-1 A12, A22 - U12^T U12 = U22^T U22, so that
-/// U = [L11^T, U12; 0, U22].
+/// Of a convergent_matrix the lower triangle is not referenced (ScaLAPACK p?potrf). A symmetric_matrix, which has none, is factored
+/// part by part in its half of the memory (Gustavson et al. 2010, table IX): A11 = L11 L11^T, U12 = L11^-1 A12, A22 - U12^T U12 =
+/// U22^T U22, so that U = [L11^T, U12; 0, U22].
 ///
-/// Members are collective and blocking. The matrix must be committed, outlive this object, and be left alone while its factor is wanted.
+/// Members are collective and blocking. The matrix must be committed, outlive this object, and be left alone while its factor is
+/// wanted.
 template <class T> class cholesky {
   public:
     /// Throws user_error on every rank when the matrix is not square, its blocks are not square, an element of its upper triangle
@@ -28,8 +29,8 @@ template <class T> class cholesky {
     /// Solves A x = rhs. rhs is the same whole vector on every rank; so is the result. 2 n^2 flops.
     /// Throws user_error when the length does not match, or the factor was overwritten by invert() or inverse_diagonal().
     [[nodiscard]] std::vector<double> solve(std::span<const double> rhs) const;
-    /// Solves A X = B for as many columns as B has, in place: 2 n^2 flops for each. B must be committed and dealt to the same process grid;
-    /// its blocks may be others. Throws as solve(rhs), and when the grids differ.
+    /// Solves A X = B for as many columns as B has, in place: 2 n^2 flops for each. B must be committed and dealt to the same
+    /// process grid; its blocks may be others. Throws as solve(rhs), and when the grids differ.
     void solve(array::convergent_matrix<T>& rhs) const;
 
     /// U^-T b: half of a solution, so that |U^-T b|^2 = b . A^-1 b. n^2 flops. As solve().
@@ -43,12 +44,13 @@ template <class T> class cholesky {
     /// The natural logarithm of A's determinant. Throws when the factor was overwritten.
     [[nodiscard]] double log_determinant() const;
 
-    /// The diagonal of A^-1 = U^-1 U^-T on every rank: the sums of squares of the rows of U^-1, which overwrites the factor in place (p?trtri).
-    /// n^3/3 flops beyond the factorisation and no further memory; the whole inverse would cost twice that. After invert() it is read off.
+    /// The diagonal of A^-1 = U^-1 U^-T on every rank: the sums of squares of the rows of U^-1, which overwrites the factor in
+    /// place (p?trtri). n^3/3 flops beyond the factorisation and no further memory; the whole inverse would cost twice that. After
+    /// invert() it is read off.
     [[nodiscard]] std::vector<double> inverse_diagonal();
 
-    /// Overwrites the upper triangle of the matrix with that of A^-1 (p?potri): 2 n^3/3 flops beyond the factorisation, n^3/3 of them
-    /// saved after inverse_diagonal(). A second call changes nothing.
+    /// Overwrites the upper triangle of the matrix with that of A^-1 (p?potri): 2 n^3/3 flops beyond the factorisation, n^3/3 of
+    /// them saved after inverse_diagonal(). A second call changes nothing.
     void invert();
 
   private:

@@ -41,8 +41,8 @@ struct gram_report {
     double multiply_s = 0; ///< seconds of this thread in compressing and multiplying; the rest of the call merged and sent
 };
 
-/// Seconds that the ways of one update are expected to take. The rate of multiplying is measured once, when first needed; the other two are
-/// assumed until you set them.
+/// Seconds that the ways of one update are expected to take. The rate of multiplying is measured once, when first needed; the other
+/// two are assumed until you set them.
 struct gram_cost_model {
     double multiply_flops_per_s = 0; ///< by one call of BLAS as these updates make it
     double merge_elements_per_s = 500e6;
@@ -51,18 +51,19 @@ struct gram_cost_model {
     /// n columns for a target that has `rows` x `cols` of them, k samples; half of the elements where they form a triangle.
     [[nodiscard]] double at_origin(double k, double rows, double cols, double bytes, bool triangle) const;
     [[nodiscard]] double at_owner(double k, double rows, double cols, double bytes, bool triangle) const;
-    /// To compress k samples to `rank`, and what that saves in the products of an update of n columns. precise: float panels whose small
-    /// product is made in double.
+    /// To compress k samples to `rank`, and what that saves in the products of an update of n columns. precise: float panels whose
+    /// small product is made in double.
     [[nodiscard]] double compression(double n, double k, double rank, bool precise = false) const;
     [[nodiscard]] double compression_saves(double n, double k, double rank) const;
 };
 
-/// Adds G^T W G to the upper triangle of a square convergent matrix without the caller forming it (French et al. 2015, II-B2: a datum's panel
-/// G_(i) of k samples x n touched parameters). The product is computed tile by tile and merged while it lies in the cache.
-/// T is float or double.
+/// Adds G^T W G to the upper triangle of a square convergent matrix without the caller forming it (French et al. 2015, II-B2: a
+/// datum's panel G_(i) of k samples x n touched parameters). The product is computed tile by tile and merged while it lies in the
+/// cache. T is float or double.
 template <class T> class gram_updater {
   public:
-    /// Collective over the matrix's world; the matrix must outlive it. Throws user_error unless the matrix is square and its merge a sum.
+    /// Collective over the matrix's world; the matrix must outlive it. Throws user_error unless the matrix is square and its merge
+    /// a sum.
     explicit gram_updater(array::convergent_matrix<T>& matrix);
     gram_updater(const gram_updater&) = delete;
     gram_updater& operator=(const gram_updater&) = delete;
@@ -86,7 +87,8 @@ template <class T> class gram_updater {
                                  std::span<const std::int64_t> indices, std::span<const T> weights = {});
 
     [[nodiscard]] gram_cost_model& model() noexcept { return model_; }
-    /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be chosen.
+    /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be
+    /// chosen.
     [[nodiscard]] std::string explain(std::int64_t n, std::int64_t k, const gram_options& options = {}) const;
 
   private:
@@ -110,9 +112,10 @@ template <class T> class gram_updater {
     runtime::handler_id handler_;
 };
 
-/// Adds G^T W G to the upper triangle of a reproducible matrix, multiplied at the origin: every element is the sum over the samples in their order
-/// by the same instructions, so the bits depend neither on how the update is cut among ranks nor on who makes it (on processors with the
-/// same vector units). Any thread, not collective; throws as gram_updater::update and reproducible_matrix::update.
+/// Adds G^T W G to the upper triangle of a reproducible matrix, multiplied at the origin: every element is the sum over the samples
+/// in their order by the same instructions, so the bits depend neither on how the update is cut among ranks nor on who makes it (on
+/// processors with the same vector units). Any thread, not collective; throws as gram_updater::update and
+/// reproducible_matrix::update.
 template <class T>
 void update_gram(array::reproducible_matrix<T>& matrix, base::matrix_view<const T> panel, std::span<const std::int64_t> indices,
                  std::span<const T> weights = {});

@@ -11,11 +11,12 @@
 namespace craton::runtime {
 
 /// Copies between memories of any two ranks, started by any rank, the owner's help not needed: plain loops where memory is mapped,
-/// off the node packed into messages of at most about half a MiB, by the runtime, and unpacked there. Elements are trivially copyable.
+/// off the node packed into messages of at most about half a MiB, by the runtime, and unpacked there. Elements are trivially
+/// copyable.
 ///
-/// Source and target must not overlap, and nobody may write the one or touch the other until the copy is complete. A copy off the node
-/// needs the other rank (of three ranks: source and target) to poll or to have a progress_thread. Any thread; not inside a handler, where waiting is not possible.
-/// All throw user_error when an element lies outside the segment.
+/// Source and target must not overlap, and nobody may write the one or touch the other until the copy is complete. A copy off the
+/// node needs the other rank (of three ranks: source and target) to poll or to have a progress_thread. Any thread; not inside a
+/// handler, where waiting is not possible. All throw user_error when an element lies outside the segment.
 
 /// A copy that was started. Completion is at the target: the elements are in its memory.
 class copy_handle {
@@ -58,8 +59,8 @@ struct copy_shape {
 [[nodiscard]] copy_handle start_copy(const copy_end& source, const copy_end& target, const copy_shape& shape,
                                      std::size_t element_bytes);
 
-/// Any two ranks' segments, n-d strided. Non-blocking: where the source is not mapped here its owner sends it; where it is, it has been read
-/// on return, which waits only while the bound on bytes in flight is reached.
+/// Any two ranks' segments, n-d strided. Non-blocking: where the source is not mapped here its owner sends it; where it is, it has
+/// been read on return, which waits only while the bound on bytes in flight is reached.
 template <class T>
 [[nodiscard]] copy_handle start_copy_strided(const global_ptr<T>& source, const global_ptr<T>& target, const copy_shape& shape) {
     static_assert(std::is_trivially_copyable_v<T>);

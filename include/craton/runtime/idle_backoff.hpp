@@ -6,8 +6,8 @@
 
 namespace craton::runtime {
 
-/// How a thread that only polls spends the time when nothing arrives: it stays awake for a while after the last message, since large
-/// transfers need attention, then sleeps in growing steps so that threads that compute have the cores.
+/// How a thread that only polls spends the time when nothing arrives: it stays awake for a while after the last message, since
+/// large transfers need attention, then sleeps in growing steps so that threads that compute have the cores.
 class idle_backoff {
   public:
     void something_happened() noexcept { idle_polls_ = 0; }

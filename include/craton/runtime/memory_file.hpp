@@ -23,9 +23,10 @@ class memory_file {
     /// Start of the memory of a rank of the node, page aligned.
     [[nodiscard]] std::byte* base(int node_rank) const { return mappings_[static_cast<std::size_t>(node_rank)].address; }
 
-    /// Asks that what has been touched of a rank's memory lie in pages of 2 MiB, which memory that is shared does not get by itself, for all
-    /// who have mapped it: sweeps over many arrays and scattered updates otherwise lose time looking up pages. A wish, for Linux 6.1 and later;
-    /// copies the memory once. To be called when most of it has been touched: the rest of a page is then taken too. Any thread.
+    /// Asks that what has been touched of a rank's memory lie in pages of 2 MiB, which memory that is shared does not get by
+    /// itself, for all who have mapped it: sweeps over many arrays and scattered updates otherwise lose time looking up pages. A
+    /// wish, for Linux 6.1 and later; copies the memory once. To be called when most of it has been touched: the rest of a page is
+    /// then taken too. Any thread.
     void join_pages(int node_rank) const noexcept;
 
   private:

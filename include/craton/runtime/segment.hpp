@@ -12,8 +12,8 @@ namespace craton::runtime {
 /// Memory allocated collectively that any rank can name (with a global_ptr). Within a node it is mapped into every rank.
 class segment {
   public:
-    /// Collective, blocking; `bytes` may differ per rank; pages are zero and take memory when they are first touched. Throws user_error
-    /// on every rank of the world when a node has less memory available than its ranks ask for.
+    /// Collective, blocking; `bytes` may differ per rank; pages are zero and take memory when they are first touched. Throws
+    /// user_error on every rank of the world when a node has less memory available than its ranks ask for.
     segment(world& ranks, std::size_t bytes);
     segment(segment&& other) noexcept;
     segment& operator=(segment&& other) noexcept;

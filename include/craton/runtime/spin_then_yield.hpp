@@ -4,8 +4,8 @@
 
 namespace craton::runtime {
 
-/// How a thread that waits for an answer spends the time between its polls: the answer is usually microseconds away, and who gives up the
-/// core at once may have it back only after another's time slice; after that, others come first.
+/// How a thread that waits for an answer spends the time between its polls: the answer is usually microseconds away, and who gives
+/// up the core at once may have it back only after another's time slice; after that, others come first.
 class spin_then_yield {
   public:
     /// After a poll that ran so many handlers.

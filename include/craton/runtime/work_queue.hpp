@@ -14,16 +14,16 @@
 
 namespace craton::runtime {
 
-/// Hands out the task numbers 0 to count - 1, each to exactly one caller (Ozog et al. 2016, II-E, Algorithm 3): first every rank's own,
-/// a run of consecutive numbers of about equal predicted cost, then, when those are used up, half of what another rank has left: of the
-/// neighbour on the node with the most, else of ranks tried in random order. What is stolen can be stolen again.
+/// Hands out the task numbers 0 to count - 1, each to exactly one caller (Ozog et al. 2016, II-E, Algorithm 3): first every rank's
+/// own, a run of consecutive numbers of about equal predicted cost, then, when those are used up, half of what another rank has
+/// left: of the neighbour on the node with the most, else of ranks tried in random order. What is stolen can be stolen again.
 ///
-/// A rank's own tasks cost an atomic operation in its memory; stealing from another node costs a message and its reply, for which the victim
-/// must poll or have a progress_thread. Any thread.
+/// A rank's own tasks cost an atomic operation in its memory; stealing from another node costs a message and its reply, for which
+/// the victim must poll or have a progress_thread. Any thread.
 class work_queue {
   public:
-    /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by rounding: rank 0's
-    /// costs divide the tasks, a rank's own choose whom it steals from. Throws user_error on every rank for a
+    /// Collective; the predicted cost of every task (in any unit, relative). Ranks may compute it each for itself and differ by
+    /// rounding: rank 0's costs divide the tasks, a rank's own choose whom it steals from. Throws user_error on every rank for a
     /// cost that is negative or not finite, for 2^32 tasks or more, and when ranks give different numbers of tasks.
     work_queue(world& ranks, std::span<const double> predicted_cost);
     /// All tasks cost the same.
@@ -33,8 +33,8 @@ class work_queue {
     /// Not collective; no next() of any rank may be under way.
     ~work_queue();
 
-    /// The next task for the caller; nothing when there are none left that it could find: a task being stolen is found only by its thief.
-    /// Blocking while it steals, and then polls. Not inside a handler.
+    /// The next task for the caller; nothing when there are none left that it could find: a task being stolen is found only by its
+    /// thief. Blocking while it steals, and then polls. Not inside a handler.
     [[nodiscard]] std::optional<std::int64_t> next();
     /// Collective: all tasks are to be done again. No next() may be under way.
     void reset();

@@ -45,18 +45,21 @@ struct world_statistics {
 /// Ranks that share one address space. Made explicitly from a communicator; several may live side by side.
 ///
 /// Messages (active messages: von Eicken et al. 1992; French et al. 2015, III-B) run a registered handler at the target, one at a
-/// time per rank, inside poll(). A handler may send messages and reply, must not block, and must not throw: an exception in a handler ends the job.
-/// No order is promised between messages, not even between two from one rank to the same target: small ones travel together
-/// and wait for company while their target is busy, long ones do not. Inside a handler no world makes progress: what the handler of one
-/// world sends in another leaves at that world's next poll().
+/// time per rank, inside poll(). A handler may send messages and reply, must not block, and must not throw: an exception in a
+/// handler ends the job. No order is promised between messages, not even between two from one rank to the same target: small ones
+/// travel together and wait for company while their target is busy, long ones do not. Inside a handler no world makes progress:
+/// what the handler of one world sends in another leaves at that world's next poll().
 ///
-/// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a single message
-/// larger than that and for what handlers send. Besides:
+/// Memory: messages prepared or under way at this rank and buffers kept for reuse stay within max_bytes_in_flight(), but for a
+/// single message larger than that and for what handlers send. Besides:
 /// - buffers are up to a quarter larger than the message in them;
-/// - 64 KiB per target that small messages wait for, and the unused half at most of the 64 KiB that two transfers of them take on their way;
-/// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1 MiB or so from
+/// - 64 KiB per target that small messages wait for, and the unused half at most of the 64 KiB that two transfers of them take on
+/// their way;
+/// - messages being received: another is begun while those under way have less than 16 MiB, so 16 MiB and the longest message (1
+/// MiB or so from
 ///   craton's arrays, whatever a caller of prepare() makes it otherwise);
-/// - messages that arrive before their handler is registered here: kept, without a bound (a rank that refused them could wait for an answer behind
+/// - messages that arrive before their handler is registered here: kept, without a bound (a rank that refused them could wait for
+/// an answer behind
 ///   them for ever). Register, then barrier(), then send, as everything in craton does, and there are none.
 ///
 /// Threads: every member may be called from any thread unless it says "collective"; collective members from one thread per rank.
@@ -82,21 +85,22 @@ class world {
     /// Names a handler. All ranks register the same handlers in the same order. Not blocking; messages that arrive before the
     /// registration wait for it.
     [[nodiscard]] handler_id register_handler(handler function);
-    /// No message for it may be under way (quiesce first). Not inside a handler, nor is the destruction of anything that has handlers
-    /// (counters, arrays): it waits until no handler runs.
+    /// No message for it may be under way (quiesce first). Not inside a handler, nor is the destruction of anything that has
+    /// handlers (counters, arrays): it waits until no handler runs.
     void unregister_handler(handler_id id);
 
-    /// A message of `payload_bytes` for a handler at `target`; throws user_error for 2 GiB or more; polls while the bytes in flight leave
-    /// no room for it, except inside a handler. Must be sent: its bytes count as in flight from here on.
+    /// A message of `payload_bytes` for a handler at `target`; throws user_error for 2 GiB or more; polls while the bytes in flight
+    /// leave no room for it, except inside a handler. Must be sent: its bytes count as in flight from here on.
     [[nodiscard]] outgoing_message prepare(int target, handler_id id, std::size_t payload_bytes, std::uint64_t token = 0);
     /// As prepare(), but gives nothing instead of waiting when there is no room.
     [[nodiscard]] std::optional<outgoing_message> try_prepare(int target, handler_id id, std::size_t payload_bytes,
                                                               std::uint64_t token = 0);
-    /// Starts it, or puts a small one (8 KiB at most) with others for the same target, which leave together: when there are 64 KiB of
-    /// them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at the target after a quiesce().
+    /// Starts it, or puts a small one (8 KiB at most) with others for the same target, which leave together: when there are 64 KiB
+    /// of them, at the next poll() if the target is idle, at flush(), quiesce() and whatever waits. Returns at once; complete at
+    /// the target after a quiesce().
     void send(outgoing_message message);
-    /// Starts every message that waits for others, or every one for a target. Not blocking. To a target that has not received 100 such
-    /// transfers yet nothing more is started: what waits leaves at a poll() after it has.
+    /// Starts every message that waits for others, or every one for a target. Not blocking. To a target that has not received 100
+    /// such transfers yet nothing more is started: what waits leaves at a poll() after it has.
     void flush();
     void flush(int target);
 
@@ -105,19 +109,19 @@ class world {
     /// Answers a call from inside its handler. Never waits for room: replies are bounded by the calls that ask for them.
     void reply(const incoming_message& request, std::span<const std::byte> payload);
 
-    /// Makes progress: completes sends, runs handlers of messages that have arrived. Returns how many ran. Never blocks; when another
-    /// thread is at it, returns 0 at once.
+    /// Makes progress: completes sends, runs handlers of messages that have arrived. Returns how many ran. Never blocks; when
+    /// another thread is at it, returns 0 at once.
     int poll();
     /// True while something of this rank is on its way out or in: a reason to keep polling.
     [[nodiscard]] bool busy() const noexcept;
     /// Sleeps until something may have arrived, at most for so long (90 microseconds where ranks of other machines cannot wake this
-    /// one), after a last poll(). Returns true when that poll ran a handler or found another thread at it, `go_on` (asked once, before the
-    /// sleep) was false, or the sleep ended early. For threads that only poll.
+    /// one), after a last poll(). Returns true when that poll ran a handler or found another thread at it, `go_on` (asked once,
+    /// before the sleep) was false, or the sleep ended early. For threads that only poll.
     bool wait_for_arrivals(std::chrono::microseconds at_most, const std::function<bool()>& go_on = {});
     /// Ends the wait_for_arrivals() of other threads of this rank; make their `go_on` false before, or they sleep again.
     void wake_sleepers() noexcept;
-    /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it returns.
-    /// Threads of this rank that send must have finished sending.
+    /// Collective, blocking: every message sent anywhere before it, and by the handlers of those, has been executed when it
+    /// returns. Threads of this rank that send must have finished sending.
     void quiesce();
     /// Collective, blocking; polls meanwhile.
     void barrier();

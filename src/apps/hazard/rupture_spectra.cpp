@@ -127,7 +127,8 @@ std::int64_t rupture_spectra::bytes() const noexcept {
 }
 
 double rupture_spectra::operations() const noexcept {
-    // per subfault and frequency: the phase's turn 6, the slip rate between two of the table 3 or 6 and its product 2 or 6, and 8 per component
+    // per subfault and frequency: the phase's turn 6, the slip rate between two of the table 3 or 6 and its product 2 or 6, and 8
+    // per component
     const double each = real_ ? 11 : 18;
     return static_cast<double>(padded_subfaults_ * padded_frequencies_) * (each + 8 * static_cast<double>(components_));
 }

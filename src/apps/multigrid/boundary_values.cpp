@@ -68,7 +68,8 @@ std::string check_faces(const level& of, const value_of_face& value) {
     return failure;
 }
 
-// A side's values, also beside it, where cells within and across its edges ask: round a periodic dimension, else by the polynomial through the nearest.
+// A side's values, also beside it, where cells within and across its edges ask: round a periodic dimension, else by the polynomial
+// through the nearest.
 double extended(const array::box_layout& layout, const value_of_face& value, std::size_t d, std::size_t end, const index3& cell) {
     for (const std::size_t t : along(d)) {
         const std::int64_t n = layout.grid().high[t];

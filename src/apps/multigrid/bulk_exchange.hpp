@@ -15,9 +15,9 @@
 
 namespace craton::multigrid {
 
-/// Fills the halos of a box grid as codes do that pack by hand (Shan et al. 2015, III-B and V-A): everything for a rank is packed into one buffer and
-/// unpacked there. On a node it is packed straight into a receive buffer of that rank, off it into a message. The comparison that array::halo_exchange,
-/// which packs nothing, is measured beside.
+/// Fills the halos of a box grid as codes do that pack by hand (Shan et al. 2015, III-B and V-A): everything for a rank is packed
+/// into one buffer and unpacked there. On a node it is packed straight into a receive buffer of that rank, off it into a message.
+/// The comparison that array::halo_exchange, which packs nothing, is measured beside.
 class bulk_exchange {
   public:
     /// Collective. As array::halo_exchange.

@@ -15,8 +15,8 @@ namespace craton::multigrid {
 /// Throws it on every rank when any has a failure to report (a non-empty string).
 void agree(runtime::world& ranks, const std::string& failure);
 
-/// Beta from the problem's function or values, 0 on Neumann sides: whatever the stencil, no flux passes there. Faults: values of another number, not
-/// positive, not finite.
+/// Beta from the problem's function or values, 0 on Neumann sides: whatever the stencil, no flux passes there. Faults: values of
+/// another number, not positive, not finite.
 void put_beta(level& to, const problem& what);
 /// Alpha, where the problem has one. Faults: a = 0, values of another number, negative, not finite, 0 everywhere.
 void put_alpha(level& to, const problem& what);

@@ -144,8 +144,8 @@ void level::fill_alpha_ghosts() {
         fill_outer_ghosts(at(box, alpha_vector_), shape_, 1, outer(box), extrapolation_formula(shape_.side));
 }
 
-// Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension, whose remainder
-// gets colours of its own.
+// Of the cells along one dimension, for probing: those of one colour are so many cells apart, also round a periodic dimension,
+// whose remainder gets colours of its own.
 struct level::colouring {
     std::int64_t cells, apart, rest;
 
@@ -176,7 +176,8 @@ void level::indicate(std::int64_t box, const std::array<colouring, 3>& colours, 
     }
 }
 
-// A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the boundary.
+// A applied to the indicator of each colour gives the diagonal and the sums of magnitudes off it, whatever the stencil and the
+// boundary.
 void level::probe(int diagonal_to, int off_diagonal_to) {
     const auto& layout = layout_;
     const auto along = [&](std::size_t d) {
@@ -339,8 +340,8 @@ void level::smooth(int u, int f, bool halo_of_f_is_known) {
     int now = u;
     int next = scratch_vector;
     for (int step = 0; step < steps; ++step) {
-        fill_ghosts(
-            now); // two vectors take turns: whoever writes the halo of one has heard of the end of its reading in the exchange of the other
+        // Two vectors take turns: whoever writes the halo of one has heard, in the exchange of the other, that it was read.
+        fill_ghosts(now);
         with_rows(now, [&](std::int64_t box, const auto& rows, double* room) {
             const double* const x = at(box, now);
             const double* const rhs = at(box, f);

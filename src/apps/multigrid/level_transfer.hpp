@@ -10,8 +10,8 @@
 
 namespace craton::multigrid {
 
-/// Between a level and the next coarser one. Where that one's boxes are gathered, eight into one, a grid of the fine boxes' coarse halves stands in
-/// between, and its boxes are copied to and from the octants of the coarse level's.
+/// Between a level and the next coarser one. Where that one's boxes are gathered, eight into one, a grid of the fine boxes' coarse
+/// halves stands in between, and its boxes are copied to and from the octants of the coarse level's.
 class level_transfer {
   public:
     /// Collective. Both must outlive this.

@@ -31,8 +31,8 @@ struct profile {
     double value, second;
 };
 
-// The average, over a cell's side h in the dimensions given, of a product of one function of each coordinate: to fourth order the value in the
-// middle plus h^2 / 24 times the second derivatives.
+// The average, over a cell's side h in the dimensions given, of a product of one function of each coordinate: to fourth order the
+// value in the middle plus h^2 / 24 times the second derivatives.
 double averaged_product(const std::array<profile, 3>& factors, const std::array<bool, 3>& over, double h) {
     double average = factors[0].value * factors[1].value * factors[2].value;
     for (std::size_t d = 0; d < 3; ++d) {

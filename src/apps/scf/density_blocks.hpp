@@ -15,8 +15,8 @@
 
 namespace craton::scf {
 
-/// Copies of rectangles of distributed densities between two ranges of shells, which the threads of a rank fetch when they need them and share.
-/// Those that were not used for longest go when there is no room. Any thread.
+/// Copies of rectangles of distributed densities between two ranges of shells, which the threads of a rank fetch when they need
+/// them and share. Those that were not used for longest go when there is no room. Any thread.
 class density_blocks {
   public:
     /// One rectangle of every density, with what screening asks of it. Rows are the first range's functions.

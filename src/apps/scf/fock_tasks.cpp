@@ -11,8 +11,8 @@ namespace craton::scf {
 
 namespace {
 
-// A quartet costs so much by itself, for the work of its primitives, and for each integral (with its way into J and K): nanoseconds, fitted to
-// the times of the 1785 tasks of C10H22 in cc-pVDZ.
+// A quartet costs so much by itself, for the work of its primitives, and for each integral (with its way into J and K):
+// nanoseconds, fitted to the times of the 1785 tasks of C10H22 in cc-pVDZ.
 constexpr double per_quartet = 110;
 constexpr double per_work = 1.8;
 constexpr double per_integral = 13.5;

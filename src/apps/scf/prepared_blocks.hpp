@@ -12,14 +12,14 @@
 
 namespace craton::scf {
 
-/// What a source prepares of blocks of pairs, made when a thread of a rank first needs it and shared by all. Those that were not used for longest
-/// go when there is no room, and are made again when they are needed. Any thread.
+/// What a source prepares of blocks of pairs, made when a thread of a rank first needs it and shared by all. Those that were not
+/// used for longest go when there is no room, and are made again when they are needed. Any thread.
 class prepared_blocks {
   public:
     using held = std::shared_ptr<const prepared_pairs>; // null where the source prepares nothing
 
-    /// Of the pairs whose bound is `least` or more, which each block has first. All must outlive it. Keeps about `most_bytes` at most, and besides
-    /// what callers hold.
+    /// Of the pairs whose bound is `least` or more, which each block has first. All must outlive it. Keeps about `most_bytes` at
+    /// most, and besides what callers hold.
     prepared_blocks(const quartet_source& source, std::span<const pair_block> blocks, double least, std::int64_t most_bytes)
         : source_(&source), blocks_(blocks), least_(least), most_bytes_(most_bytes) {}
 

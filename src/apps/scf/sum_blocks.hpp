@@ -11,8 +11,8 @@
 
 namespace craton::scf {
 
-/// One thread's sums for rectangles of distributed matrices between two ranges of shells, added to the matrices when there is no more room
-/// for them, those first that were not used for longest, and at the end. One thread.
+/// One thread's sums for rectangles of distributed matrices between two ranges of shells, added to the matrices when there is no
+/// more room for them, those first that were not used for longest, and at the end. One thread.
 class sum_blocks {
   public:
     /// All must outlive it.
@@ -21,7 +21,8 @@ class sum_blocks {
     /// A matrix's rectangle; 0 when it is new. Valid until the next keep_within_bound() or add_all().
     [[nodiscard]] rectangle<double> at(std::size_t matrix, std::size_t rows, std::size_t columns);
 
-    /// Adds the older half of all to the matrices where they take more than `most_bytes`. Between tasks. Complete after the next sync().
+    /// Adds the older half of all to the matrices where they take more than `most_bytes`. Between tasks. Complete after the next
+    /// sync().
     void keep_within_bound();
     void add_all();
 

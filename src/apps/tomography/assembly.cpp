@@ -129,8 +129,8 @@ std::vector<std::int64_t> not_counted(std::int64_t paths, const io::checkpoint* 
     return all;
 }
 
-// For a team that is handed stacks: as many in a subset as hold the paths that are asked for, and progress in paths that counts what was done
-// before.
+// For a team that is handed stacks: as many in a subset as hold the paths that are asked for, and progress in paths that counts
+// what was done before.
 team_options for_stacks(const path_stacks& stacks, std::int64_t total, team_options options) {
     const std::int64_t left = stacks.before(stacks.size());
     if (left > 0) {
@@ -158,7 +158,8 @@ void transpose_apply(std::span<const float> panel, std::span<const double> resid
     }
 }
 
-// The columns of a separable Jacobian in the order of a Kronecker product: the knot slowest, then the parameter, then the radial spline.
+// The columns of a separable Jacobian in the order of a Kronecker product: the knot slowest, then the parameter, then the radial
+// spline.
 void kronecker_order(const path& p, std::vector<std::int64_t>& parameters) {
     parameters.clear();
     for (const std::int32_t knot : p.lateral().knot) {

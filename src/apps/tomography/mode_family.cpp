@@ -134,8 +134,8 @@ void mode_family::weights_of(const love_parameters& moduli, std::size_t paramete
     channel[4] = dN;
 }
 
-/// Moduli at a frequency in the middle of the band; what a mode's own frequency makes of them, the factor of all that is proportional
-/// to the shear modulus, goes into its fields by halves.
+/// Moduli at a frequency in the middle of the band; what a mode's own frequency makes of them, the factor of all that is
+/// proportional to the shear modulus, goes into its fields by halves.
 mode_family::strain mode_family::strain_at(const radial_points& points, std::size_t parameters) const {
     const std::size_t count = points.radius_m.size();
     const std::size_t width = type_ == mode_type::toroidal ? 2 : 5;
@@ -211,8 +211,8 @@ void mode_family::tabulate(const model_basis& basis, theory kind) {
         }
         if (all > 0) bend_ += (0.5 * energy[shear] + 2 * energy[shear + 1]) / (all * static_cast<double>(size()));
     }
-    // Splines are bumps four spacings wide: their transform has zeros where one and two waves are a spacing long, and couples modes of
-    // different branches up to there. What lies beyond is a few 1e-3 of the coupling across branches.
+    // Splines are bumps four spacings wide: their transform has zeros where one and two waves are a spacing long, and couples modes
+    // of different branches up to there. What lies beyond is a few 1e-3 of the coupling across branches.
     const auto narrowest = static_cast<std::int64_t>(std::ceil(2.6 * 2 * pi / basis.lateral().spacing_rad()));
     const auto pairs = couples_across_branches(kind) ? coupled_pairs::across_branches : coupled_pairs::all;
     coupling_ = std::make_shared<const mode_coupling>(l_, n_, of_modes.fields, of_modes.weights, splines, pairs,
@@ -347,11 +347,11 @@ void mode_family::excite(const path& path, excitation& out) const {
         };
         out.q_slope[k] =
             (gain_at(omega_[k] * (1 + step)) - gain_at(omega_[k] * (1 - step))) / (4 * step * omega_[k] * omega_[k]); // dq / 2 w dw
-        // Of a pair, the source excites the one and the receiver sees the other. What both share, the sphere's spreading with the root
-        // of lambda, is halved between them.
+        // Of a pair, the source excites the one and the receiver sees the other. What both share, the sphere's spreading with the
+        // root of lambda, is halved between them.
         const double half = std::sqrt(std::sqrt(lambda));
-        // To the next order in 1 / lambda an azimuthal order M turns the phase by (4 M^2 - 1) cot Delta / 8 lambda, and a derivative by
-        // Delta by cot Delta / 2 lambda; what grows without bound near source and antipode is held as a phase.
+        // To the next order in 1 / lambda an azimuthal order M turns the phase by (4 M^2 - 1) cot Delta / 8 lambda, and a
+        // derivative by Delta by cot Delta / 2 lambda; what grows without bound near source and antipode is held as a phase.
         const double turn = 1 / (8 * lambda * std::tan(delta));
         const std::complex<double> phase_1 = std::polar(1.0, std::atan(4 * turn));
         const std::complex<double> phase_2 = std::polar(1.0, std::atan(16 * turn));

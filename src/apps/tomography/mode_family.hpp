@@ -31,9 +31,9 @@ class mode_family {
     /// None where nothing couples.
     [[nodiscard]] const mode_coupling* coupling() const { return coupling_.get(); }
 
-    /// Waves that structure turns by an angle meet their own strain less: shear by the cosine, horizontal shear by that of twice the angle.
-    /// Halves of the squares of these, 1/2 and 2, times the parts that they have in what dlnVs does, a mean over the modes; the angle
-    /// is lambda^-1 d/dy.
+    /// Waves that structure turns by an angle meet their own strain less: shear by the cosine, horizontal shear by that of twice
+    /// the angle. Halves of the squares of these, 1/2 and 2, times the parts that they have in what dlnVs does, a mean over the
+    /// modes; the angle is lambda^-1 d/dy.
     [[nodiscard]] double bend() const { return bend_; }
 
     /// What one source and one receiver make of each mode.
@@ -48,8 +48,8 @@ class mode_family {
     /// q and what follows only where modes couple.
     void excite(const path& path, excitation& out) const;
 
-    /// The same modes with radial delta functions at some radii in place of splines, for what a point of the great circle's plane does:
-    /// shifts (modes x parameters x radii, rad/s per metre) and couplings.
+    /// The same modes with radial delta functions at some radii in place of splines, for what a point of the great circle's plane
+    /// does: shifts (modes x parameters x radii, rad/s per metre) and couplings.
     struct at_radii {
         std::vector<double> shifts;
         std::shared_ptr<const mode_coupling> coupling;

@@ -9,8 +9,8 @@
 namespace craton::tomography {
 
 /// Modes of one degree, found with the moduli of one frequency, as a basis for their own at the moduli of another: the small
-/// eigenproblem diag(w_i^2) + step D with D_ij = int loss() of modes i and j, step the change of (2 / pi) ln w. To first order that is
-/// Rayleigh's principle; modes whose frequencies nearly coincide, for which that fails, mix as they should. Counting from below,
+/// eigenproblem diag(w_i^2) + step D with D_ij = int loss() of modes i and j, step the change of (2 / pi) ln w. To first order that
+/// is Rayleigh's principle; modes whose frequencies nearly coincide, for which that fails, mix as they should. Counting from below,
 /// modes keep their places.
 class mode_space {
   public:

@@ -87,7 +87,8 @@ unit_vector geographic(double latitude_deg, double longitude_deg) {
     return position(geocentric_latitude_rad(latitude_deg * degree), longitude_deg * degree);
 }
 
-/// h_a of the knots within reach of a path. All round, frequencies still shift by the average over the minor arc: other knots have h_a = 0.
+/// h_a of the knots within reach of a path. All round, frequencies still shift by the average over the minor arc: other knots have
+/// h_a = 0.
 sparse_weights weights_along(const lateral_splines& splines, const path& p, orbit along) {
     if (along != orbit::whole) return splines.path_average(p.arc(), p.begin_rad(), p.end_rad());
     const sparse_weights minor = splines.path_average(p.arc(), 0, p.distance_rad());

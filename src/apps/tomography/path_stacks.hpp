@@ -8,8 +8,8 @@
 
 namespace craton::tomography {
 
-/// Paths that count as one update: all windows, of whatever component and time, of one event at one station along one arc. They touch the same
-/// parameters. Stacks come in the order of their first windows, so that neighbours in the table stay neighbours.
+/// Paths that count as one update: all windows, of whatever component and time, of one event at one station along one arc. They
+/// touch the same parameters. Stacks come in the order of their first windows, so that neighbours in the table stay neighbours.
 class path_stacks {
   public:
     /// Of some paths of a set, by number.

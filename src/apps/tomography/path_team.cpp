@@ -50,8 +50,8 @@ std::int64_t path_team::handed_out() {
     return std::min(paths_, (at_pause < 0 ? subsets_taken_.read() % beyond_all_subsets : at_pause) * options_->subset);
 }
 
-// Rank 0 moves the counter beyond the last subset: every rank finds nothing more to take, ends what it has, and waits in the barrier of
-// run(). Not before a subset has been taken, so that every call gets on.
+// Rank 0 moves the counter beyond the last subset: every rank finds nothing more to take, ends what it has, and waits in the
+// barrier of run(). Not before a subset has been taken, so that every call gets on.
 void path_team::pause_if_due() {
     const bool due = options_->pause_after_s > 0 && world_->rank() == 0 && since_start_.seconds() > options_->pause_after_s;
     if (due && taken_at_pause_ < 0 && subsets_taken_.read() > 0) taken_at_pause_ = subsets_taken_.fetch_add(beyond_all_subsets);

@@ -12,15 +12,16 @@
 
 namespace craton::tomography {
 
-/// Hands out paths, or stacks of them, to the threads of all ranks: each rank takes subsets from a shared counter, its threads take paths from the
-/// subset.
+/// Hands out paths, or stacks of them, to the threads of all ranks: each rank takes subsets from a shared counter, its threads take
+/// paths from the subset.
 class path_team {
   public:
     /// Collective.
     path_team(runtime::world& ranks, std::int64_t paths, const team_options& options);
 
-    /// Runs work(thread, path) for every path, somewhere, once; or, where the options ask for a pause, for those handed out until then.
-    /// Collective, blocking; the calling thread polls and reports progress. Rethrows the first exception of this rank's threads. Returns the seconds spent running handlers.
+    /// Runs work(thread, path) for every path, somewhere, once; or, where the options ask for a pause, for those handed out until
+    /// then. Collective, blocking; the calling thread polls and reports progress. Rethrows the first exception of this rank's
+    /// threads. Returns the seconds spent running handlers.
     double run(const std::function<void(int thread, std::int64_t path)>& work);
 
   private:

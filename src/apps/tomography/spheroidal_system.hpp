@@ -13,8 +13,8 @@
 
 namespace craton::tomography {
 
-/// Lengths over the Earth's radius, densities over 5515 kg/m^3, times so that pi G rho = 1: all terms of the energy are then of order
-/// one, which keeps pivots healthy.
+/// Lengths over the Earth's radius, densities over 5515 kg/m^3, times so that pi G rho = 1: all terms of the energy are then of
+/// order one, which keeps pivots healthy.
 struct natural_units {
     static constexpr double length_m = earth_radius_m;
     static constexpr double density_kg_m3 = 5515;
@@ -38,15 +38,15 @@ struct degree_polynomial {
 ///
 /// The perturbation P of the potential is kept as an unknown without mass: it leaves the matrix banded, and the number of negative
 /// eigenvalues as it is, because its own block is positive definite. U and P are continuous, of the mesh's order p. V is continuous
-/// inside connected solids, where it has order p; in fluids it is discontinuous, of order p - 1, so that U' and V can cancel in
-/// div u: otherwise fluid layers lock. What remains are modes of the fluid core alone below the seismic ones (undertones, which PREM's
+/// inside connected solids, where it has order p; in fluids it is discontinuous, of order p - 1, so that U' and V can cancel in div
+/// u: otherwise fluid layers lock. What remains are modes of the fluid core alone below the seismic ones (undertones, which PREM's
 /// nearly neutral core does not have); fluid_fraction() knows them.
 class spheroidal_system {
   public:
     spheroidal_system(const earth_model& earth, const radial_mesh& mesh, gravity_kind gravity);
 
-    /// At a degree (real, 0 or at least 1), with moduli of the frequency whose (2 / pi) ln(w / 2 pi) is log_omega. At degree 0, V is
-    /// held at zero.
+    /// At a degree (real, 0 or at least 1), with moduli of the frequency whose (2 / pi) ln(w / 2 pi) is log_omega. At degree 0, V
+    /// is held at zero.
     [[nodiscard]] banded_pencil pencil(double degree, double log_omega) const;
 
     /// int of loss() over the mode, and of loss() with Q squared: the first and second derivative of w^2 by log_omega and of 1/Q.

@@ -9,7 +9,8 @@ namespace craton::waves {
 
 namespace {
 
-// Where a sample counts along one axis: in its cell, and at one or two lower faces of cells (two when it lies halfway between them).
+// Where a sample counts along one axis: in its cell, and at one or two lower faces of cells (two when it lies halfway between
+// them).
 struct axis_weights {
     std::int64_t cell = 0, face[2] = {0, 0};
     double of_cell = 0, of_face[2] = {0, 0};

@@ -54,7 +54,8 @@ class host_engine final : public step_engine {
 
     [[nodiscard]] bool in_one_passage() const noexcept override { return true; }
     void update_both(const cell_range& cells) override {
-        // Two threads to a part where there are as many: they balance each other. More parts would fetch rows where they meet again.
+        // Two threads to a part where there are as many: they balance each other. More parts would fetch rows where they meet
+        // again.
         const std::int64_t threads = team_->size();
         const std::int64_t to_a_part = threads % 2 == 0 ? 2 : 1;
         auto plan = plan_wavefronts(cells, cells, threads / to_a_part);

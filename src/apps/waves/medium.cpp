@@ -130,8 +130,8 @@ void medium::fill_elastic(const array::block_grid<float>& grid, const solver_opt
     elastic_ = {{field(0), field(1), field(2)}, field(3), field(4), field(5), field(6), field(7)};
 }
 
-// At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it is at its
-// side.
+// At cell centres, of this brick and one cell below it: an edge takes the mean of four. Outside the grid the ground goes on as it
+// is at its side.
 void medium::fill_weights(const array::block_grid<float>& grid, const solver_options& options, const ground_sampler& sampler,
                           compact_array& bulk, compact_array& shear) {
     const auto e = grid.extents();

@@ -9,8 +9,9 @@
 
 namespace craton::waves {
 
-/// Arrays of a rank's brick that no other rank reads, laid out as those of a block_grid. Private memory: the system gives it in large pages, which memory that is shared
-/// between processes rarely gets, and a step that reads many arrays at once loses less time over addresses.
+/// Arrays of a rank's brick that no other rank reads, laid out as those of a block_grid. Private memory: the system gives it in
+/// large pages, which memory that is shared between processes rarely gets, and a step that reads many arrays at once loses less
+/// time over addresses.
 template <class T> class private_bricks {
   public:
     /// All zero. Throws user_error when there is no memory.

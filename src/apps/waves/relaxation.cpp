@@ -25,8 +25,8 @@ double quality_over_corner(double frequency_hz, const quality_law& law) {
     return frequency_hz <= law.corner_hz ? 1 : std::pow(frequency_hz / law.corner_hz, law.exponent);
 }
 
-// Over M_u: cells of all mechanisms one after the other, so the harmonic mean of their moduli, which is what waves through the pattern see
-// (Graves and Day 2003).
+// Over M_u: cells of all mechanisms one after the other, so the harmonic mean of their moduli, which is what waves through the
+// pattern see (Graves and Day 2003).
 std::complex<double> modulus(const times& of, double weight, double frequency_hz) {
     std::complex<double> compliance = 0;
     for (const double tau : of)

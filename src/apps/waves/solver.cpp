@@ -99,8 +99,8 @@ struct solver::state {
         make_engine();
     }
 
-    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest eigenvalue.
-    // Moduli and buoyancies of a cell may have been rounded up by 2^-10 each.
+    // The staggered scheme's limit, of fourth order in space (Levander 1988); the closure at the surface has a smaller largest
+    // eigenvalue. Moduli and buoyancies of a cell may have been rounded up by 2^-10 each.
     [[nodiscard]] std::string why_not_stable() const {
         const double limit = 6 / (7 * std::sqrt(3.0)) / (1 + 0x1p-10) * options.spacing_m / ground.fastest_m_s();
         if (options.dt_s < limit) return "";
@@ -328,8 +328,8 @@ tensor_field<float> solver::stress_to_change() noexcept {
     return state_->fields.stress;
 }
 
-// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is computed
-// aside.
+// Leapfrog conserves 1/2 sum rho v(n - 1/2) v(n + 1/2) + 1/2 sum stress(n) e(n), each times the cell's volume; v(n + 1/2) is
+// computed aside.
 double solver::energy() {
     auto& s = *state_;
     if (s.changed) s.fill_halos();

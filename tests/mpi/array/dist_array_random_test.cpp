@@ -156,7 +156,8 @@ template <std::size_t N> class comparison {
         return value;
     }
 
-    // Some handles are waited for at once, some at the end of the round, some never: the round's sync() completes what they stand for.
+    // Some handles are waited for at once, some at the end of the round, some never: the round's sync() completes what they stand
+    // for.
     void keep(array::array_handle handle, std::int64_t seed) {
         if (seed % 3 == 0) handle.wait();
         if (seed % 3 == 1) under_way_.push_back(std::move(handle));

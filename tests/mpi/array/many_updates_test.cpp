@@ -1,6 +1,6 @@
-// A million random updates in every shape: single elements, slices, symmetric slices, overlapping matrices, odd grids, block sizes 1, 7
-// and 64. Whole numbers in int64 must be exact; sums of real numbers in reproducible mode must have the bits of a serial reference that
-// knows neither ranks nor threads, and so the same bits at every number of ranks, of threads and in every delivery.
+// A million random updates in every shape: single elements, slices, symmetric slices, overlapping matrices, odd grids, block sizes
+// 1, 7 and 64. Whole numbers in int64 must be exact; sums of real numbers in reproducible mode must have the bits of a serial
+// reference that knows neither ranks nor threads, and so the same bits at every number of ranks, of threads and in every delivery.
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"

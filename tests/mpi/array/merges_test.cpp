@@ -1,4 +1,5 @@
-// Element types, merge operations, trapezoids and whole-matrix operations of convergent_matrix against serial references, in whole numbers.
+// Element types, merge operations, trapezoids and whole-matrix operations of convergent_matrix against serial references, in whole
+// numbers.
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"

@@ -1,5 +1,5 @@
-// Upper-only storage against a serial reference that keeps the whole square. Values are small integers, so that sums are exact in any
-// order and equality can be demanded.
+// Upper-only storage against a serial reference that keeps the whole square. Values are small integers, so that sums are exact in
+// any order and equality can be demanded.
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"

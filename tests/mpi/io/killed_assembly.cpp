@@ -1,8 +1,8 @@
 // An assembly that can be killed at any moment and started again on any number of ranks, driven by python/tests/test_checkpoint.py.
 //
 //   killed_assembly run folder=F [subsets=200] [size=600] [every=20] [work_ms=10] [threads=1] [limit=0 limited=1]
-//       Resumes from F/checkpoint.h5 or starts afresh; ends with F/result.h5, checked against plain loops over all subsets. Rank 0 prints a line
-//       at each step (resumed, saving, saved, done), from which the driver knows at which moment it killed.
+//       Resumes from F/checkpoint.h5 or starts afresh; ends with F/result.h5, checked against plain loops over all subsets.
+//       Rank 0 prints a line at each step (resumed, saving, saved, done), from which the driver knows at which moment it killed.
 //   killed_assembly types folder=F
 //       Writes F/types.h5, one dataset per element type, for readers that are not Craton.
 

@@ -66,13 +66,15 @@ class running_files : public testing::Test {
     tests::shared_folder folder_;
 };
 
-// ---------------------------------------------------------------------------------------------------------------------------------- series
+// ---------------------------------------------------------------------------------------------------------------------------------
+// series
 
 float value_of(std::int64_t point, std::int64_t component, std::int64_t sample) {
     return static_cast<float>(100000 * component + 100 * point + sample);
 }
 
-// Points p with p % 3 == 0 are shared by all ranks, of which the first has all but 1 for each other; the rest are dealt out. In no order.
+// Points p with p % 3 == 0 are shared by all ranks, of which the first has all but 1 for each other; the rest are dealt out. In no
+// order.
 struct dealt {
     std::vector<std::int64_t> points;
     int rank, size;
@@ -345,7 +347,8 @@ TEST_F(running_files, a_write_that_fails_on_one_rank_is_told_on_all_and_what_was
     on_first([&] { expect_series(read(path, "sgt", {static_cast<hsize_t>(points), 2, 40}), points, 40); });
 }
 
-// ------------------------------------------------------------------------------------------------------------------------------- snapshots
+// -------------------------------------------------------------------------------------------------------------------------------
+// snapshots
 
 float cell_value(std::int64_t field, std::int64_t sample, std::int64_t x, std::int64_t y, std::int64_t z) {
     return static_cast<float>(x + 20 * (y + 20 * (z + 20 * (sample + 20 * field))));

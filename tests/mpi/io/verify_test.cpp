@@ -1,4 +1,5 @@
-// What is written is read back and compared: a disk that keeps other bits than it was given is noticed before the file gets its name.
+// What is written is read back and compared: a disk that keeps other bits than it was given is noticed before the file gets its
+// name.
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"
@@ -87,7 +88,8 @@ class verify_test : public tests::every_delivery {
 };
 
 TEST_P(verify_test, one_bit_that_the_disk_changed_is_noticed_by_every_rank) {
-    // The corners belong to different ranks; with little buffers there are many pieces, and the difference may be in the first of them.
+    // The corners belong to different ranks; with little buffers there are many pieces, and the difference may be in the first of
+    // them.
     for (const std::size_t buffer_bytes : {std::size_t{1} << 20, std::size_t{200}}) {
         const io::transfer_options transfer{.hints = {}, .buffer_bytes = buffer_bytes};
         for (const std::int64_t row : {std::int64_t{0}, size - 1}) {

@@ -1,4 +1,5 @@
-// Eigenvalues against a closed form, eigenpairs, factors and inverses against their definitions by plain loops; by one rank and by all.
+// Eigenvalues against a closed form, eigenpairs, factors and inverses against their definitions by plain loops; by one rank and by
+// all.
 
 #include "../../expect_user_error.hpp"
 #include "../deliveries.hpp"

@@ -182,7 +182,8 @@ TEST_P(gram_updater_test, compression_loses_no_more_than_it_may) {
     }
 }
 
-// Three panels of ranks 3, 5 and 3 are 11 rows, although the last spans what the first does: what they have in common is not looked for.
+// Three panels of ranks 3, 5 and 3 are 11 rows, although the last spans what the first does: what they have in common is not looked
+// for.
 TEST_P(gram_updater_test, stacked_panels_are_compressed_each_by_itself) {
     constexpr std::int64_t k = 30, n = 90;
     std::mt19937 random(21);

@@ -324,8 +324,8 @@ TEST_P(boundary_test, coefficients_that_jump_by_a_million_converge) {
     EXPECT_LE(solver.relative_residual(), 1.1e-8);
 }
 
-// u of all cells, x fastest, of a cube of 16 cells in boxes of 8 whose beta is rough on one plane alone, the grid's boundary before or behind
-// dimension d.
+// u of all cells, x fastest, of a cube of 16 cells in boxes of 8 whose beta is rough on one plane alone, the grid's boundary before
+// or behind dimension d.
 std::vector<double> solution_beside_rough_plane(runtime::world& world, const box_layout& layout, std::size_t d, bool behind_last) {
     problem what{discretisation::fv4, smoother::chebyshev};
     what.beta = [=](int normal, double x, double y, double z, double) {

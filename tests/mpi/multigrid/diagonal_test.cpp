@@ -1,4 +1,5 @@
-// The diagonal and the bound of the largest eigenvalue, which come from probing with colours, beside the operator's matrix, column by column.
+// The diagonal and the bound of the largest eigenvalue, which come from probing with colours, beside the operator's matrix, column
+// by column.
 
 #include "../deliveries.hpp"
 

@@ -27,7 +27,8 @@ class notified_copies_test : public tests::every_delivery {
 };
 CRATON_FOR_EVERY_DELIVERY(notified_copies_test);
 
-// Each rank has a column for itself and one per source; sides of the blocks differ by rank, from less than a small message to more than a piece.
+// Each rank has a column for itself and one per source; sides of the blocks differ by rank, from less than a small message to more
+// than a piece.
 TEST_P(notified_copies_test, what_was_waited_for_is_there_round_after_round) {
     constexpr std::int64_t most = 100'000;
     const auto elements_of = [](int rank) { return rank % 2 == 0 ? std::int64_t{7} : most; };
@@ -60,7 +61,8 @@ TEST_P(notified_copies_test, what_was_waited_for_is_there_round_after_round) {
                 ASSERT_EQ(got[i], static_cast<double>(1000 * round + 10 * i + rank)) << "round " << round << ", element " << i;
             }
         }
-        // Where memory is shared, all must have looked at what the next round overwrites; messages are kept until this rank begins it.
+        // Where memory is shared, all must have looked at what the next round overwrites; messages are kept until this rank begins
+        // it.
         if (GetParam() != 1) world().barrier();
     }
     world().quiesce();

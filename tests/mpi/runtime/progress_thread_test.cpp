@@ -61,8 +61,8 @@ TEST_P(progress_thread_test, sleeps_when_nothing_happens_and_wakes_for_a_message
     const double before = process_seconds();
     std::this_thread::sleep_for(500ms);
     EXPECT_LT(process_seconds() - before, 0.02 * 0.5);
-    // Not accidents of its next look, which a sleeping thread takes ten times a second: 80 ms after the message. The median of five, as
-    // other processes may have the processor for longer than that once; a benchmark has the true figure.
+    // Not accidents of its next look, which a sleeping thread takes ten times a second: 80 ms after the message. The median of
+    // five, as other processes may have the processor for longer than that once; a benchmark has the true figure.
     std::array<std::chrono::steady_clock::duration, 5> taken{};
     int round = 0;
     for (auto& one : taken) {
@@ -161,8 +161,8 @@ TEST_P(progress_thread_test, calls_are_answered_by_a_rank_that_computes) {
 
 TEST_P(progress_thread_test, takes_over_what_another_thread_did_not_see) {
     if (world().size() == 1) GTEST_SKIP() << "a rank's messages to itself keep it awake";
-    // A poll takes in 64 transfers at most. Rank 1 is in the last of them, and has the progress lock, when its progress thread would fall
-    // asleep; the 65th has been there for long.
+    // A poll takes in 64 transfers at most. Rank 1 is in the last of them, and has the progress lock, when its progress thread
+    // would fall asleep; the 65th has been there for long.
     constexpr int most_of_a_poll = 64;
     constexpr int rounds = 20;
     std::atomic<int> in_this_poll{0};

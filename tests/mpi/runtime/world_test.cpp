@@ -193,7 +193,8 @@ TEST_P(world_test, too_large_a_message_is_refused_and_leaves_no_trace) {
 }
 
 TEST_P(world_test, quiesce_waits_for_chains_that_fan_out_over_all_ranks) {
-    // Each message of generation g makes two of generation g - 1, at targets that no rank knows before: 2^(g+1) - 1 in all per start.
+    // Each message of generation g makes two of generation g - 1, at targets that no rank knows before: 2^(g+1) - 1 in all per
+    // start.
     std::int64_t executed = 0;
     runtime::handler_id id = 0;
     std::uint32_t state = static_cast<std::uint32_t>(world().rank()) * 7919U + 1U;

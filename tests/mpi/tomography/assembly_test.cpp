@@ -80,8 +80,8 @@ struct problem {
     [[nodiscard]] std::size_t size() const { return model.size(); }
 };
 
-// Five windows of each of three stations, of which one is along the other arc; neighbours in the table belong to different stations. With a
-// correlation of the noise of its own for each.
+// Five windows of each of three stations, of which one is along the other arc; neighbours in the table belong to different
+// stations. With a correlation of the noise of its own for each.
 problem many_windows(theory kind, bool three_components = false) {
     const forward_problem cheap = tomography::testing::small_problem(true, true, three_components ? 2 : 3);
     auto basis = cheap.shared_basis();
@@ -132,8 +132,8 @@ std::vector<double> weighed(const std::vector<double>& b, double sigma, double r
     return x;
 }
 
-// The Jacobian column by column, samples long: of a path average through the double-precision product with unit vectors, which shares no
-// code with panel(); of coupled modes, where that takes too long, by panel().
+// The Jacobian column by column, samples long: of a path average through the double-precision product with unit vectors, which
+// shares no code with panel(); of coupled modes, where that takes too long, by panel().
 std::vector<std::vector<double>> columns_of(const problem& p, const tomography::path& path, std::span<const std::int64_t> touched) {
     const auto k = static_cast<std::size_t>(path.samples());
     std::vector<std::vector<double>> columns(touched.size(), std::vector<double>(k));
@@ -283,7 +283,8 @@ TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
     expect_equals_reference<double>(world(), p, 2, 1e-6);
 }
 
-// Windows of one event, station and arc are one update: as a Kronecker product, with two parameters and three components too, and as panels.
+// Windows of one event, station and arc are one update: as a Kronecker product, with two parameters and three components too, and
+// as panels.
 TEST_P(assembly_test, windows_of_a_path_are_one_update) {
     static const problem p = many_windows(theory::path_average);
     static const problem three_components = many_windows(theory::path_average, true);
@@ -310,7 +311,8 @@ TEST_P(assembly_test, panels_are_compressed_to_their_numerical_rank) {
     }
 }
 
-// Pauses after the first subset or so, saves, forgets everything, and goes on from the file: as a job does that is killed at each pause.
+// Pauses after the first subset or so, saves, forgets everything, and goes on from the file: as a job does that is killed at each
+// pause.
 void expect_goes_on_from_checkpoint(runtime::world& world, const problem& p) {
     const auto& expected = reference_of(p);
     const auto n = static_cast<std::int64_t>(p.size());

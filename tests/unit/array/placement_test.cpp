@@ -167,8 +167,8 @@ TEST(placement_test, the_cost_by_hand) {
     EXPECT_NE(words.find("after: 1280 hop-bytes per step, 6400 of 7040 bytes (90.9 %) within nodes"), std::string::npos) << words;
 }
 
-// The paper's 8 x 4 x 1 proportion on 8 nodes of 4 ranks. No node can hold more than 4 of the 52 pairs of neighbours, so 20 must leave
-// theirs, over a hop each at least.
+// The paper's 8 x 4 x 1 proportion on 8 nodes of 4 ranks. No node can hold more than 4 of the 52 pairs of neighbours, so 20 must
+// leave theirs, over a hop each at least.
 TEST(placement_test, eight_by_four_on_a_small_torus_is_optimal) {
     const index3 cells{64, 32, 16};
     const index3 processes{8, 4, 1};

@@ -1,4 +1,5 @@
-// What the report concludes, for processors and BLAS libraries that are not here; and the real thing, with OpenBLAS made to mistake this one.
+// What the report concludes, for processors and BLAS libraries that are not here; and the real thing, with OpenBLAS made to mistake
+// this one.
 
 #include <craton/linalg/blas_check.hpp>
 

@@ -17,7 +17,8 @@ using tests::expect_user_error;
 
 const std::vector<nucleus> two{{1, {0, 0, 0}}, {8, {0, 3, 4}}};
 
-// The integral over r of (r sum_p c_p r^l exp(-a_p r^2))^2 by the trapezoidal rule, which is exact to rounding for what decays at both ends.
+// The integral over r of (r sum_p c_p r^l exp(-a_p r^2))^2 by the trapezoidal rule, which is exact to rounding for what decays at
+// both ends.
 double radial_square(int l, std::span<const double> exponents, std::span<const double> coefficients) {
     constexpr double step = 1e-3, end = 30;
     double sum = 0;

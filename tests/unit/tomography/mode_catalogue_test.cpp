@@ -158,8 +158,8 @@ TEST(mode_catalogue, group_velocity_is_the_slope_of_the_frequency) {
 }
 
 TEST(mode_catalogue, group_velocity_with_dispersion_is_the_slope_of_the_dispersed_frequencies) {
-    // Between neighbouring integer degrees, fourth order. Close to the centre frequency, where the eigenfunctions are solved, only the
-    // formula counts; leaving out its factor 1 / (pi Q) would be an error of 2.5e-3.
+    // Between neighbouring integer degrees, fourth order. Close to the centre frequency, where the eigenfunctions are solved, only
+    // the formula counts; leaving out its factor 1 / (pi Q) would be an error of 2.5e-3.
     const auto own = periods(dispersed());
     const mode_arrays& a = dispersed().arrays();
     double centre = 0;
@@ -223,7 +223,8 @@ TEST(mode_catalogue, eigenfunctions_meet_the_boundary_conditions) {
 }
 
 TEST(mode_catalogue, anisotropic_prem_differs_from_isotropic_as_the_upper_mantle_does) {
-    // Love waves sample Vsh of the upper mantle, which exceeds the isotropic average by 1.6% in the mean; the ocean does not matter.
+    // Love waves sample Vsh of the upper mantle, which exceeds the isotropic average by 1.6% in the mean; the ocean does not
+    // matter.
     const mode_catalogue anisotropic = mode_catalogue::solve(earth_model::prem(), {75, true, true, 3, 80});
     EXPECT_EQ(anisotropic.mesh().nodes_m().back(), 6368e3);
     const auto isotropic = periods(dispersed());

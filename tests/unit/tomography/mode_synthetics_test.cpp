@@ -193,7 +193,8 @@ const event source{-20.3, -70.8, 35e3, {0.8e20, -0.3e20, -0.5e20, 0.4e20, -1.1e2
 const std::array<station, 2> stations{{{48.3, 8.3}, {-35.3, 149.0}}};
 
 TEST(mode_synthetics, transverse_component_without_spheroidal_modes_is_the_forward_problems) {
-    // The same filter and source; the forward problem sums toroidal modes alone, so the difference must be what spheroidal modes add.
+    // The same filter and source; the forward problem sums toroidal modes alone, so the difference must be what spheroidal modes
+    // add.
     const std::array<double, 4> filter{800, 500, 180, 150};
     const mode_synthetics all(modes().spheroidal, modes().toroidal, filter);
     std::vector<double> out(2 * 3 * 200);

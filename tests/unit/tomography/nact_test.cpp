@@ -99,7 +99,8 @@ TEST(pair_response, is_the_quotient_and_its_limit) {
     }
 }
 
-/// The formula as it stands: every ordered pair of modes, the integral over the great circle by the trapezoidal rule, no kernel tabulated.
+/// The formula as it stands: every ordered pair of modes, the integral over the great circle by the trapezoidal rule, no kernel
+/// tabulated.
 std::vector<double> born_by_plain_loops(const forward_problem& forward, const path& path, std::span<const double> model,
                                         theory kind) {
     const bool across = couples_across_branches(kind);
@@ -203,8 +204,8 @@ std::vector<double> born_by_plain_loops(const forward_problem& forward, const pa
         const double order_2 = tp * std::cos(2 * phi_source) - 0.5 * (tt - pp) * std::sin(2 * phi_source);
         const double slope_1 = -rp * std::sin(phi_source) - rt * std::cos(phi_source); // by phi_source
         const double slope_2 = -2 * tp * std::sin(2 * phi_source) - (tt - pp) * std::cos(2 * phi_source);
-        // The receiver sees one mode of a pair, the source excites the other; each has half of the root of lambda. Phases to the next
-        // order in 1 / lambda.
+        // The receiver sees one mode of a pair, the source excites the other; each has half of the root of lambda. Phases to the
+        // next order in 1 / lambda.
         const double turn = 1 / (8 * lambda * std::tan(delta));
         const complex one = std::pow(lambda, 0.25) * (slope - w / r_source) * std::polar(1.0, std::atan(4 * turn));
         const complex two =

@@ -1,5 +1,5 @@
-// Recorders and boxes where fields lie on a device (one made of loops): what they give is what they give on the host, and the host's arrays
-// are not read.
+// Recorders and boxes where fields lie on a device (one made of loops): what they give is what they give on the host, and the
+// host's arrays are not read.
 
 #include "device_brick.hpp"
 #include "emulated_device.hpp"

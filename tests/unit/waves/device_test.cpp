@@ -1,5 +1,5 @@
-// What a device computes, on one made of loops: beside plain loops on random fields, with inner cells and halos at their own pace, in every
-// order that streams allow.
+// What a device computes, on one made of loops: beside plain loops on random fields, with inner cells and halos at their own pace,
+// in every order that streams allow.
 
 #include "device_steps.hpp"
 #include "emulated_device.hpp"

@@ -63,8 +63,8 @@ struct filled_brick {
 
 enum class average { density, p, s };
 
-// Over the samples whose centres are in the cube of side h round (x, y, z) and inside the grid's lower sides; those on the cube's faces
-// count by half per axis.
+// Over the samples whose centres are in the cube of side h round (x, y, z) and inside the grid's lower sides; those on the cube's
+// faces count by half per axis.
 double plain_average(double x, double y, double z, int per_side, average of) {
     const double d = h / per_side, centre[3] = {x, y, z};
     std::int64_t from[3], to[3];

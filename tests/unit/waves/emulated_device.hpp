@@ -22,8 +22,8 @@ enum class delivery {
     at_random ///< when somebody waits, and now and then before
 };
 
-/// A device in host memory, as device_memory.hpp wants it, whose threads take turns in a loop: kernels, indices and the order of streams
-/// are tested without a device. Fresh memory holds quiet NaNs, so that what is read before it is written shows.
+/// A device in host memory, as device_memory.hpp wants it, whose threads take turns in a loop: kernels, indices and the order of
+/// streams are tested without a device. Fresh memory holds quiet NaNs, so that what is read before it is written shows.
 class emulated_device {
   public:
     using stream = std::size_t;

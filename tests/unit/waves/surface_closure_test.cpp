@@ -1,4 +1,5 @@
-// The free surface's differences: exactness on polynomials, summation by parts, spectral radius, and the order at which a wave comes back.
+// The free surface's differences: exactness on polynomials, summation by parts, spectral radius, and the order at which a wave
+// comes back.
 
 #include <craton/apps/waves/kernels/surface_closure.hpp>
 
@@ -124,8 +125,8 @@ TEST(surface_closure, needs_no_smaller_time_step) {
 
 enum class wave { p, s }; // vz and zz, or vx and xz
 
-// A pulse that runs up to the surface and back, in a line of unit density and modulus: the error of v, in the norm, once it is on its way
-// down.
+// A pulse that runs up to the surface and back, in a line of unit density and modulus: the error of v, in the norm, once it is on
+// its way down.
 double error_of_reflection(int per_unit, wave kind) {
     const int n = 4 * per_unit;
     const double h = 1.0 / per_unit, dt = 0.1 * h;

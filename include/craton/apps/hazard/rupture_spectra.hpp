@@ -12,8 +12,9 @@ namespace craton::hazard {
 /// (kernels/subfault_sum.hpp has the formula). Not changed after it has been made: any thread, any number at a time.
 class rupture_spectra {
   public:
-    /// spectra: [subfault][component][frequency], of unit slip at once; slip_rates: [rise time][frequency], about their centres, whose value at frequency 0 is 1.
-    /// Throws user_error for lengths that do not fit, no subfault, fewer than 2 rise times, and components other than 1 to 3.
+    /// spectra: [subfault][component][frequency], of unit slip at once; slip_rates: [rise time][frequency], about their centres,
+    /// whose value at frequency 0 is 1. Throws user_error for lengths that do not fit, no subfault, fewer than 2 rise times, and
+    /// components other than 1 to 3.
     rupture_spectra(std::span<const std::complex<float>> spectra, std::int64_t subfaults, std::int64_t components,
                     std::span<const std::complex<float>> slip_rates, std::int64_t rise_times);
 
@@ -24,8 +25,8 @@ class rupture_spectra {
         std::span<const double>
             rise; ///< place of the rise time in the table: 2.25 is a quarter of the way from the third to the fourth
     };
-    /// into: [variation][component][frequency]. Throws user_error for lengths that do not fit, values that are not finite, and a rise time beyond the
-    /// table. A variation's result has the same bits whichever others it is computed with.
+    /// into: [variation][component][frequency]. Throws user_error for lengths that do not fit, values that are not finite, and a
+    /// rise time beyond the table. A variation's result has the same bits whichever others it is computed with.
     void sum(const motions& of, std::span<std::complex<float>> into) const;
 
     [[nodiscard]] std::int64_t subfaults() const noexcept { return subfaults_; }

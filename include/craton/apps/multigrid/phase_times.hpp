@@ -10,15 +10,16 @@
 
 namespace craton::multigrid {
 
-/// What a cycle spends its time on. `vectors`: sums, products and norms over cells; `bottom_solve`: all of the coarsest level's solution.
+/// What a cycle spends its time on. `vectors`: sums, products and norms over cells; `bottom_solve`: all of the coarsest level's
+/// solution.
 enum class phase : std::uint8_t { smoothing, residual, exchange, boundary, restriction, interpolation, vectors, bottom_solve };
 inline constexpr std::array<phase, 8> phases{phase::smoothing,   phase::residual,      phase::exchange, phase::boundary,
                                              phase::restriction, phase::interpolation, phase::vectors,  phase::bottom_solve};
 /// "smoothing", "residual", "ghost exchange", "boundary", "restriction", "interpolation", "vectors", "bottom solve".
 [[nodiscard]] std::string_view name_of(phase which);
 
-/// Seconds of one rank per level and phase. They do not overlap: what begins within another phase counts for itself alone, but all of a bottom
-/// solve for that. Of one thread: the one that calls the solver, whose team's time shows as its own.
+/// Seconds of one rank per level and phase. They do not overlap: what begins within another phase counts for itself alone, but all
+/// of a bottom solve for that. Of one thread: the one that calls the solver, whose team's time shows as its own.
 class phase_times {
   public:
     explicit phase_times(int levels) : seconds_(static_cast<std::size_t>(levels)) {}

@@ -33,8 +33,8 @@ enum class boundary : std::uint8_t {
 /// "dirichlet", "neumann". Throws user_error for another name.
 [[nodiscard]] boundary boundary_named(std::string_view name);
 
-/// Numbers of the faces of whole sides, before the first and behind the last cell of each dimension: of each side those along its lower dimension
-/// fastest. An empty one: 0.
+/// Numbers of the faces of whole sides, before the first and behind the last cell of each dimension: of each side those along its
+/// lower dimension fastest. An empty one: 0.
 using side_values = std::array<std::array<std::span<const double>, 2>, 3>;
 
 /// a alpha u - b div(beta grad u) = f on a grid of side 1 along its longest dimension.
@@ -42,28 +42,29 @@ struct problem {
     discretisation kind = discretisation::seven_point;
     smoother smooth = smoother::chebyshev;
     double a = 0, b = 1; ///< a at least 0, b above 0
-    /// Right-hand side of a cell: its value at the centre, or its average over the cell. x, y, z: the centre; h: the cell's side. Without one
-    /// it is 0 until solver::set_right_hand_side().
+    /// Right-hand side of a cell: its value at the centre, or its average over the cell. x, y, z: the centre; h: the cell's side.
+    /// Without one it is 0 until solver::set_right_hand_side().
     std::function<double(double x, double y, double z, double h)> f{};
     /// The same of beta for a face normal to `dimension`, at its centre.
     std::function<double(int dimension, double x, double y, double z, double h)> beta{};
-    /// Or, without that function: beta on the faces of this rank's boxes, in the order of box_layout::boxes_of, per dimension that the faces are normal to. Of
-    /// each box all faces along the dimension (side + 1), i fastest; where two boxes meet both give them. Without either beta is 1.
-    /// Read by the solver's constructor alone.
+    /// Or, without that function: beta on the faces of this rank's boxes, in the order of box_layout::boxes_of, per dimension that
+    /// the faces are normal to. Of each box all faces along the dimension (side + 1), i fastest; where two boxes meet both give
+    /// them. Without either beta is 1. Read by the solver's constructor alone.
     std::array<std::span<const double>, 3> beta_values{};
     /// Before the first and behind the last cell of each dimension; where the layout is periodic this does not count.
     std::array<std::array<boundary, 2>, 3> sides{};
-    /// Alpha of a cell, as f: a function, or values of this rank's cells; at least 0, and above 0 somewhere. Without either it is 1. With one, a must be
-    /// above 0. Values are read by the solver's constructor alone.
+    /// Alpha of a cell, as f: a function, or values of this rank's cells; at least 0, and above 0 somewhere. Without either it is
+    /// 1. With one, a must be above 0. Values are read by the solver's constructor alone.
     std::function<double(double x, double y, double z, double h)> alpha{};
     std::span<const double> alpha_values{};
-    /// What is given on a face of the grid's boundary (u or the flux, as `sides` says): its value at the face's centre, for fv2 and fv4 its average
-    /// over the face. end: 0 before the first cell of the dimension, 1 behind the last. Goes with f; without one 0. fv4 wants fluxes of 0.
+    /// What is given on a face of the grid's boundary (u or the flux, as `sides` says): its value at the face's centre, for fv2 and
+    /// fv4 its average over the face. end: 0 before the first cell of the dimension, 1 behind the last. Goes with f; without one 0.
+    /// fv4 wants fluxes of 0.
     std::function<double(int dimension, int end, double x, double y, double z, double h)> on_boundary{};
 };
 
-/// The test problems of HPGMG-FV: for 7-point a polynomial u and beta between 1 and 10 with a step of tanh; for fv2 and fv4 a product of sin^7 and
-/// beta = 1 + 1/4 sin sin sin, turned from point values to averages by second derivatives.
+/// The test problems of HPGMG-FV: for 7-point a polynomial u and beta between 1 and 10 with a step of tanh; for fv2 and fv4 a
+/// product of sin^7 and beta = 1 + 1/4 sin sin sin, turned from point values to averages by second derivatives.
 [[nodiscard]] problem benchmark_problem(discretisation kind, smoother smooth, double a = 0, double b = 1);
 
 } // namespace craton::multigrid

@@ -41,8 +41,8 @@ struct solver_options {
 
 /// Full geometric multigrid on boxes: the numerics of HPGMG-FV (Shan et al. 2015, III).
 ///
-/// Levels: boxes are halved while larger than 8 cells a side, then eight are gathered into one while they can be, then halved on to the coarsest
-/// grid, which BiCGStab solves. Each rank works on its own boxes.
+/// Levels: boxes are halved while larger than 8 cells a side, then eight are gathered into one while they can be, then halved on to
+/// the coarsest grid, which BiCGStab solves. Each rank works on its own boxes.
 ///
 /// All members are collective over the world but ranks, levels, layout, singular, own_cells and solution.
 ///
@@ -51,11 +51,10 @@ struct solver_options {
 /// Values of a rank's cells, in and out: one box after the other in the order of box_layout::blocks_of, i fastest, no ghosts.
 class solver {
   public:
-    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere, alpha is
-    /// negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a flux is given with
-    /// fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when boxes have less than 2 cells a side
-    /// (fv4: 4), or halving them ends at more than 16 cells
-    /// along the grid's shortest dimension.
+    /// Throws user_error on every rank when a < 0 or b <= 0, threads are less than 1, beta is not positive or not finite somewhere,
+    /// alpha is negative or not finite somewhere or 0 everywhere or given with a = 0, f or a value on the boundary is not finite, a
+    /// flux is given with fv4, f, where constants are free, has a mean; when there are more ranks than boxes; when boxes have less
+    /// than 2 cells a side (fv4: 4), or halving them ends at more than 16 cells along the grid's shortest dimension.
     solver(runtime::world& ranks, const array::box_layout& layout, const problem& what, const solver_options& options = {});
     solver(solver&&) noexcept;
     ~solver();
@@ -68,21 +67,21 @@ class solver {
     /// Cells of this rank's boxes.
     [[nodiscard]] std::size_t own_cells() const;
 
-    /// Another f, in place of the problem's, and what is given on the boundary (u or fluxes, 0 where nothing is), the same on every rank. From here on "f"
-    /// is what the cells' equations then have on their right-hand side: with values on Dirichlet sides it is of the order of those / h^2.
-    /// Overwrites u of the finest level. Throws user_error on every rank when one has another number of values than own_cells() or a side
-    /// another than it has faces, one is not finite, a periodic side has values, fv4 has a flux other than 0, or, where constants are free,
-    /// the mean is more than 1e-8 of the largest.
+    /// Another f, in place of the problem's, and what is given on the boundary (u or fluxes, 0 where nothing is), the same on every
+    /// rank. From here on "f" is what the cells' equations then have on their right-hand side: with values on Dirichlet sides it is
+    /// of the order of those / h^2. Overwrites u of the finest level. Throws user_error on every rank when one has another number
+    /// of values than own_cells() or a side another than it has faces, one is not finite, a periodic side has values, fv4 has a
+    /// flux other than 0, or, where constants are free, the mean is more than 1e-8 of the largest.
     void set_right_hand_side(std::span<const double> f, const side_values& on_boundary = {});
 
-    /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles` V-cycles.
-    /// Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
+    /// An F-cycle and then V-cycles, until the largest residual is at most `tolerance` times the largest |f|, at most `most_cycles`
+    /// V-cycles. Throws user_error on every rank unless the tolerance is above 0 and below 1 and cycles are at least 0.
     convergence solve(double tolerance = 1e-8, int most_cycles = 30, const progress& each = {});
     /// An F-cycle and then conjugate_gradients(): where beta jumps by orders of magnitude.
     convergence solve_by_conjugate_gradients(double tolerance = 1e-8, int most_steps = 100, const progress& each = {});
 
-    /// u of a level (0 the finest) by one F-cycle from zero: the right-hand side restricted to the coarsest grid, solved there, and then prolonged and
-    /// improved by a V-cycle level by level.
+    /// u of a level (0 the finest) by one F-cycle from zero: the right-hand side restricted to the coarsest grid, solved there, and
+    /// then prolonged and improved by a V-cycle level by level.
     void f_cycle(int level = 0);
     /// Improves u of the finest level.
     void v_cycle();
@@ -95,14 +94,15 @@ class solver {
     /// z = one V-cycle from zero for right-hand side r: a preconditioner. Overwrites u of the finest level.
     void precondition(std::span<const double> r, std::span<double> z);
 
-    /// Richardson's estimate from F-cycles on the three finest levels: largest |u_2h - R u_h|, and the order that it and the same one level
-    /// coarser show. Overwrites u of these levels.
+    /// Richardson's estimate from F-cycles on the three finest levels: largest |u_2h - R u_h|, and the order that it and the same
+    /// one level coarser show. Overwrites u of these levels.
     struct richardson_estimate {
         double error = 0, order = 0;
     };
     [[nodiscard]] richardson_estimate richardson();
 
-    /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is spent on it.
+    /// From now on the seconds of every level and phase are counted, from zero; false: no more. While they are not, nothing is
+    /// spent on it.
     void record_times(bool on = true);
     /// Of the rank that has spent most, entry by entry; 0 where nothing has been recorded. Recording goes on.
     [[nodiscard]] phase_times longest_times() const;

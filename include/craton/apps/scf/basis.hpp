@@ -13,8 +13,8 @@ struct nucleus {
     std::array<double, 3> position_bohr{};
 };
 
-/// Contracted Gaussians of one angular momentum at one nucleus that share their primitives (general contraction). Coefficients multiply
-/// normalised primitives, as basis-set libraries print them: (contractions x primitives), row major.
+/// Contracted Gaussians of one angular momentum at one nucleus that share their primitives (general contraction). Coefficients
+/// multiply normalised primitives, as basis-set libraries print them: (contractions x primitives), row major.
 struct shell {
     int atom = 0;
     int l = 0;
@@ -29,15 +29,17 @@ struct shell {
 /// Radial norm of r^l exp(-a r^2): what to multiply it with so that its square, times r^2, integrates to 1.
 [[nodiscard]] double primitive_norm(int l, double exponent);
 
-/// Nuclei and shells, with the tables that the integral library reads (slots of atm, bas and env). Immutable; any thread may read it.
+/// Nuclei and shells, with the tables that the integral library reads (slots of atm, bas and env). Immutable; any thread may read
+/// it.
 class basis {
   public:
     static constexpr int largest_l = 6;
     static constexpr int most_primitives = 64; // of one shell, and as many contractions: limits of the integral library
     static constexpr double nearest_bohr = 0.05;
 
-    /// Contractions are normalised to 1. Throws user_error for no shells, an atom, angular momentum or exponent out of range, coefficients of
-    /// the wrong number or all zero, positions that are not finite, and nuclei nearer to each other than `nearest_bohr`.
+    /// Contractions are normalised to 1. Throws user_error for no shells, an atom, angular momentum or exponent out of range,
+    /// coefficients of the wrong number or all zero, positions that are not finite, and nuclei nearer to each other than
+    /// `nearest_bohr`.
     basis(std::vector<nucleus> nuclei, std::vector<shell> shells);
 
     [[nodiscard]] const std::vector<nucleus>& nuclei() const noexcept { return nuclei_; }
@@ -45,8 +47,8 @@ class basis {
     [[nodiscard]] int shell_count() const noexcept { return static_cast<int>(shells_.size()); }
     /// The number of functions.
     [[nodiscard]] int size() const noexcept { return first_function_.back(); }
-    /// Index of each shell's first function, and the number of functions: shell_count() + 1 elements. A shell's functions are numbered
-    /// contraction by contraction, in each m = -l ... l, but x, y, z for l = 1.
+    /// Index of each shell's first function, and the number of functions: shell_count() + 1 elements. A shell's functions are
+    /// numbered contraction by contraction, in each m = -l ... l, but x, y, z for l = 1.
     [[nodiscard]] std::span<const int> first_function() const noexcept { return first_function_; }
 
     /// Of point charges, in hartree.

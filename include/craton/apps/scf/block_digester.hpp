@@ -41,8 +41,8 @@ struct met_densities {
     double coulomb = 0;
     double exchange = 0;
 
-    /// F = J - K / 2 holds an integral twice through J (as (ij|kl) and (ij|lk)) and half through K: what counts four times is screened four
-    /// times as finely.
+    /// F = J - K / 2 holds an integral twice through J (as (ij|kl) and (ij|lk)) and half through K: what counts four times is
+    /// screened four times as finely.
     static constexpr double coulomb_over_exchange = 4;
 
     [[nodiscard]] double most() const { return std::max(coulomb, exchange); }
@@ -72,8 +72,9 @@ struct largest_between_ranges {
 /// Pairs of these blocks whose bound is less meet no other above the threshold.
 [[nodiscard]] double least_bound(std::span<const pair_block> blocks, const largest_between_ranges& densities, double threshold);
 
-/// What the quartets of a block of pairs (i, j) and a block of pairs (k, l) touch of matrices: six rectangles between ranges of shells, as
-/// seen from the first functions (or, of `largest`, the first shells) of the ranges. Rectangles of a part that is not wanted may be null.
+/// What the quartets of a block of pairs (i, j) and a block of pairs (k, l) touch of matrices: six rectangles between ranges of
+/// shells, as seen from the first functions (or, of `largest`, the first shells) of the ranges. Rectangles of a part that is not
+/// wanted may be null.
 struct met_blocks {
     struct spin {
         exchange_rectangles<const double> density;
@@ -89,8 +90,8 @@ struct met_blocks {
     met_densities met;                               // between whole ranges; 0 for what is not wanted
 };
 
-/// Goes through the quartets that two blocks of shell pairs make: screens them, computes integrals, adds them to sums. Any threads at once, each
-/// with a workplace of its own and sums that no other adds to.
+/// Goes through the quartets that two blocks of shell pairs make: screens them, computes integrals, adds them to sums. Any threads
+/// at once, each with a workplace of its own and sums that no other adds to.
 class block_digester {
   public:
     /// What one thread needs besides.
@@ -121,7 +122,8 @@ class block_digester {
         const pair_block* pairs = nullptr;
         const prepared_pairs* prepared = nullptr;
     };
-    /// Quartets with Q_ij Q_kl times what they meet at or above the threshold, J and K apart. A block with itself gives each quartet once.
+    /// Quartets with Q_ij Q_kl times what they meet at or above the threshold, J and K apart. A block with itself gives each
+    /// quartet once.
     void run(const side& bra, const side& ket, const met_blocks& where, workplace& place) const;
 
   private:

@@ -4,8 +4,8 @@
 
 namespace craton::scf {
 
-/// The Boys function F_m(t) = integral of u^2m exp(-t u^2) over u from 0 to 1, of which potentials of Gaussian charges are made, by Taylor series
-/// about the points of a table, and beyond the table by its asymptotic form. Absolute error below 1e-14.
+/// The Boys function F_m(t) = integral of u^2m exp(-t u^2) over u from 0 to 1, of which potentials of Gaussian charges are made, by
+/// Taylor series about the points of a table, and beyond the table by its asymptotic form. Absolute error below 1e-14.
 class boys_table {
   public:
     static constexpr int largest_m = 4;

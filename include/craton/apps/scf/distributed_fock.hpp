@@ -42,8 +42,8 @@ struct distributed_fock_options {
     int threads = 1;
     fock_strategy strategy = fock_strategy::stealing;
     attention progress = attention::automatic;
-    /// What this rank may keep of densities, of sums, and of what the source prepares of pairs (each), between tasks; 0: twice the rank's share of
-    /// the matrices, at least 1 MiB. Less means that more is fetched, added and prepared twice.
+    /// What this rank may keep of densities, of sums, and of what the source prepares of pairs (each), between tasks; 0: twice the
+    /// rank's share of the matrices, at least 1 MiB. Less means that more is fetched, added and prepared twice.
     std::int64_t buffer_bytes = 0;
 };
 
@@ -76,21 +76,21 @@ struct task_time {
     double predicted = 0; // cost, relative
 };
 
-/// Coulomb and exchange matrices of density matrices that are distributed over the ranks of a world, directly from integrals, as fock_builder
-/// makes them on one rank: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl) D_jl (Ozog et al. 2016, Algorithms 2 and 3; the cutting of GTFock:
-/// Liu, Patel and Chow, IPDPS 2014).
+/// Coulomb and exchange matrices of density matrices that are distributed over the ranks of a world, directly from integrals, as
+/// fock_builder makes them on one rank: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl) D_jl (Ozog et al. 2016, Algorithms 2 and
+/// 3; the cutting of GTFock: Liu, Patel and Chow, IPDPS 2014).
 ///
-/// Shells, in the order of the basis (which spatial_order makes compact), are cut into ranges; a task is a pair of ranges with all pairs of ranges that
-/// begin in one range. What a task reads of densities is fetched, what it adds is kept by each thread and added block by
-/// block, both within a bound, as is what the source prepares of pairs. No rank has a whole matrix: besides its share a rank has its buffers,
-/// the list of surviving pairs of shells (Schwarz bounds), and a number per pair of ranges.
+/// Shells, in the order of the basis (which spatial_order makes compact), are cut into ranges; a task is a pair of ranges with all
+/// pairs of ranges that begin in one range. What a task reads of densities is fetched, what it adds is kept by each thread and
+/// added block by block, both within a bound, as is what the source prepares of pairs. No rank has a whole matrix: besides its
+/// share a rank has its buffers, the list of surviving pairs of shells (Schwarz bounds), and a number per pair of ranges.
 class distributed_fock {
   public:
     using matrix = array::dist_array<double, 2>;
 
-    /// Collective, blocking. first_function: as basis::first_function. Computes Schwarz bounds, each rank a share, and divides the tasks.
-    /// Throws user_error on every rank for a threshold that is not positive, negative sizes, fewer than 1 thread, and
-    /// unless options (but for threads and buffers) and functions are the same on all.
+    /// Collective, blocking. first_function: as basis::first_function. Computes Schwarz bounds, each rank a share, and divides the
+    /// tasks. Throws user_error on every rank for a threshold that is not positive, negative sizes, fewer than 1 thread, and unless
+    /// options (but for threads and buffers) and functions are the same on all.
     distributed_fock(runtime::world& ranks, std::span<const int> first_function, std::shared_ptr<const quartet_source> source,
                      const distributed_fock_options& options);
     ~distributed_fock();
@@ -100,14 +100,16 @@ class distributed_fock {
     [[nodiscard]] int size() const noexcept { return digester_.size(); }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
     [[nodiscard]] const distributed_fock_options& options() const noexcept { return options_; }
-    /// Where densities and results lie best: a tile per rank of a grid, with boundaries between shells and about as much predicted work in each.
+    /// Where densities and results lie best: a tile per rank of a grid, with boundaries between shells and about as much predicted
+    /// work in each.
     [[nodiscard]] const array::tile_layout<2>& layout() const noexcept { return layout_; }
     /// Tasks that there are.
     [[nodiscard]] std::int64_t tasks() const noexcept { return std::ssize(tasks_.tasks()); }
 
-    /// Collective, blocking; polls. Densities: symmetric, n x n, one (restricted) or several (spins). `coulomb` gets J of their sum,
-    /// *exchange[d] K of *densities[d]; each integral is computed once for all. Any layouts; the results are other arrays than the densities. Throws
-    /// user_error on every rank for another world, extents that are not n x n, other numbers of densities and results, and an array given twice.
+    /// Collective, blocking; polls. Densities: symmetric, n x n, one (restricted) or several (spins). `coulomb` gets J of their
+    /// sum, *exchange[d] K of *densities[d]; each integral is computed once for all. Any layouts; the results are other arrays than
+    /// the densities. Throws user_error on every rank for another world, extents that are not n x n, other numbers of densities and
+    /// results, and an array given twice.
     void build(std::span<const matrix* const> densities, matrix& coulomb, std::span<matrix* const> exchange);
 
     /// Of this rank.

@@ -20,23 +20,25 @@ struct fock_options {
     int threads = 1;
 };
 
-/// Coulomb and exchange matrices of density matrices, directly from integrals: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl) D_jl.
+/// Coulomb and exchange matrices of density matrices, directly from integrals: J_ij = sum_kl (ij|kl) D_kl, K_ik = sum_jl (ij|kl)
+/// D_jl.
 ///
-/// Work is cut into tasks: a pair of ranges of shells (the bra) with every pair of ranges that comes no later (the ket). What a bra and a
-/// ket touch of densities and sums are six rectangles, and nothing else of the matrices is looked at while they are digested.
+/// Work is cut into tasks: a pair of ranges of shells (the bra) with every pair of ranges that comes no later (the ket). What a bra
+/// and a ket touch of densities and sums are six rectangles, and nothing else of the matrices is looked at while they are digested.
 class fock_builder {
   public:
-    /// first_function: as basis::first_function. Computes the Schwarz bounds, on all threads. Throws user_error for a threshold that is
-    /// not positive, less than one function per range, and fewer than 1 thread.
+    /// first_function: as basis::first_function. Computes the Schwarz bounds, on all threads. Throws user_error for a threshold
+    /// that is not positive, less than one function per range, and fewer than 1 thread.
     fock_builder(std::span<const int> first_function, std::shared_ptr<const quartet_source> source, const fock_options& options);
 
     [[nodiscard]] int size() const noexcept { return digester_.size(); }
     [[nodiscard]] const fock_options& options() const noexcept { return options_; }
     [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
 
-    /// Densities: symmetric, n x n row major, one (restricted) or several (spins). `coulomb`, n x n, gets J of their sum; exchange[d], n x n, gets
-    /// K of densities[d]. Each integral is computed once for all. An element of J or K is wrong by what screening left out, and by the rounding
-    /// of sums whose order depends on the threads. One call at a time. Throws user_error for spans of the wrong length.
+    /// Densities: symmetric, n x n row major, one (restricted) or several (spins). `coulomb`, n x n, gets J of their sum;
+    /// exchange[d], n x n, gets K of densities[d]. Each integral is computed once for all. An element of J or K is wrong by what
+    /// screening left out, and by the rounding of sums whose order depends on the threads. One call at a time. Throws user_error
+    /// for spans of the wrong length.
     void build(std::span<const std::span<const double>> densities, std::span<double> coulomb,
                std::span<const std::span<double>> exchange);
 

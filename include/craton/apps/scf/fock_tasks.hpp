@@ -21,7 +21,8 @@ struct fock_task {
 /// A Fock build cut into tasks of predicted cost, for ranks on a grid. The same on every rank; pure arithmetic.
 class fock_tasks {
   public:
-    /// Rows of bras whose tasks with one row of kets follow each other: more rows make fewer expansions of pairs, and need more room for them.
+    /// Rows of bras whose tasks with one row of kets follow each other: more rows make fewer expansions of pairs, and need more
+    /// room for them.
     static constexpr std::size_t bra_rows_together = 4;
 
     /// blocks: as blocks_of gives them. The digester must outlive it.
@@ -39,9 +40,9 @@ class fock_tasks {
     /// number = first (mod step), 0 of the others, so that ranks may share the work and add up.
     [[nodiscard]] std::vector<double> coarse_costs(std::int64_t first, std::int64_t step) const;
     /// Makes the tasks: coarse tasks of more than `most` are cut. Those of a place of the grid follow each other: row_part and
-    /// column_part say which part of the grid's rows or columns a range is in. Within a place few blocks are met in turn, so that what is
-    /// kept of them serves many tasks. A pair of ranges of rows goes to one of the two places that it
-    /// could have by a rule of parity, which gives all places as many (Liu, Patel and Chow, IPDPS 2014).
+    /// column_part say which part of the grid's rows or columns a range is in. Within a place few blocks are met in turn, so that
+    /// what is kept of them serves many tasks. A pair of ranges of rows goes to one of the two places that it could have by a rule
+    /// of parity, which gives all places as many (Liu, Patel and Chow, IPDPS 2014).
     void cut(std::span<const double> coarse, double most, std::span<const int> row_part, std::span<const int> column_part);
 
     /// Predicted cost of each task with such densities, of those with number = first (mod step).

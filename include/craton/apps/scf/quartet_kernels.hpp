@@ -37,9 +37,9 @@ template <class T> struct exchange_rectangles {
     rectangle<T> ki, li, kj, lj;
 };
 
-// The kernels take (ij|kl) at i + n_i (j + n_j (k + n_k l)). `weight` is 1, halved for i = j, for k = l and for (ij) = (kl) as shells. Where every
-// unique quartet has been digested once, J = 2 (sum + its transpose) and K = sum + its transpose. Densities are symmetric. Densities
-// and sums do not overlap; the rectangles of one sum may. Pure functions; no allocation.
+// The kernels take (ij|kl) at i + n_i (j + n_j (k + n_k l)). `weight` is 1, halved for i = j, for k = l and for (ij) = (kl) as
+// shells. Where every unique quartet has been digested once, J = 2 (sum + its transpose) and K = sum + its transpose. Densities are
+// symmetric. Densities and sums do not overlap; the rectangles of one sum may. Pure functions; no allocation.
 
 /// Doubles that digest_coulomb wants as scratch.
 [[nodiscard]] constexpr std::size_t coulomb_scratch(const quartet_shape& shape) {

@@ -47,8 +47,8 @@ class quartet_source {
     /// Doubles that compute() wants as scratch.
     [[nodiscard]] virtual std::size_t scratch_doubles() const = 0;
 
-    /// All integrals of a quartet, in hartree: (ij|kl) at i + n_i (j + n_j (k + n_k l)). False where all are 0; `integrals` is then undefined.
-    /// Any threads at once, each with its own scratch.
+    /// All integrals of a quartet, in hartree: (ij|kl) at i + n_i (j + n_j (k + n_k l)). False where all are 0; `integrals` is then
+    /// undefined. Any threads at once, each with its own scratch.
     virtual bool compute(const shell_quartet& shells, double* integrals, double* scratch) const = 0;
 
     /// Makes ready what many quartets of these pairs share; null where that is nothing. Any thread.
@@ -59,8 +59,8 @@ class quartet_source {
         return compute(shells, integrals, scratch);
     }
 
-    /// How much of a quartet's time grows with the products of two shells, whatever the other two are: predicted times are sums of products
-    /// of a bra's and a ket's. In any unit.
+    /// How much of a quartet's time grows with the products of two shells, whatever the other two are: predicted times are sums of
+    /// products of a bra's and a ket's. In any unit.
     [[nodiscard]] virtual double work(int /*i*/, int /*j*/) const { return 1; }
 };
 

@@ -18,8 +18,8 @@ struct shell_range {
 /// Cuts the shells, in their order, into ranges of about `functions` functions, at least one shell each.
 [[nodiscard]] std::vector<shell_range> shell_ranges(std::span<const int> first_function, int functions);
 
-/// Schwarz bounds Q_ij = sqrt(max |(ij|ij)|) over the functions of the two shells, so that |(ij|kl)| <= Q_ij Q_kl: shells x shells, row
-/// major, symmetric. Shares the work among the team's threads.
+/// Schwarz bounds Q_ij = sqrt(max |(ij|ij)|) over the functions of the two shells, so that |(ij|kl)| <= Q_ij Q_kl: shells x shells,
+/// row major, symmetric. Shares the work among the team's threads.
 [[nodiscard]] std::vector<double> schwarz_bounds(std::span<const int> first_function, const quartet_source& source,
                                                  base::thread_team& team);
 
@@ -33,8 +33,8 @@ struct shell_range {
 /// The nearest number of single precision that is not less.
 [[nodiscard]] float rounded_up(double bound);
 
-/// The pairs that matter between two ranges of shells, largest bound first. All that they touch of a matrix lies in rectangles that the
-/// ranges give.
+/// The pairs that matter between two ranges of shells, largest bound first. All that they touch of a matrix lies in rectangles that
+/// the ranges give.
 struct pair_block {
     std::size_t rows = 0;    // which range has i
     std::size_t columns = 0; // which has j; columns <= rows
@@ -43,15 +43,16 @@ struct pair_block {
     [[nodiscard]] double bound() const { return pairs.front().bound; }
 };
 
-/// Deals pairs (i, j <= i), in this order, out to pairs of ranges; empty blocks are left out, blocks are ordered by rows, then columns.
+/// Deals pairs (i, j <= i), in this order, out to pairs of ranges; empty blocks are left out, blocks are ordered by rows, then
+/// columns.
 [[nodiscard]] std::vector<pair_block> blocks_of(std::span<const shell_pair> pairs, std::span<const shell_range> ranges);
 
-/// Elements of densities are about 1 at most, but diffuse functions that nearly cancel bring far larger ones: the pairs that Fock builders keep
-/// are those whose integrals reach this times their threshold.
+/// Elements of densities are about 1 at most, but diffuse functions that nearly cancel bring far larger ones: the pairs that Fock
+/// builders keep are those whose integrals reach this times their threshold.
 inline constexpr double density_room = 1e-6;
 
-/// Every pair (i, j <= i) with Q_ij times the largest bound of all >= threshold, once, by pairs of ranges; empty blocks are left out. What
-/// is left out is part of no integral that reaches the threshold.
+/// Every pair (i, j <= i) with Q_ij times the largest bound of all >= threshold, once, by pairs of ranges; empty blocks are left
+/// out. What is left out is part of no integral that reaches the threshold.
 [[nodiscard]] std::vector<pair_block> significant_pairs(std::span<const double> bounds, std::span<const shell_range> ranges,
                                                         double threshold);
 

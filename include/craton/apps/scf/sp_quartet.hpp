@@ -45,8 +45,8 @@ struct sp_pair {
 /// Expansions of many pairs in one piece of memory.
 class sp_expansions {
   public:
-    /// Expands one pair more; primitive pairs whose charge is below 1e-17 times what one electron has are left out. A pair with l = -1 where
-    /// a shell has no exponents or there are more products than an sp_pair may have.
+    /// Expands one pair more; primitive pairs whose charge is below 1e-17 times what one electron has are left out. A pair with l =
+    /// -1 where a shell has no exponents or there are more products than an sp_pair may have.
     void add(const sp_shell& i, const sp_shell& j);
     /// To no more memory than needed.
     void shrink_to_fit();

@@ -11,8 +11,8 @@
 
 namespace craton::scf {
 
-/// Electron repulsion over a basis: quartets of s and p shells by kernels of Craton's own, the others from another source. What it prepares is
-/// expansions of pairs; compute() of pairs that are not prepared expands them for that one quartet.
+/// Electron repulsion over a basis: quartets of s and p shells by kernels of Craton's own, the others from another source. What it
+/// prepares is expansions of pairs; compute() of pairs that are not prepared expands them for that one quartet.
 class sp_repulsion final : public quartet_source {
   public:
     /// `others` must be of the same basis.

@@ -20,12 +20,12 @@ struct team_options {
     int threads = 1; ///< computing threads per rank, besides the calling thread, which polls
     int subset = 16; ///< paths that a rank takes at a time; by assemble() rounded to whole stacks of windows
     progress_function progress;
-    /// assemble() only, the same on every rank: after so many seconds no more paths are handed out, and it returns when those that were are
-    /// done. 0: never.
+    /// assemble() only, the same on every rank: after so many seconds no more paths are handed out, and it returns when those that
+    /// were are done. 0: never.
     double pause_after_s = 0;
-    /// assemble() only: above zero, panels of samples x parameters may first be replaced by fewer rows with nearly the same product G^T G, where
-    /// that is expected to pay: the trace norm of what the product loses is at most compress^2 times its trace, so that singular values of a
-    /// panel that are below `compress` times the root of its sum of squares may be lost.
+    /// assemble() only: above zero, panels of samples x parameters may first be replaced by fewer rows with nearly the same product
+    /// G^T G, where that is expected to pay: the trace norm of what the product loses is at most compress^2 times its trace, so
+    /// that singular values of a panel that are below `compress` times the root of its sum of squares may be lost.
     double compress = 0;
 };
 
@@ -58,18 +58,21 @@ struct assembly_result {
 
 /// Adds the upper triangle of G^T C_d^-1 G to `hessian` and G^T C_d^-1 (d - g(m)) to `gradient`, then commits both.
 ///
-/// All windows of one event, station and arc, which touch the same parameters, make one update: their whitened panels are stacked. A separable
-/// Jacobian (forward_problem::separable) is never expanded: its Kronecker product costs one multiplication per element of the Hessian.
+/// All windows of one event, station and arc, which touch the same parameters, make one update: their whitened panels are stacked.
+/// A separable Jacobian (forward_problem::separable) is never expanded: its Kronecker product costs one multiplication per element
+/// of the Hessian.
 ///
-/// Collective, blocking. Subsets of paths are handed out dynamically by a counter; on each rank a team of threads computes panels and
-/// updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `sigma`: noise standard
-/// deviation per path, metres; `correlation`: of neighbouring samples' noise, per path, in [0, 1), so that C_d of a path is that of
-/// noise_filter, or empty for none; `model`: all the same on every rank. Throws user_error for lengths that do not match, a sigma that is
-/// not positive, a correlation out of range, a thread or subset number below 1, a compress out of [0, 1) (on every rank), or a sample that is not finite (on the rank
-/// that meets it, naming path and sample; the caller must then end the job).
+/// Collective, blocking. Subsets of paths are handed out dynamically by a counter; on each rank a team of threads computes panels
+/// and updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `sigma`: noise
+/// standard deviation per path, metres; `correlation`: of neighbouring samples' noise, per path, in [0, 1), so that C_d of a path
+/// is that of noise_filter, or empty for none; `model`: all the same on every rank. Throws user_error for lengths that do not
+/// match, a sigma that is not positive, a correlation out of range, a thread or subset number below 1, a compress out of [0, 1) (on
+/// every rank), or a sample that is not finite (on the rank that meets it, naming path and sample; the caller must then end the
+/// job).
 ///
-/// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are left out, and
-/// the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for that.
+/// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are
+/// left out, and the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for
+/// that.
 template <class T>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
                          std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,

@@ -17,8 +17,8 @@ namespace craton::tomography {
 /// What a model does to a sum of modes.
 enum class theory {
     path_average, ///< PAVA: frequencies shift by the model's average along the path, in the exponent (Woodhouse & Dziewonski 1984)
-    /// PAVA along each branch of overtones, and coupling across branches, which is sensitive in the great circle's plane and, to second
-    /// order in the wavelength, to what structure does across the path.
+    /// PAVA along each branch of overtones, and coupling across branches, which is sensitive in the great circle's plane and, to
+    /// second order in the wavelength, to what structure does across the path.
     nact,
     nact_in_plane, ///< the same without what is beside the circle: zeroth order (Li & Tanimoto 1993), faster
     born,          ///< coupling of all pairs and no shift: linear in the model, for comparison with exact integrals over the sphere
@@ -30,8 +30,9 @@ enum class theory {
 
 class mode_family;
 
-/// Seismograms by summation of modes, toroidal ones for transverse motion, spheroidal ones for vertical and radial, in the path-average approximation with exponentiated frequency shifts
-/// (Woodhouse & Dziewonski 1984), and their exact derivatives with respect to the model:
+/// Seismograms by summation of modes, toroidal ones for transverse motion, spheroidal ones for vertical and radial, in the
+/// path-average approximation with exponentiated frequency shifts (Woodhouse & Dziewonski 1984), and their exact derivatives with
+/// respect to the model:
 ///
 ///   g(t)            = sum_k A_k F_k cos((w_k + dw_k) t) exp(-w_k t / 2 Q_k),        dw_k = sum_{a,i} I_ki h_a m_{a,i}
 ///   d g(t)/d m_{a,i} = h_a T(t, i),   T(t, i) = sum_k -t A_k F_k sin((w_k + dw_k) t) exp(-w_k t / 2 Q_k) I_ki
@@ -43,9 +44,9 @@ class mode_family;
 /// A_k: excitation by the moment tensor; F_k: gain of band-pass and moment rate at w_k (the static offset lies outside the
 /// band and is dropped); I_ki: the mode's sensitivity to radial spline i; h_a: the path's average of lateral spline a.
 ///
-/// Displacement in metres, positive up, away from the source, and to the right of the direction of propagation seen from above: clockwise
-/// about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion near a source, and spheroidal modes to
-/// transverse motion, is left out. Immutable; every method may be called from any number of threads.
+/// Displacement in metres, positive up, away from the source, and to the right of the direction of propagation seen from above:
+/// clockwise about the source, as ObsPy's and SAC's rotate have it. What toroidal modes add to radial motion near a source, and
+/// spheroidal modes to transverse motion, is left out. Immutable; every method may be called from any number of threads.
 class forward_problem {
   public:
     /// filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3, 0 beyond T1 and T4.
@@ -64,7 +65,8 @@ class forward_problem {
     [[nodiscard]] bool measures(component measured) const { return measured == component::transverse || spheroidal_ != nullptr; }
     /// Toroidal modes inside the band.
     [[nodiscard]] std::int64_t active_modes() const;
-    /// I_ki of toroidal modes in rad/s, active modes x (parameters x n_radial); I_ki of dlnVs sums to dw for dlnVs = 1, which is w_k.
+    /// I_ki of toroidal modes in rad/s, active modes x (parameters x n_radial); I_ki of dlnVs sums to dw for dlnVs = 1, which is
+    /// w_k.
     [[nodiscard]] std::span<const double> frequency_kernels() const;
     [[nodiscard]] std::span<const double> active_omega_rad_s() const;
 
@@ -79,13 +81,14 @@ class forward_problem {
 
     /// The Jacobian without forming it: out = G_(path) dm, in double precision, for checks and for iterative solvers.
     void apply(const path& path, std::span<const double> model, std::span<const double> dm, std::span<double> out) const;
-    /// out += G_(path)^T residual; out has the model's size. In double precision with theory::path_average, through panel() otherwise.
+    /// out += G_(path)^T residual; out has the model's size. In double precision with theory::path_average, through panel()
+    /// otherwise.
     void apply_transpose(const path& path, std::span<const double> model, std::span<const double> residual,
                          std::span<double> out) const;
 
-    /// What structure at a point of the great circle's plane does to a seismogram of the reference Earth: du(t) = sum over points of
-    /// kernel x dlnVs x dr x dphi, for structure that does not change across the path. kernel: samples x angles x radii,
-    /// metres per metre and radian. Angles from the source, within the path; radii within mantle and crust (else user_error). Tabulates
+    /// What structure at a point of the great circle's plane does to a seismogram of the reference Earth: du(t) = sum over points
+    /// of kernel x dlnVs x dr x dphi, for structure that does not change across the path. kernel: samples x angles x radii, metres
+    /// per metre and radian. Angles from the source, within the path; radii within mantle and crust (else user_error). Tabulates
     /// the pairs of modes at the radii anew: seconds.
     void plane_kernel(const path& path, std::span<const double> angles_rad, std::span<const double> radii_m,
                       std::span<float> kernel) const;

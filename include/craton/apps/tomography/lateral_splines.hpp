@@ -36,13 +36,13 @@ class lateral_splines {
     /// The same between two angles along the great circle that an arc lies on, counted from its start: 0 to the arc's length is the
     /// minor arc, from there to 2 pi the major arc.
     [[nodiscard]] sparse_weights path_average(const great_circle_arc& along, double begin_rad, double end_rad) const;
-    /// What waves feel of a spline, as functions of the angle phi along a great circle's arc of length Delta, with
-    /// g = sin(phi) sin(Delta - phi) / sin(Delta) and y the angle across it, to the left: S_a itself; (g / 2) d2S_a/dy2;
-    /// sin(Delta - phi) / sin(Delta) dS_a/dy; and bend d2S_a/dy2 - (g^2 / 8) d4S_a/dy4. The fourth derivative is a difference over
-    /// spacings; further aside fewer of the path's knots are at hand, which is made up for by what all of them together amount to there.
+    /// What waves feel of a spline, as functions of the angle phi along a great circle's arc of length Delta, with g = sin(phi)
+    /// sin(Delta - phi) / sin(Delta) and y the angle across it, to the left: S_a itself; (g / 2) d2S_a/dy2; sin(Delta - phi) /
+    /// sin(Delta) dS_a/dy; and bend d2S_a/dy2 - (g^2 / 8) d4S_a/dy4. The fourth derivative is a difference over spacings; further
+    /// aside fewer of the path's knots are at hand, which is made up for by what all of them together amount to there.
     static constexpr std::size_t terms_across = 4;
-    /// (1 / 2 pi) int f exp(i m phi) dphi between two angles along the great circle, for m = 0 .. widest, of the knots given (ascending),
-    /// f the first or all four of these terms. h: knots x terms x (widest + 1).
+    /// (1 / 2 pi) int f exp(i m phi) dphi between two angles along the great circle, for m = 0 .. widest, of the knots given
+    /// (ascending), f the first or all four of these terms. h: knots x terms x (widest + 1).
     void path_transform(const great_circle_arc& along, double begin_rad, double end_rad, std::span<const std::int32_t> knots,
                         std::int64_t widest, std::size_t terms, double bend, std::span<std::complex<double>> h) const;
 

@@ -29,27 +29,27 @@ enum class coupled_pairs {
     all,             ///< the first Born approximation: nothing is shifted
 };
 
-/// Sensitivity of mode sums in the plane of the great circle: coupling of pairs of modes whose potentials are replaced by travelling waves
-/// (Li & Tanimoto 1993; Li & Romanowicz 1995; Romanowicz et al. 2008), for one receiver component:
+/// Sensitivity of mode sums in the plane of the great circle: coupling of pairs of modes whose potentials are replaced by
+/// travelling waves (Li & Tanimoto 1993; Li & Romanowicz 1995; Romanowicz et al. 2008), for one receiver component:
 ///
 ///   du(t) = Re sum_{k<j} C_kj(t) sum_p K_kj,p Re{ (rho_k S_j) H_p(m) + (rho_j S_k) conj H_p(m) },   m = l_j - l_k >= 0
 ///
-/// K_kj,i: coupling (rad^2/s^2) by radial spline i; H_a(m) = (1 / 2 pi) int S_a(phi) exp(i m phi) dphi along the path of lateral spline a;
-/// S: source, rho: receiver and propagation, complex amplitudes of a mode; C_kj: pair_response.
+/// K_kj,i: coupling (rad^2/s^2) by radial spline i; H_a(m) = (1 / 2 pi) int S_a(phi) exp(i m phi) dphi along the path of lateral
+/// spline a; S: source, rho: receiver and propagation, complex amplitudes of a mode; C_kj: pair_response.
 ///
-/// Waves of a finite length also feel structure beside the circle. Stationary phase in 1 / lambda, lambda = (l_k + l_j + 1) / 2, adds
-/// the curvature G of structure across the path, the change of the source's radiation times its slope D, and the largest of the second
-/// order, B:
+/// Waves of a finite length also feel structure beside the circle. Stationary phase in 1 / lambda, lambda = (l_k + l_j + 1) / 2,
+/// adds the curvature G of structure across the path, the change of the source's radiation times its slope D, and the largest of
+/// the second order, B:
 ///
 ///   ... + Re{ (i / lambda) [rho_k S_j G(m) + rho_j S_k conj G(m) + rho_k S'_j D(m) + rho_j S'_k conj D(m)] }
 ///       + Re{ rho_k S_j B(m) + rho_j S_k conj B(m) } / lambda^2,   S' = dS / dPhi
 ///
-/// G, D and B: lateral_splines::path_transform. All three are turned off, as 1 / (1 + (fading / lambda)^4), for waves whose Fresnel zone
-/// is wider than a spline, to which the curvature of one spline means nothing. Immutable; any number of threads.
+/// G, D and B: lateral_splines::path_transform. All three are turned off, as 1 / (1 + (fading / lambda)^4), for waves whose Fresnel
+/// zone is wider than a spline, to which the curvature of one spline means nothing. Immutable; any number of threads.
 class mode_coupling {
   public:
-    /// Modes in the order of l, then n. splines: points x columns, the radial splines' values. Couplings of m above `widest` are left
-    /// out: H_a(m) of splines as wide as these has fallen to nothing. 4 bytes x columns x parameters x modes^2 / 2 are kept.
+    /// Modes in the order of l, then n. splines: points x columns, the radial splines' values. Couplings of m above `widest` are
+    /// left out: H_a(m) of splines as wide as these has fallen to nothing. 4 bytes x columns x parameters x modes^2 / 2 are kept.
     mode_coupling(std::span<const std::int64_t> l, std::span<const std::int64_t> n, const strain_fields& strain,
                   std::span<const parameter_weights> parameters, std::span<const double> splines, coupled_pairs which,
                   std::int64_t widest);
@@ -81,8 +81,9 @@ class mode_coupling {
         std::vector<std::complex<double>> direct; ///< modes
         std::vector<double> turned;               ///< modes
     };
-    /// model: terms x (widest + 1) x columns, sum_a H_a(m) m_{a,i} of each term. With `shifts` (I_ki = d omega_k / d m_i, modes x columns)
-    /// `sheared` gets, modes x columns, what E_k's amplitude changes by when the model shifts the frequencies between which modes couple.
+    /// model: terms x (widest + 1) x columns, sum_a H_a(m) m_{a,i} of each term. With `shifts` (I_ki = d omega_k / d m_i, modes x
+    /// columns) `sheared` gets, modes x columns, what E_k's amplitude changes by when the model shifts the frequencies between
+    /// which modes couple.
     void drive(const excitation& by, std::span<const std::complex<double>> model, amplitudes& out, std::span<const double> shifts,
                std::vector<std::complex<double>>& sheared) const;
 
@@ -97,8 +98,8 @@ class mode_coupling {
     [[nodiscard]] std::size_t tiles() const;
     /// K of tile x tile modes; the first tile is not above the second.
     [[nodiscard]] const float* tile(std::size_t low, std::size_t high) const;
-    /// For one carrier with all: responses, and the amplitudes of the real and the imaginary part of each term's H; 0 where a pair does
-    /// not couple.
+    /// For one carrier with all: responses, and the amplitudes of the real and the imaginary part of each term's H; 0 where a pair
+    /// does not couple.
     void couple(const excitation& by, std::size_t k, std::size_t row, scratch& work) const;
     /// Y of all pairs for a model, modes x modes.
     void couplings(const excitation& by, std::span<const std::complex<double>> model, scratch& work) const;

@@ -26,15 +26,16 @@ struct mode_strain {
     double twist = 0; ///< of second horizontal derivatives; 0 for l = 0
 };
 
-/// In fluids shear and twist mean nothing, and what multiplies them vanishes. At a discontinuity the values above it, or below it when asked. Throws user_error for an index or a radius out of range.
+/// In fluids shear and twist mean nothing, and what multiplies them vanishes. At a discontinuity the values above it, or below it
+/// when asked. Throws user_error for an index or a radius out of range.
 [[nodiscard]] mode_strain strain_of(const spheroidal_catalogue& modes, std::int64_t mode, double radius_m, bool below = false);
 [[nodiscard]] mode_strain strain_of(const mode_catalogue& modes, std::int64_t mode, double radius_m);
 
-/// Strain energy of a pair of modes of one type as a bilinear form, each mode with its own k: zeroth-order asymptotic coupling (Li &
-/// Romanowicz 1995; Dahlen & Tromp 1998, chapter 16). For a mode with itself it is the exact derivative of w^2 for spherically
-/// symmetric perturbations. C: vertical vertical'; F: vertical horizontal' + horizontal vertical'; A: horizontal horizontal'; L: shear
-/// shear'; N: twist twist' - horizontal horizontal'. Toroidal with spheroidal modes do not couple at this order. Pure: for many pairs
-/// take each mode's strain once.
+/// Strain energy of a pair of modes of one type as a bilinear form, each mode with its own k: zeroth-order asymptotic coupling (Li
+/// & Romanowicz 1995; Dahlen & Tromp 1998, chapter 16). For a mode with itself it is the exact derivative of w^2 for spherically
+/// symmetric perturbations. C: vertical vertical'; F: vertical horizontal' + horizontal vertical'; A: horizontal horizontal'; L:
+/// shear shear'; N: twist twist' - horizontal horizontal'. Toroidal with spheroidal modes do not couple at this order. Pure: for
+/// many pairs take each mode's strain once.
 [[nodiscard]] love_kernels pair_kernel(const mode_strain& mode, const mode_strain& other);
 
 /// The same from a catalogue; throws as strain_of does.

@@ -14,8 +14,8 @@ enum class mode_type { toroidal, spheroidal };
 /// What a sum over modes needs of one mode for one depth of the source, with displacement U Y r + (V / k) grad_1 Y - (W / k) r x
 /// grad_1 Y, k^2 = l (l + 1), int rho r^2 (U^2 + V^2) dr = int rho r^2 W^2 dr = 1 and SI throughout.
 ///
-/// Phi: azimuth at the source from south toward east; Delta: distance; P_lm = sin^m Delta P_l^(m)(cos Delta), no (-1)^m; moment tensor
-/// with r up, t south, p east. With
+/// Phi: azimuth at the source from south toward east; Delta: distance; P_lm = sin^m Delta P_l^(m)(cos Delta), no (-1)^m; moment
+/// tensor with r up, t south, p east. With
 ///   S = P_l0 [M_rr strain_rr + (M_tt + M_pp) strain_h] + P_l1 strain_1 [M_rt cos Phi + M_rp sin Phi]
 ///       + P_l2 strain_2 [(M_tt - M_pp)/2 cos 2 Phi + M_tp sin 2 Phi]                                             (spheroidal)
 ///   T = P_l1 strain_1 [M_rt sin Phi - M_rp cos Phi] + P_l2 strain_2 [(M_tt - M_pp)/2 sin 2 Phi - M_tp cos 2 Phi]   (toroidal)

@@ -9,9 +9,9 @@
 
 namespace craton::tomography {
 
-/// dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r), and in the same way, in the second half of the model where there
-/// are two parameters, dlnxi, xi = (Vsh / Vsv)^2. Vs is Voigt's average: Vs^2 = (2 Vsv^2 + Vsh^2) / 3. The radial index is fastest.
-/// Immutable.
+/// dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r), and in the same way, in the second half of the model
+/// where there are two parameters, dlnxi, xi = (Vsh / Vsv)^2. Vs is Voigt's average: Vs^2 = (2 Vsv^2 + Vsh^2) / 3. The radial index
+/// is fastest. Immutable.
 class model_basis {
   public:
     /// Throws user_error for a level or knots as lateral_splines and radial_splines do, and unless there are 1 or 2 parameters.
@@ -25,7 +25,8 @@ class model_basis {
     [[nodiscard]] std::int64_t parameters() const { return parameters_; }
     [[nodiscard]] std::int64_t size() const { return parameters() * n_lateral() * n_radial(); }
 
-    /// One parameter (0: dlnVs, 1: dlnxi) at points given by geocentric latitude, longitude and radius. Throws user_error when lengths do not fit.
+    /// One parameter (0: dlnVs, 1: dlnxi) at points given by geocentric latitude, longitude and radius. Throws user_error when
+    /// lengths do not fit.
     [[nodiscard]] std::vector<double> evaluate(std::span<const double> model, std::span<const double> latitude_deg,
                                                std::span<const double> longitude_deg, std::span<const double> radius_m,
                                                std::int64_t parameter = 0) const;

@@ -32,7 +32,7 @@ struct station {
 enum class orbit {
     minor, ///< the shorter way: S, G1, R1
     major, ///< the longer way: G2, R2
-    whole, ///< all round: the coupling of modes along the great circle without the asymptotics of one arrival; shifts from the minor arc
+    whole, ///< all round: coupling along the great circle without the asymptotics of one arrival; shifts from the minor arc
 };
 
 /// Of displacement, in metres: up, away from the source, and to the right of the direction of propagation.

@@ -55,8 +55,8 @@ struct spheroidal_point {
 /// then overtone. Immutable; every method may be called from any number of threads.
 ///
 /// Radial finite elements from the centre to the surface, with full self-gravitation at every frequency unless asked otherwise; the
-/// equations stand in spheroidal_system.hpp. Modes are solved for with the moduli of a frequency within a factor of 1.25 of their own, and
-/// then moved to their own in the space of their neighbours.
+/// equations stand in spheroidal_system.hpp. Modes are solved for with the moduli of a frequency within a factor of 1.25 of their
+/// own, and then moved to their own in the space of their neighbours.
 ///
 /// Overtones are counted as in the literature, all modes of mantle, core and interfaces in the order of their frequencies. Left
 /// out are modes below the seismic band, by their period (beyond 5500 s: rigid translation 0S1 and the Slichter mode 1S1, so that

@@ -62,8 +62,8 @@ class absorbing_layers {
     void before_stress(const cell_range& cells, const tensor_field<float>& stress, const vector_field<const float>& v,
                        const elastic_media& media, const differences& d, const surface_closure* surface);
 
-    /// Whether layers are perfectly matched ones, so that layered_updates.hpp does the above and the update in one sweep, with layers()
-    /// and damping().
+    /// Whether layers are perfectly matched ones, so that layered_updates.hpp does the above and the update in one sweep, with
+    /// layers() and damping().
     [[nodiscard]] bool matched() const noexcept { return kind_ == absorbing_kind::pml; }
     [[nodiscard]] const sponge_view* damping() const noexcept { return damped_ ? &sponge_ : nullptr; }
 

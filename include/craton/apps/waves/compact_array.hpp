@@ -8,7 +8,8 @@
 
 namespace craton::waves {
 
-/// Fills an array of a brick with numbers of 16 bits (kernels/compact_field.hpp), some cells after others, and finds the unit for them. Does not own it.
+/// Fills an array of a brick with numbers of 16 bits (kernels/compact_field.hpp), some cells after others, and finds the unit for
+/// them. Does not own it.
 class compact_array {
   public:
     /// All elements, zero so far; `first` is that of cell (0, 0, 0), which is the grid's cell `corner`.
@@ -16,8 +17,9 @@ class compact_array {
                   const std::array<std::int64_t, 3>& corner)
         : elements_(elements), first_(first), shape_(shape), corner_(corner) {}
 
-    /// Finite values of some cells, ghosts or not; values[n] that of the cell at element n + offset of the brick. Rounds with the cells' thresholds.
-    /// What has been put before gets a larger unit where these values need one: only what is 10^8 times smaller than they are loses digits.
+    /// Finite values of some cells, ghosts or not; values[n] that of the cell at element n + offset of the brick. Rounds with the
+    /// cells' thresholds. What has been put before gets a larger unit where these values need one: only what is 10^8 times smaller
+    /// than they are loses digits.
     void put(const cell_range& cells, const float* values, std::int64_t offset = 0);
 
     /// Valid until the next put.

@@ -7,8 +7,8 @@
 
 namespace craton::waves {
 
-/// One plane of samples, nx x ny of them, in m from the grid's lower corner; their values lie at a + b nx. Every brick computes the same
-/// position for the same sample, to the last bit.
+/// One plane of samples, nx x ny of them, in m from the grid's lower corner; their values lie at a + b nx. Every brick computes the
+/// same position for the same sample, to the last bit.
 struct sample_plane {
     std::int64_t first_x = 0, first_y = 0, at_z = 0; ///< counted from the grid's corner
     std::int64_t nx = 0, ny = 0;
@@ -30,17 +30,17 @@ struct effective_media_arrays {
     float *mu_xy = nullptr, *mu_xz = nullptr, *mu_yz = nullptr;
 };
 
-/// Media for some cells of a brick whose cell (0, 0, 0) is the grid's (first_i, first_j, first_k), from samples_per_side^3 samples of each
-/// cell of side h.
+/// Media for some cells of a brick whose cell (0, 0, 0) is the grid's (first_i, first_j, first_k), from samples_per_side^3 samples
+/// of each cell of side h.
 ///
-/// Each value is the average over the cube of side h round its own position (Moczo et al. 2002): density arithmetic; mu harmonic, thus 0
-/// beside water; lambda + 2 mu harmonic too, so that P waves as well as S waves pass a horizontal layering at the speed of
-/// its long-wave average (Backus 1962). One sample per cell makes this the mean of the 2 cells at a face and of the 4 round an edge. Of
-/// cubes that reach over the grid's lower sides, the free surface among them, the part inside counts. mu_xz and mu_yz on the surface have
-/// no use.
+/// Each value is the average over the cube of side h round its own position (Moczo et al. 2002): density arithmetic; mu harmonic,
+/// thus 0 beside water; lambda + 2 mu harmonic too, so that P waves as well as S waves pass a horizontal layering at the speed of
+/// its long-wave average (Backus 1962). One sample per cell makes this the mean of the 2 cells at a face and of the 4 round an
+/// edge. Of cubes that reach over the grid's lower sides, the free surface among them, the part inside counts. mu_xz and mu_yz on
+/// the surface have no use.
 ///
-/// Samples lie in the cells asked for or up to a cell below; the result does not depend on how the grid is cut into bricks and ranges.
-/// Calls on disjoint ranges may run at the same time if the sampler allows it. Throws what the sampler throws.
+/// Samples lie in the cells asked for or up to a cell below; the result does not depend on how the grid is cut into bricks and
+/// ranges. Calls on disjoint ranges may run at the same time if the sampler allows it. Throws what the sampler throws.
 void fill_effective_media(const brick_shape& shape, const cell_range& cells, std::int64_t first_i, std::int64_t first_j,
                           std::int64_t first_k, double h_m, int samples_per_side, const elastic_sampler& sampler,
                           const effective_media_arrays& out);

@@ -12,11 +12,12 @@
 
 namespace craton::waves {
 
-/// A module that looks at a run while it goes on (Cui et al. 2013, section V: API co-scheduling). At the steps that it wants, `copy` takes
-/// what it needs from the fields, on the solver's thread; then the solver goes on, and `receive` gets the copy on the module's own thread,
-/// in the order of the steps. What involves all ranks (writing to a file together) is done by `meet`, on the solver's thread at steps which
-/// all ranks know: HDF5 is not thread safe when built with MPI, and a lock round it would not help, since two ranks could take it for
-/// different files. So converting and aggregating cost the solver nothing, and a meeting is a few large writes, rarely.
+/// A module that looks at a run while it goes on (Cui et al. 2013, section V: API co-scheduling). At the steps that it wants,
+/// `copy` takes what it needs from the fields, on the solver's thread; then the solver goes on, and `receive` gets the copy on the
+/// module's own thread, in the order of the steps. What involves all ranks (writing to a file together) is done by `meet`, on the
+/// solver's thread at steps which all ranks know: HDF5 is not thread safe when built with MPI, and a lock round it would not help,
+/// since two ranks could take it for different files. So converting and aggregating cost the solver nothing, and a meeting is a few
+/// large writes, rarely.
 class observer {
   public:
     observer() = default;
@@ -24,15 +25,15 @@ class observer {
     observer& operator=(const observer&) = delete;
     virtual ~observer() = default;
 
-    /// Whether it wants to see the fields after this step (v at t = (step + 1/2) dt, stress at (step + 1) dt where step counts from 0). The
-    /// same on every rank. Solver's thread.
+    /// Whether it wants to see the fields after this step (v at t = (step + 1/2) dt, stress at (step + 1) dt where step counts from
+    /// 0). The same on every rank. Solver's thread.
     [[nodiscard]] virtual bool wants(std::int64_t step) const = 0;
     /// Floats that copy() fills; does not change.
     [[nodiscard]] virtual std::size_t values() const = 0;
     /// Solver's thread, which waits for it: no more than copying. The view's pointers are not valid afterwards.
     virtual void copy(const brick_view& view, std::span<float> into) = 0;
-    /// The module's own thread. `values` may be used until it returns. What it throws is thrown again on the solver's thread, at its next
-    /// call of in_situ.
+    /// The module's own thread. `values` may be used until it returns. What it throws is thrown again on the solver's thread, at
+    /// its next call of in_situ.
     virtual void receive(std::int64_t step, double time_s, std::span<const float> values) = 0;
 
     /// Whether all ranks are to meet after this step; the same on every rank. By then everything up to it has been received.
@@ -45,8 +46,8 @@ class observer {
     virtual void finish() { meet(); }
 };
 
-/// The observers of one rank, each with a thread and a queue of its own. Memory: `depth` copies each; an observer that has so many waiting
-/// makes the solver wait for it (back-pressure).
+/// The observers of one rank, each with a thread and a queue of its own. Memory: `depth` copies each; an observer that has so many
+/// waiting makes the solver wait for it (back-pressure).
 class in_situ {
     struct module;
 
@@ -57,15 +58,16 @@ class in_situ {
     /// Not collective: drops what is still queued and ends the threads, each after the receive() that it is in.
     ~in_situ();
 
-    /// Starts its thread. The same observers in the same order on every rank. Not collective. `depth`: copies that may wait, 2 (double
-    /// buffering) or more; CRATON_ASSERTs that.
+    /// Starts its thread. The same observers in the same order on every rank. Not collective. `depth`: copies that may wait, 2
+    /// (double buffering) or more; CRATON_ASSERTs that.
     void add(std::unique_ptr<observer> added, int depth = 2);
     [[nodiscard]] bool empty() const noexcept { return modules_.empty(); }
 
     /// Whether a module sees the fields, or all ranks meet, after this step.
     [[nodiscard]] bool look_at(std::int64_t step) const;
-    /// After each step that look_at() is true of; others may be left out. Blocks only for observers that are behind by their depth. Collective where one of them meets(step) on it. Throws
-    /// what a receive() has thrown, once, on the rank where it did: an error of one rank, for the top of the program.
+    /// After each step that look_at() is true of; others may be left out. Blocks only for observers that are behind by their depth.
+    /// Collective where one of them meets(step) on it. Throws what a receive() has thrown, once, on the rank where it did: an error
+    /// of one rank, for the top of the program.
     void after_step(std::int64_t step, double time_s, const brick_view& view);
     /// Waits until all is received, then save() of each in turn. Collective.
     void save();
@@ -100,7 +102,8 @@ struct schedule {
     [[nodiscard]] constexpr std::int64_t samples() const { return before(steps); }
 };
 
-/// Cells of a field, every stride-th of each axis, counted from low; where they are, field by field, is where the field lies in them.
+/// Cells of a field, every stride-th of each axis, counted from low; where they are, field by field, is where the field lies in
+/// them.
 struct wanted_box {
     field which = field::vx;
     array::domain cells;

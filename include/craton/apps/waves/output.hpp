@@ -16,8 +16,8 @@
 
 namespace craton::waves {
 
-// Observers that ship with the solver. Those that make a file are made collectively, and throw user_error on every rank as their recorders
-// and io::series_file do.
+// Observers that ship with the solver. Those that make a file are made collectively, and throw user_error on every rank as their
+// recorders and io::series_file do.
 
 /// What is common to the files of a run.
 struct output_plan {
@@ -27,8 +27,8 @@ struct output_plan {
     io::file_attributes attributes =
         {};                        ///< added to those that are written anyway: dt_s (between samples), first_time_s, h_m, unit
     io::running_options file = {}; ///< samples aggregated, transfer, hints; resume_after_samples is set from what follows
-    /// Above 0: goes on with the .partial file of an interrupted run, from the checkpoint with steps 0 ... resume_at_step - 1 done; samples
-    /// of later steps are dropped.
+    /// Above 0: goes on with the .partial file of an interrupted run, from the checkpoint with steps 0 ... resume_at_step - 1 done;
+    /// samples of later steps are dropped.
     std::int64_t resume_at_step = 0;
 };
 
@@ -56,8 +56,8 @@ struct box_frame {
     std::vector<array::domain> parts;           ///< of each box, in strides
     std::vector<std::span<const float>> values; ///< [z][y][x] of each
 };
-/// Hands boxes to a function on a thread of its own. Not collective. Throws user_error for no boxes, a stride below 1, and cells that are
-/// not in the grid.
+/// Hands boxes to a function on a thread of its own. Not collective. Throws user_error for no boxes, a stride below 1, and cells
+/// that are not in the grid.
 [[nodiscard]] std::unique_ptr<observer> make_box_observer(const schedule& when, std::vector<wanted_box> boxes,
                                                           const grid_extent& grid, const brick_place& brick,
                                                           std::function<void(const box_frame&)> function);

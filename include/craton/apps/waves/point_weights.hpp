@@ -52,7 +52,8 @@ enum class field { vx, vy, vz, xx, yy, zz, xy, xz, yz };
 /// Points of the polynomial per axis.
 struct interpolation_order {
     int between = 6; ///< where the point lies between planes of the grid: of degree 5, shifted inwards near the grid's outer faces
-    /// Where it lies up to a cell outside them (a centred field above half a cell's depth): extrapolation, kept short since its weights grow.
+    /// Where it lies up to a cell outside them (a centred field above half a cell's depth): extrapolation, kept short since its
+    /// weights grow.
     int beyond = 4;
 
     static constexpr int most = 8;
@@ -66,8 +67,8 @@ struct axis_weights {
     std::array<double, interpolation_order::most> weight{};
 };
 
-/// For a coordinate in units of h, 0 to planes. One point of weight 1 where it is a plane's own, to a millionth of h. Planes 0 ... planes -
-/// 1 are used, so none above a free surface.
+/// For a coordinate in units of h, 0 to planes. One point of weight 1 where it is a plane's own, to a millionth of h. Planes 0 ...
+/// planes - 1 are used, so none above a free surface.
 [[nodiscard]] axis_weights interpolate(double coordinate, bool on_face, std::int64_t planes, const interpolation_order& order = {});
 
 /// One of the cells whose sum makes a value at a point: where it lies in the brick's arrays, counted from its element (0, 0, 0).
@@ -84,22 +85,24 @@ struct brick_place {
     array::domain cells;
 };
 
-/// "" for a point in the grid; else what is wrong with it, in words, with what is allowed: coordinates that are no numbers, or outside [0,
-/// n h].
+/// "" for a point in the grid; else what is wrong with it, in words, with what is allowed: coordinates that are no numbers, or
+/// outside [0, n h].
 [[nodiscard]] std::string why_not_inside(const position_m& point, const grid_extent& grid);
 
-/// The value of a field at a point of the grid (faces included) is the sum of weight * f[offset] over what this returns, over all ranks: a
-/// point near the side of a brick is shared, and each rank gets its own cells only, so that nothing is read from halos. Ordered by offset.
+/// The value of a field at a point of the grid (faces included) is the sum of weight * f[offset] over what this returns, over all
+/// ranks: a point near the side of a brick is shared, and each rank gets its own cells only, so that nothing is read from halos.
+/// Ordered by offset.
 ///
-/// `surface`: as update_velocity has it; where it is given (z = 0 of the grid is a free surface), xz and yz on plane k = 0, which are 0,
-/// are left out. Pure; throws nothing but for memory. The point is in the grid (why_not_inside).
+/// `surface`: as update_velocity has it; where it is given (z = 0 of the grid is a free surface), xz and yz on plane k = 0, which
+/// are 0, are left out. Pure; throws nothing but for memory. The point is in the grid (why_not_inside).
 [[nodiscard]] std::vector<weighted_cell> reading_weights(const staggering& where, const position_m& point, const grid_extent& grid,
                                                          const brick_place& brick, const surface_closure* surface,
                                                          const interpolation_order& order = {});
 
-/// What a source of unit strength at the point adds to the field, in 1/m^3: the reading weights over the volume of their cells, h^3 times
-/// the plane's norm near a free surface. So injecting is the adjoint of reading in the norm in which energy is conserved, and source and
-/// receiver can be swapped. A force F adds dt * buoyancy * F * weight to velocity; a moment rate M' takes dt * M' * weight from stress.
+/// What a source of unit strength at the point adds to the field, in 1/m^3: the reading weights over the volume of their cells, h^3
+/// times the plane's norm near a free surface. So injecting is the adjoint of reading in the norm in which energy is conserved, and
+/// source and receiver can be swapped. A force F adds dt * buoyancy * F * weight to velocity; a moment rate M' takes dt * M' *
+/// weight from stress.
 [[nodiscard]] std::vector<weighted_cell> injection_weights(const staggering& where, const position_m& point,
                                                            const grid_extent& grid, const brick_place& brick,
                                                            const surface_closure* surface, const interpolation_order& order = {});

@@ -55,14 +55,14 @@ class device_receivers {
     int set_ = -1;
 };
 
-/// Reads velocities at stations anywhere. The values that a rank reads at a point that others share are parts of a sum (reading_weights):
-/// io::series_file adds them up.
+/// Reads velocities at stations anywhere. The values that a rank reads at a point that others share are parts of a sum
+/// (reading_weights): io::series_file adds them up.
 class station_recorder {
   public:
     static constexpr int components = 3; ///< vx, vy, vz in m/s
 
-    /// Not collective. `stations` are those of all ranks, alike on each. Throws user_error, the same on every rank, for a station that is
-    /// not in the grid, and on a rank whose brick takes 2^31 floats per field or more.
+    /// Not collective. `stations` are those of all ranks, alike on each. Throws user_error, the same on every rank, for a station
+    /// that is not in the grid, and on a rank whose brick takes 2^31 floats per field or more.
     station_recorder(std::span<const position_m> stations, const grid_extent& grid, const brick_place& brick,
                      const surface_closure* surface, const interpolation_order& order = {});
 
@@ -81,17 +81,19 @@ class station_recorder {
     std::array<weighted_rows, components> rows_;
 };
 
-/// Reads strains for strain Green's tensors: e_xx, e_yy, e_zz, e_xy, e_xz, e_yz (tensor strains: shear is half the engineering strain) at a
-/// list of points, millions of them.
+/// Reads strains for strain Green's tensors: e_xx, e_yy, e_zz, e_xy, e_xz, e_yz (tensor strains: shear is half the engineering
+/// strain) at a list of points, millions of them.
 ///
-/// From stress, with E = stress + memory variables where there are some, so that E is the unrelaxed moduli times strain: at cell centres
-///     e_xx = sg1 E_xx + sg2 (E_yy + E_zz),   sg1 = (lambda + mu) / (mu (3 lambda + 2 mu)),   sg2 = -lambda / (2 mu (3 lambda + 2 mu)),
-/// and at edges e_xy = E_xy / (2 mu) with the edge's own mu; each strain is then interpolated to the point. At a cell's centre normal
-/// strains are read where they lie. Shear strains are co-located with them, which AWP-SGT does not do (it reads the shear stress of the
-/// same index, half a cell away along two axes): there 36 edges of a plane make one value of sixth order.
+/// From stress, with E = stress + memory variables where there are some, so that E is the unrelaxed moduli times strain: at cell
+/// centres
+///     e_xx = sg1 E_xx + sg2 (E_yy + E_zz),
+///     sg1 = (lambda + mu) / (mu (3 lambda + 2 mu)),   sg2 = -lambda / (2 mu (3 lambda + 2 mu)),
+/// and at edges e_xy = E_xy / (2 mu) with the edge's own mu; each strain is then interpolated to the point. At a cell's centre
+/// normal strains are read where they lie. Shear strains are co-located with them, which AWP-SGT does not do (it reads the shear
+/// stress of the same index, half a cell away along two axes): there 36 edges of a plane make one value of sixth order.
 ///
-/// Where mu = 0 (fluid) stress knows only the volume's change: e_xx = e_yy = e_zz = a third of it, shear strains count as 0.
-/// Stress that a moment source adds in its own cells is no strain: points within the stencil of one are not to be trusted while it acts,
+/// Where mu = 0 (fluid) stress knows only the volume's change: e_xx = e_yy = e_zz = a third of it, shear strains count as 0. Stress
+/// that a moment source adds in its own cells is no strain: points within the stencil of one are not to be trusted while it acts,
 /// and after.
 class strain_recorder {
   public:
@@ -103,7 +105,8 @@ class strain_recorder {
 
     [[nodiscard]] const std::vector<std::int64_t>& points() const noexcept { return points_; }
     [[nodiscard]] std::size_t values() const noexcept { return components * points_.size(); }
-    /// into[component][point]. Not collective; reads only; one thread at a time. With a team its threads share the points (on the host).
+    /// into[component][point]. Not collective; reads only; one thread at a time. With a team its threads share the points (on the
+    /// host).
     void record(const brick_view& view, std::span<float> into, base::thread_team* team = nullptr) const;
 
   private:

@@ -9,20 +9,22 @@ namespace craton::waves {
 /// Number of relaxation times, one per corner of a 2 x 2 x 2 pattern of cells.
 inline constexpr int mechanisms = 8;
 
-/// Q as a function of frequency: Q up to `corner_hz`, Q (f / corner_hz)^exponent above (Withers et al. 2015). Exponent 0: constant Q.
+/// Q as a function of frequency: Q up to `corner_hz`, Q (f / corner_hz)^exponent above (Withers et al. 2015). Exponent 0: constant
+/// Q.
 struct quality_law {
     double exponent = 0;
     double corner_hz = 1;
 };
 
-/// A band of frequencies over which eight relaxation mechanisms imitate a quality law, and what follows from it for any Q: the weight of
-/// the coarse-grained memory variables, and by how much the unrelaxed modulus exceeds what waves of the reference frequency feel.
+/// A band of frequencies over which eight relaxation mechanisms imitate a quality law, and what follows from it for any Q: the
+/// weight of the coarse-grained memory variables, and by how much the unrelaxed modulus exceeds what waves of the reference
+/// frequency feel.
 ///
-/// A pattern of moduli M_k(w) = M_u (1 - W / (1 + i w tau_k)) acts as M(w), their harmonic mean, and has Q(w) = Re M / Im M. All mechanisms
-/// have one weight W, and the law is in their times: neighbouring cells then differ in nothing but tau, and a weight at an edge is the mean
-/// of its cells' whatever mechanism is there (with a weight per mechanism, as Day and Bradley 2001 and Liu and Archuleta 2006 have it,
-/// shear waves lost 12 % more than they should). The times are fitted to the law by damped least squares in log tau, the weight to each Q,
-/// for a table in 1/Q that is interpolated.
+/// A pattern of moduli M_k(w) = M_u (1 - W / (1 + i w tau_k)) acts as M(w), their harmonic mean, and has Q(w) = Re M / Im M. All
+/// mechanisms have one weight W, and the law is in their times: neighbouring cells then differ in nothing but tau, and a weight at
+/// an edge is the mean of its cells' whatever mechanism is there (with a weight per mechanism, as Day and Bradley 2001 and Liu and
+/// Archuleta 2006 have it, shear waves lost 12 % more than they should). The times are fitted to the law by damped least squares in
+/// log tau, the weight to each Q, for a table in 1/Q that is interpolated.
 class relaxation {
   public:
     static constexpr double lowest_q = 5;
@@ -54,8 +56,8 @@ class relaxation {
     std::vector<entry> table_; // at 1/Q = n / (lowest_q * (size - 1))
 };
 
-/// Of the bulk modulus: from those of P and S waves, (lambda + 2 mu) / Qp = kappa / Qkappa + 4/3 mu / Qs. Returned as 1/Q, 0 where Qp is so
-/// large that it would be negative (then Qp comes out as large as Qs allows).
+/// Of the bulk modulus: from those of P and S waves, (lambda + 2 mu) / Qp = kappa / Qkappa + 4/3 mu / Qs. Returned as 1/Q, 0 where
+/// Qp is so large that it would be negative (then Qp comes out as large as Qs allows).
 [[nodiscard]] double bulk_loss(double vp, double vs, double qp, double qs);
 
 } // namespace craton::waves

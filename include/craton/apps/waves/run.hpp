@@ -14,7 +14,8 @@
 
 namespace craton::waves {
 
-/// A solver and the modules that look at it while it goes on: what a program steps. All ranks make the same calls in the same order.
+/// A solver and the modules that look at it while it goes on: what a program steps. All ranks make the same calls in the same
+/// order.
 class run {
   public:
     /// Collective. As the solver's own constructor.
@@ -42,12 +43,12 @@ class run {
     /// A function that gets this rank's part of fields on its own thread. Not collective. Throws as make_box_observer.
     void call(const schedule& when, std::vector<wanted_box> boxes, std::function<void(const box_frame&)> function);
 
-    /// Collective; blocking, polls. After each step the modules see it, as steps counted from 0 with the time of its stress, (step + 1) dt.
-    /// Throws what a module has thrown, on its rank alone.
+    /// Collective; blocking, polls. After each step the modules see it, as steps counted from 0 with the time of its stress, (step
+    /// + 1) dt. Throws what a module has thrown, on its rank alone.
     void advance(std::int64_t steps);
 
-    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a run
-    /// needs that goes on from here.
+    /// Collective: a checkpoint (solver::save). What modules have been given is on disk before, so that their files have all that a
+    /// run needs that goes on from here.
     void save(const std::string& path);
     /// Collective, once, after the last step: files are whole and get their names.
     void finish();

@@ -37,15 +37,16 @@ struct solver_options {
     bool overlap = true; ///< inner cells are computed while halos travel; the same bits without
 };
 
-/// What the ground is made of at the points of a plane: vp, vs in m/s, rho in kg/m^3, and Qp, Qs where there is attenuation (else null
-/// pointers). vs = 0 is water; Q of 0 or infinity means no loss. Velocities are those of waves of the attenuation's reference frequency.
+/// What the ground is made of at the points of a plane: vp, vs in m/s, rho in kg/m^3, and Qp, Qs where there is attenuation (else
+/// null pointers). vs = 0 is water; Q of 0 or infinity means no loss. Velocities are those of waves of the attenuation's reference
+/// frequency.
 struct ground_values {
     float *vp = nullptr, *vs = nullptr, *rho = nullptr, *qp = nullptr, *qs = nullptr;
 };
 using ground_sampler = std::function<void(const sample_plane& points, const ground_values& into)>;
 
-/// A point source: a moment tensor or a force at a position, both times a rate that is given step by step. Positions in m from the grid's
-/// lower corner, z down.
+/// A point source: a moment tensor or a force at a position, both times a rate that is given step by step. Positions in m from the
+/// grid's lower corner, z down.
 struct moment_source {
     std::array<double, 3> at_m{};
     std::array<double, 6> moment{}; ///< xx, yy, zz, xy, xz, yz in N m; times the rate in 1/s: the moment rate
@@ -63,13 +64,14 @@ struct source_series {
 
 /// Anelastic waves on a staggered grid cut into bricks, one per rank (Cui et al. 2013, II; Graves 1996; Day and Bradley 2001).
 ///
-/// Velocities lie at times (n + 1/2) dt, stresses at n dt. A step brings v from (n - 1/2) dt to (n + 1/2) dt and then stress from n dt to
-/// (n + 1) dt. Force rates of step n are those at n dt, moment rates those at (n + 1/2) dt.
+/// Velocities lie at times (n + 1/2) dt, stresses at n dt. A step brings v from (n - 1/2) dt to (n + 1/2) dt and then stress from n
+/// dt to (n + 1) dt. Force rates of step n are those at n dt, moment rates those at (n + 1/2) dt.
 class solver {
   public:
-    /// Collective. `ground` is called on one thread, plane by plane, for this rank's brick and half a cell below it. Throws user_error on
-    /// every rank when it is no elastic solid or fluid (a value is not finite, rho or vp not above 0, vs below 0 or above vp / sqrt(2), Q
-    /// below 0), for a time step that is not stable, naming the limit, where memory or options are not what their headers allow.
+    /// Collective. `ground` is called on one thread, plane by plane, for this rank's brick and half a cell below it. Throws
+    /// user_error on every rank when it is no elastic solid or fluid (a value is not finite, rho or vp not above 0, vs below 0 or
+    /// above vp / sqrt(2), Q below 0), for a time step that is not stable, naming the limit, where memory or options are not what
+    /// their headers allow.
     solver(runtime::world& ranks, const array::brick_layout& layout, const solver_options& options, const ground_sampler& ground);
     solver(solver&&) noexcept;
     ~solver();
@@ -84,8 +86,8 @@ class solver {
     [[nodiscard]] std::int64_t step() const noexcept;
     [[nodiscard]] double time_s() const noexcept { return static_cast<double>(step()) * options().dt_s; }
 
-    /// Replaces all sources, the same on every rank (or on each rank at least those within interpolation_order::most cells of its brick).
-    /// Throws user_error for one outside the grid or not finite. Their rates are 0 until given. Not collective.
+    /// Replaces all sources, the same on every rank (or on each rank at least those within interpolation_order::most cells of its
+    /// brick). Throws user_error for one outside the grid or not finite. Their rates are 0 until given. Not collective.
     void set_sources(std::span<const moment_source> moments, std::span<const force_source> forces);
     /// Rates for steps to come, in place of all given before; 0 outside their steps. Not collective.
     void set_moment_rates(const source_series& rates);
@@ -98,8 +100,8 @@ class solver {
 
     /// Brings the fields of this rank where they can be read: nothing on the host; from a device all of them, blocking.
     void bring_fields();
-    /// Reads fields where they lie on a device (brick_view::engine); null on the host. set_sources() forgets its receivers: how often it
-    /// has.
+    /// Reads fields where they lie on a device (brick_view::engine); null on the host. set_sources() forgets its receivers: how
+    /// often it has.
     [[nodiscard]] step_engine* device() const noexcept;
     [[nodiscard]] std::int64_t points_cleared() const noexcept;
     /// Fields of this rank, for reading between steps (see bring_fields). Memory variables: null pointers without attenuation.
@@ -107,23 +109,24 @@ class solver {
     [[nodiscard]] tensor_field<const float> stress() const noexcept;
     [[nodiscard]] tensor_field<const float> memory() const noexcept;
     [[nodiscard]] elastic_media media() const noexcept;
-    /// To change them, after bring_fields(): a start from given fields. To be called on all ranks if on one: the next step, or energy(),
-    /// then fills the halos, which is collective.
+    /// To change them, after bring_fields(): a start from given fields. To be called on all ranks if on one: the next step, or
+    /// energy(), then fills the halos, which is collective.
     [[nodiscard]] vector_field<float> velocity_to_change() noexcept;
     [[nodiscard]] tensor_field<float> stress_to_change() noexcept;
 
-    /// Collective, blocking. Writes all that is needed to go on, bit for bit: the fields to `path` (io::save_bricks), the memory of the
-    /// absorbing layers to `<path>.layers`, of which the one before is kept so that a job killed in between leaves a pair that belongs
-    /// together. `note` is the caller's. Throws user_error on every rank as save_bricks() does; what was there is then still there.
+    /// Collective, blocking. Writes all that is needed to go on, bit for bit: the fields to `path` (io::save_bricks), the memory of
+    /// the absorbing layers to `<path>.layers`, of which the one before is kept so that a job killed in between leaves a pair that
+    /// belongs together. `note` is the caller's. Throws user_error on every rank as save_bricks() does; what was there is then
+    /// still there.
     void save(const std::string& path, const std::string& note = "", const io::transfer_options& options = {});
-    /// Collective, blocking. Goes on from there; sources and their rates are to be set by the caller. Returns the note. Throws user_error
-    /// on every rank as io::load_bricks() does, and when the file is of another grid, spacing, time step or kind of ground, or of another
-    /// process grid while there are absorbing layers with memory (which is stored brick by brick).
+    /// Collective, blocking. Goes on from there; sources and their rates are to be set by the caller. Returns the note. Throws
+    /// user_error on every rank as io::load_bricks() does, and when the file is of another grid, spacing, time step or kind of
+    /// ground, or of another process grid while there are absorbing layers with memory (which is stored brick by brick).
     std::string restore(const std::string& path, const io::transfer_options& options = {});
 
-    /// Collective. Kinetic and elastic energy in J, as the scheme conserves it without attenuation, absorbing layers and sources: sum of
-    /// 1/2 rho v(n - 1/2) v(n + 1/2) and 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a step; the fields
-    /// are left as they were.
+    /// Collective. Kinetic and elastic energy in J, as the scheme conserves it without attenuation, absorbing layers and sources:
+    /// sum of 1/2 rho v(n - 1/2) v(n + 1/2) and 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a
+    /// step; the fields are left as they were.
     [[nodiscard]] double energy();
     /// Collective. Largest |v| in m/s; not a number when a field is not finite any more.
     [[nodiscard]] double peak_velocity();

@@ -18,7 +18,8 @@ namespace craton::waves {
 
 class absorbing_layers;
 
-/// What changes from step to step: velocities, stresses, memory variables. The first nine in the order of `field` (point_weights.hpp).
+/// What changes from step to step: velocities, stresses, memory variables. The first nine in the order of `field`
+/// (point_weights.hpp).
 enum class stored_field { vx, vy, vz, xx, yy, zz, xy, xz, yz, rxx, ryy, rzz, rxy, rxz, ryz };
 inline constexpr std::size_t stored_fields = 15;
 
@@ -51,8 +52,8 @@ struct halo_plan {
     std::array<std::vector<field_planes>, 2> give, take;
 };
 
-/// What the differences read of every field, for every side that has a neighbour (low and high in x, y, z): of fields on faces one plane below the brick and two above, of
-/// fields at centres two and one.
+/// What the differences read of every field, for every side that has a neighbour (low and high in x, y, z): of fields on faces one
+/// plane below the brick and two above, of fields at centres two and one.
 [[nodiscard]] halo_plan halo_plan_of(const brick_shape& shape, const std::array<bool, 3>& low, const std::array<bool, 3>& high);
 
 /// One cell of one field that a source adds to or a receiver reads (reading_weights, injection_weights).
@@ -63,11 +64,12 @@ struct point_term {
     float weight = 0;
 };
 
-/// The steps of one brick without saying where its fields lie. On the host they are the arrays of `brick_fields` themselves, and all that moves fields does nothing. On a device the
-/// fields and media stay there for the whole run, and those arrays are a mirror of which only what is asked for is brought up to date: planes for
-/// neighbours, cells for output.
+/// The steps of one brick without saying where its fields lie. On the host they are the arrays of `brick_fields` themselves, and
+/// all that moves fields does nothing. On a device the fields and media stay there for the whole run, and those arrays are a mirror
+/// of which only what is asked for is brought up to date: planes for neighbours, cells for output.
 ///
-/// Not collective, no MPI. One thread at a time. update() and inject() of a device return before they are done; whatever comes later sees what they did.
+/// Not collective, no MPI. One thread at a time. update() and inject() of a device return before they are done; whatever comes
+/// later sees what they did.
 class step_engine {
   public:
     /// Outer cells are those that neighbours wait for or that read ghosts; inner ones are neither, in both half steps.
@@ -99,7 +101,8 @@ class step_engine {
 
     /// `count` sources and what each adds to. Returns the set's number. All fields of a set are velocities or all are stresses.
     virtual int add_sources(std::span<const point_term> terms, std::int64_t count) = 0;
-    /// field += weight * value, before the updates of the half step of those fields: on a device at once, on the host with each cell's update. Values may be overwritten when it returns. Bits do not depend on the order of threads.
+    /// field += weight * value, before the updates of the half step of those fields: on a device at once, on the host with each
+    /// cell's update. Values may be overwritten when it returns. Bits do not depend on the order of threads.
     virtual void inject(int sources, std::span<const float> values) = 0;
     /// `count` values to be read, and what each is the sum of. Memory variables may be read too.
     virtual int add_receivers(std::span<const point_term> terms, std::int64_t count) = 0;
@@ -115,7 +118,8 @@ class step_engine {
     /// Ghosts that neighbours have filled in the host arrays go to the fields. They may be overwritten when it returns.
     virtual void take(half_step half) = 0;
 
-    /// Blocking: cells of a field (ghosts allowed) from the fields to the host arrays, or back. For output, checkpoints and a start from given fields.
+    /// Blocking: cells of a field (ghosts allowed) from the fields to the host arrays, or back. For output, checkpoints and a start
+    /// from given fields.
     virtual void copy_out(stored_field which, const cell_range& cells) = 0;
     virtual void copy_in(stored_field which, const cell_range& cells) = 0;
     /// The same for absorbing_layers::memory().
@@ -129,8 +133,9 @@ class step_engine {
 [[nodiscard]] std::unique_ptr<step_engine> make_host_engine(const brick_fields& fields, absorbing_layers* layers,
                                                             base::thread_team& team);
 
-/// One half step in the order that lets halos travel while inner cells are computed. `start` begins the exchange of the host arrays' halos, `finish` returns when the
-/// neighbours' planes are in their ghosts (array::halo_exchange). Sources are injected before.
+/// One half step in the order that lets halos travel while inner cells are computed. `start` begins the exchange of the host
+/// arrays' halos, `finish` returns when the neighbours' planes are in their ghosts (array::halo_exchange). Sources are injected
+/// before.
 template <class Start, class Finish>
 void take_half_step(step_engine& engine, half_step half, std::span<const cell_range> outer, std::span<const cell_range> inner,
                     const Start& start, const Finish& finish) {

@@ -69,8 +69,8 @@ point furthest(std::span<const double> x, std::span<const double> y, double c, d
 
 constexpr std::size_t sides = 12;
 
-// A polygon whose vertices are among the samples and their opposites, on their convex hull; (x, y) is well inside where |nx x + ny y| <= reach for
-// all of its sides.
+// A polygon whose vertices are among the samples and their opposites, on their convex hull; (x, y) is well inside where |nx x + ny
+// y| <= reach for all of its sides.
 struct polygon {
     struct side {
         double nx, ny, reach;
@@ -129,8 +129,8 @@ class peaks_of_points {
 
 } // namespace
 
-// Only vertices of the convex hull of the samples and their opposites can be the largest in a direction. What lies well inside a polygon of
-// some of them, which is nearly everything, is left out.
+// Only vertices of the convex hull of the samples and their opposites can be the largest in a direction. What lies well inside a
+// polygon of some of them, which is nearly everything, is left out.
 void rotated_peaks(std::span<const double> x, std::span<const double> y, std::span<double, rotations> peaks) {
     peaks_of_points found;
     if (!x.empty()) {

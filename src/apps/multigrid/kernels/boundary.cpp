@@ -33,8 +33,8 @@ void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer
 
 namespace {
 
-// One layer off a row of cells: the ghost before (or behind) `inside` is the offset and so many weighted cells inwards. Few taps known beforehand let the
-// loop be vectorised along contiguous rows.
+// One layer off a row of cells: the ghost before (or behind) `inside` is the offset and so many weighted cells inwards. Few taps
+// known beforehand let the loop be vectorised along contiguous rows.
 template <int taps, class Offset>
 void fill_row(double* inside, std::int64_t low, std::int64_t high, std::int64_t step, std::int64_t inwards, std::int64_t outwards,
               const double* weights, const Offset& offset) {

@@ -168,8 +168,8 @@ constexpr std::array<std::array<quartet_function*, 3>, 3> quartets{{{quartet<0, 
                                                                     {quartet<1, 0>, quartet<1, 1>, quartet<1, 2>},
                                                                     {quartet<2, 0>, quartet<2, 1>, quartet<2, 2>}}};
 
-// The terms that make a product of components a and b: 0 for s, 1 to 3 for x, y, z. Orders along an axis are 0 to as many of the two as are
-// of that axis.
+// The terms that make a product of components a and b: 0 for s, 1 to 3 for x, y, z. Orders along an axis are 0 to as many of the
+// two as are of that axis.
 constexpr int order_along(int component, int axis) { return component == axis + 1 ? 1 : 0; }
 
 constexpr int most_terms = 4; // of one product of components

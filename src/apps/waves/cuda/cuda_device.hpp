@@ -19,9 +19,9 @@ inline void require(cudaError_t status, const char* call) {
     throw std::runtime_error(std::string("CUDA: ") + call + ": " + cudaGetErrorString(status));
 }
 
-/// Blocks that a processor shall hold, of 24 warps together: the compiler then keeps each kernel within 80 registers, which none of them
-/// has to spill. With some 15 loads under way per thread that is 46 KB per processor and 6 MB per device, about twice what 4.3 TB/s times
-/// 0.7 us of latency ask for.
+/// Blocks that a processor shall hold, of 24 warps together: the compiler then keeps each kernel within 80 registers, which none of
+/// them has to spill. With some 15 loads under way per thread that is 46 KB per processor and 6 MB per device, about twice what 4.3
+/// TB/s times 0.7 us of latency ask for.
 inline constexpr int blocks_per_processor = 3;
 
 /// Every thread does its part of a body.

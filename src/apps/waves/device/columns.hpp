@@ -11,17 +11,17 @@
 
 namespace craton::waves::device {
 
-// The updates of updates.hpp, a thread per column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so that it
-// reads and writes whole lines; a block has 8 rows. Threads go down along z: of fields that are differenced along z each value is read once
-// per column and kept in registers for the four planes that need it; neighbours along x and y come from the first-level cache, or the
-// second, since blocks beside each other go down at about the same pace (all blocks of a 132-processor device together hold about 2.7e5
-// columns, 4 bytes x 14 arrays x 4 planes of them: 60 MB at most, mostly shared lines).
+// The updates of updates.hpp, a thread per column of cells. A warp has 32 cells of a row, begun where a 128-byte line begins, so
+// that it reads and writes whole lines; a block has 8 rows. Threads go down along z: of fields that are differenced along z each
+// value is read once per column and kept in registers for the four planes that need it; neighbours along x and y come from the
+// first-level cache, or the second, since blocks beside each other go down at about the same pace (all blocks of a 132-processor
+// device together hold about 2.7e5 columns, 4 bytes x 14 arrays x 4 planes of them: 60 MB at most, mostly shared lines).
 //
 // Device memory then moves little more than what must be moved, per cell
 //     velocity 54 B (stress 24, v 12 + 12, buoyancy 6), stress 70 B (v 12, stress 24 + 24, media 10): 124 B a step,
 //     anelastic + 52 B (memory variables 24 + 24, weights 4): 176 B,
-// so that a device that copies 4.3 TB/s cannot do more than 34.7e9 elastic or 24.4e9 anelastic cells per second. A thread that begins a
-// column reads three planes more of three arrays: 36 bytes per column and `depth` cells.
+// so that a device that copies 4.3 TB/s cannot do more than 34.7e9 elastic or 24.4e9 anelastic cells per second. A thread that
+// begins a column reads three planes more of three arrays: 36 bytes per column and `depth` cells.
 
 /// surface_closure times dt / h, in single precision.
 struct closed_differences {
@@ -43,7 +43,8 @@ inline closed_differences closed_differences_of(const surface_closure* surface, 
     return closed;
 }
 
-/// The difference from four values in a row. From faces to centres i - 1, i, i + 1, i + 2; from centres to faces i - 2, i - 1, i, i + 1.
+/// The difference from four values in a row. From faces to centres i - 1, i, i + 1, i + 2; from centres to faces i - 2, i - 1, i, i
+/// + 1.
 CRATON_HOST_DEVICE inline float difference(const differences& d, float a, float b, float c, float e) {
     return d.c1 * (c - b) + d.c2 * (e - a);
 }
@@ -137,7 +138,8 @@ struct velocity_columns {
                 yz_z = closed_sum(surface.plus[k], yz + top, plane);
                 zz_z = closed_sum(surface.minus[k], zz + top, plane);
             }
-            // All that is read before anything is written: a compiler may not move loads over stores that could be to the same place.
+            // All that is read before anything is written: a compiler may not move loads over stores that could be to the same
+            // place.
             const float x = v.x[n] + buoyancy.x[n] * (minus(d, xx + n, 1) + plus(d, xy + n, row) + xz_z);
             const float y = v.y[n] + buoyancy.y[n] * (plus(d, xy + n, 1) + minus(d, yy + n, row) + yz_z);
             const float z = v.z[n] + buoyancy.z[n] * (plus(d, xz + n, 1) + plus(d, yz + n, row) + zz_z);
@@ -226,8 +228,8 @@ template <bool anelastic> struct stress_columns {
         }
     };
 
-    // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges need
-    // those of the plane before.
+    // Anelastic: fields.hpp and updates.hpp have the formula. Decay alternates between two mechanisms along z; the weights at edges
+    // need those of the plane before.
     struct relaxed {
         float decay_even, decay_odd;         // of even and odd k
         float w_above, w_x_above, w_y_above; // weight of shear at (i, j), (i - 1, j), (i, j - 1) of the plane above

@@ -24,10 +24,10 @@ namespace craton::waves::device {
 
 /// step_engine on any device (device_memory.hpp says what that is).
 ///
-/// Two streams: `edge_` has sources, outer cells and everything that crosses to the host; `inner_` inner cells, so that they are computed
-/// while halos travel. When the half step changes, the edge stream waits for the inner cells and the inner stream for sources and outer
-/// cells, not for halos: inner cells read none (checked in debug builds). A source waits for the inner cells before it and inner cells for
-/// the sources.
+/// Two streams: `edge_` has sources, outer cells and everything that crosses to the host; `inner_` inner cells, so that they are
+/// computed while halos travel. When the half step changes, the edge stream waits for the inner cells and the inner stream for
+/// sources and outer cells, not for halos: inner cells read none (checked in debug builds). A source waits for the inner cells
+/// before it and inner cells for the sources.
 template <class Device> class device_engine final : public step_engine {
   public:
     device_engine(std::unique_ptr<Device> device, const brick_fields& host, const halo_plan& halos, absorbing_layers* layers)

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// What every thread of a device does, in functions that a CUDA compiler makes kernels of and a C++ compiler loops over: the same arithmetic
-// and the same indices are tested without a device (tests/unit/waves/device_test.cpp).
+// What every thread of a device does, in functions that a CUDA compiler makes kernels of and a C++ compiler loops over: the same
+// arithmetic and the same indices are tested without a device (tests/unit/waves/device_test.cpp).
 #ifdef __CUDACC__
 #define CRATON_HOST_DEVICE __host__ __device__
 #else

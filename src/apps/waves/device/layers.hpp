@@ -12,9 +12,9 @@
 
 namespace craton::waves::device {
 
-// The corrections of absorbing.hpp, all axes of a cell by one thread. They read fields that the update of the same cells reads again: 24
-// bytes of memory per cell and axis of layers, and 60 to 80 bytes of fields where there are layers, at 200^3 with layers of 10 cells on
-// five sides a quarter of the cells.
+// The corrections of absorbing.hpp, all axes of a cell by one thread. They read fields that the update of the same cells reads
+// again: 24 bytes of memory per cell and axis of layers, and 60 to 80 bytes of fields where there are layers, at 200^3 with layers
+// of 10 cells on five sides a quarter of the cells.
 
 /// Slabs of `cells` that are not in `inside`, disjoint.
 inline std::vector<cell_range> without(const cell_range& cells, const cell_range& inside) {

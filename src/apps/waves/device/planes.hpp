@@ -15,8 +15,8 @@ struct packed_cells {
     std::int64_t begin = 0;
 };
 
-/// Between fields and a buffer that crosses to the host in one copy: a thread per cell; blocks of equal block_y belong to one entry of the
-/// list.
+/// Between fields and a buffer that crosses to the host in one copy: a thread per cell; blocks of equal block_y belong to one entry
+/// of the list.
 struct packing {
     const packed_cells* list = nullptr;
     std::int64_t entries = 0, most_cells = 0; ///< of one entry

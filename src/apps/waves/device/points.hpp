@@ -12,8 +12,8 @@
 
 namespace craton::waves::device {
 
-// Sources and receivers as sparse matrices whose rows are added up by a thread each, in a fixed order: nothing is added to by two threads
-// at the same time, and results have the same bits in every run.
+// Sources and receivers as sparse matrices whose rows are added up by a thread each, in a fixed order: nothing is added to by two
+// threads at the same time, and results have the same bits in every run.
 
 /// A row per element of a field that any source touches.
 struct injection {

@@ -90,8 +90,8 @@ template <class Half, class Vector, class Across> class layers_at {
     }
 
   private:
-    // Outside of the layer the profiles change nothing: whole vectors have whole lines. A later load of a line that was stored in part
-    // would wait for it to reach the cache.
+    // Outside of the layer the profiles change nothing: whole vectors have whole lines. A later load of a line that was stored in
+    // part would wait for it to reach the cache.
     [[gnu::always_inline]] auto cells_with_memory(const layer_part& end) const {
         if constexpr (std::is_same_v<Vector, detail::whole_vector>) {
             return vector_;

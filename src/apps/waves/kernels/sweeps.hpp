@@ -12,7 +12,8 @@
 
 namespace craton::waves::detail {
 
-// Differences within planes, and along z inside the grid. f points to the element with the result's indices, s is the step along the axis.
+// Differences within planes, and along z inside the grid. f points to the element with the result's indices, s is the step along
+// the axis.
 class inner_differences {
   public:
     inner_differences(const differences& d, std::int64_t plane) : c1_(detail::all(d.c1)), c2_(detail::all(d.c2)), plane_(plane) {}
@@ -185,8 +186,9 @@ class anelastic {
     lanes decay_from_even_{}, decay_from_odd_{}; // for vectors that begin at an even, an odd i
 };
 
-// What the sweeps ask of layers; here there are none. Others have `on`, whether a layer has any of the vector's cells: one code, whose loads
-// follow the rows from end to end, does all vectors of a row. Rows cut in three parts, each with code of its own, were slower even without layers.
+// What the sweeps ask of layers; here there are none. Others have `on`, whether a layer has any of the vector's cells: one code,
+// whose loads follow the rows from end to end, does all vectors of a row. Rows cut in three parts, each with code of its own, were
+// slower even without layers.
 struct without_layers {
     static constexpr bool any = false;
 };
@@ -302,7 +304,8 @@ template <class Rheology> class stress_sweep {
         rheology_.normal(vector, i, n, before, response(lambda, twice_mu, strain));
     }
 
-    // Across axes a and b: along_a of the velocity along b, and the other way round. x, y, z: where it lies. s and t: steps along a and b.
+    // Across axes a and b: along_a of the velocity along b, and the other way round. x, y, z: where it lies. s and t: steps along a
+    // and b.
     template <float* tensor::* component, int a, int b, int x, int y, int z, class Vector, class Layers>
     [[gnu::always_inline]] void edge(std::int64_t n, std::int64_t i, Vector vector, const Layers& layers, lanes along_a,
                                      lanes along_b, const compact_field& moduli, std::int64_t s, std::int64_t t) const {

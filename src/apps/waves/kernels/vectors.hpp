@@ -28,7 +28,8 @@ using lanes = lanes_of_float::type;
 
 inline lanes all(float value) { return value - lanes{}; }
 
-/// The vector from element n on: also lanes that are then not used, which lie in the array or in its padding and which nobody writes.
+/// The vector from element n on: also lanes that are then not used, which lie in the array or in its padding and which nobody
+/// writes.
 [[gnu::always_inline]] inline lanes load(const compact_field& field, std::int64_t n) {
     const std::uint16_t* const from = field.first + n;
 #if defined(__AVX512F__)
@@ -43,8 +44,8 @@ inline lanes all(float value) { return value - lanes{}; }
 #endif
 }
 
-// a b + c, rounded once where the processor does that. Said explicitly, as a compiler's own choices may differ between whole vectors
-// and parts, and so between ranges.
+// a b + c, rounded once where the processor does that. Said explicitly, as a compiler's own choices may differ between whole
+// vectors and parts, and so between ranges.
 [[gnu::always_inline]] inline lanes multiply_add(lanes a, lanes b, lanes c) {
 #if defined(__AVX512F__)
     return _mm512_fmadd_ps(a, b, c);
@@ -132,8 +133,8 @@ struct whole_vector {
     [[nodiscard]] [[gnu::always_inline]] part_of_vector operator&(const part_of_vector& other) const { return other; }
 };
 
-// To be read, and perhaps written, eight vectors of 16 floats from now, by a sweep that is the first to need it: what fetches ahead by itself
-// starts anew with each page of each array. Once per cache line: rows begin at lines, n counts from there.
+// To be read, and perhaps written, eight vectors of 16 floats from now, by a sweep that is the first to need it: what fetches ahead
+// by itself starts anew with each page of each array. Once per cache line: rows begin at lines, n counts from there.
 [[gnu::always_inline]] inline bool begins_a_line(std::int64_t n) { return lanes_per_vector >= 16 || n % 16 < lanes_per_vector; }
 [[gnu::always_inline]] inline void fetch_ahead(const float* now) { __builtin_prefetch(now + 128, 1, 2); }
 // As far ahead in cells, and so once for two lines of floats.
@@ -141,8 +142,9 @@ struct whole_vector {
     if (n % 32 < 16) __builtin_prefetch(of.first + n + 128, 0, 2);
 }
 
-/// what(vector, i) for the cells i0 <= i < i1 of a row, `vector` saying which of the lanes from i on are among them. Whole vectors begin at multiples of
-/// lanes_per_vector, where cache lines do, and are most of a row: a first one, if i0 is none of these, and a last one may be parts.
+/// what(vector, i) for the cells i0 <= i < i1 of a row, `vector` saying which of the lanes from i on are among them. Whole vectors
+/// begin at multiples of lanes_per_vector, where cache lines do, and are most of a row: a first one, if i0 is none of these, and a
+/// last one may be parts.
 template <class What> [[gnu::always_inline]] inline void for_vectors(std::int64_t i0, std::int64_t i1, const What& what) {
     std::int64_t i = i0;
     if (const std::int64_t behind = i0 % lanes_per_vector; behind != 0) {

@@ -5,8 +5,8 @@
 
 namespace craton::hazard {
 
-/// x'' + 2 z w x' + w^2 x = -a(t), at rest before t = 0, advanced by one sample of an acceleration that is a straight line between samples:
-/// exact (Nigam and Jennings 1969, eq. 2.7 and appendix).
+/// x'' + 2 z w x' + w^2 x = -a(t), at rest before t = 0, advanced by one sample of an acceleration that is a straight line between
+/// samples: exact (Nigam and Jennings 1969, eq. 2.7 and appendix).
 ///     x1 = xx x0 + xv v0 + xa a0 + xb a1,   v1 = vx x0 + vv v0 + va a0 + vb a1
 struct oscillator_step {
     double xx, xv, xa, xb;

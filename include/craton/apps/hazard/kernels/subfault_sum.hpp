@@ -8,8 +8,8 @@ namespace craton::hazard {
 //
 //     U_c(j) = sum over k of  slip_k  S(j, rise_k)  exp(-2 pi i j delay_k)  P_kc(j)
 //
-// P is what unit slip at once gives; S the spectrum of the slip rate about its own centre; delay the time of that centre, in parts of the period 1 / df.
-// Delays are exact, whatever the sampling; S is interpolated between rise times of a table.
+// P is what unit slip at once gives; S the spectrum of the slip rate about its own centre; delay the time of that centre, in parts
+// of the period 1 / df. Delays are exact, whatever the sampling; S is interpolated between rise times of a table.
 
 inline constexpr std::int64_t subfaults_at_once = 8;    ///< numbers of subfaults are multiples of it (others slip by 0)
 inline constexpr std::int64_t frequencies_at_once = 16; ///< numbers of frequencies are multiples of it
@@ -36,7 +36,8 @@ struct subfault_motions {
     const float* rise_fraction = nullptr; ///< how far it is on the way to the next, 0 to 1
 };
 
-/// sums[variation][component][real, imaginary][frequency] += U. Each variation's sum has the same bits whichever others it is computed with.
+/// sums[variation][component][real, imaginary][frequency] += U. Each variation's sum has the same bits whichever others it is
+/// computed with.
 void add_subfaults(const subfault_spectra& spectra, const slip_rate_spectra& slip_rates, const subfault_motions& motions,
                    std::int64_t variations, float* sums);
 

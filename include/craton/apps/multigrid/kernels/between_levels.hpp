@@ -27,7 +27,8 @@ struct prolongation_formula {
 [[nodiscard]] prolongation_formula second_order_prolongation();
 [[nodiscard]] prolongation_formula fourth_order_prolongation();
 
-/// u = keep u + P u_coarse, P being the tensor product of the formula. u_coarse must have ghosts of the formula's reach, edges and corners too.
+/// u = keep u + P u_coarse, P being the tensor product of the formula. u_coarse must have ghosts of the formula's reach, edges and
+/// corners too.
 void prolong(const box_shape& coarse, const double* u_coarse, const prolongation_formula& formula, double keep,
              const box_shape& fine, double* u);
 

@@ -8,19 +8,20 @@
 
 namespace craton::multigrid {
 
-/// How ghost cells outside the grid follow from the cells inside, counted inwards from the boundary: ghost layer l (0 the nearest) is
-/// the sum of weights[l][m] * cell m. Edges and corners are tensor products.
+/// How ghost cells outside the grid follow from the cells inside, counted inwards from the boundary: ghost layer l (0 the nearest)
+/// is the sum of weights[l][m] * cell m. Edges and corners are tensor products.
 struct ghost_formula {
     std::array<std::array<double, 5>, 2> weights{};
     int taps = 1;
 };
 
-/// u = 0 on the boundary, of the highest order up to `order` (1, 2 or 4) for which a box has enough cells. Order 1 mirrors point values; 2 and 4 are
-/// averages of the parabola and the quartic through zero on the boundary and the averages inside. A layer without a formula is 0.
+/// u = 0 on the boundary, of the highest order up to `order` (1, 2 or 4) for which a box has enough cells. Order 1 mirrors point
+/// values; 2 and 4 are averages of the parabola and the quartic through zero on the boundary and the averages inside. A layer
+/// without a formula is 0.
 [[nodiscard]] ghost_formula dirichlet_formula(int order, std::int64_t side);
 
-/// The derivative along the normal is 0 on the boundary: the quartic (order 4, boxes of 4 cells or more), else the mirror image. A constant is
-/// continued as a constant.
+/// The derivative along the normal is 0 on the boundary: the quartic (order 4, boxes of 4 cells or more), else the mirror image. A
+/// constant is continued as a constant.
 [[nodiscard]] ghost_formula neumann_formula(int order, std::int64_t side);
 
 /// Extrapolation by the polynomial through the nearest 5, 4 or 2 cells, as many as a box has (1 from 2 or 3): for coefficients.
@@ -30,8 +31,9 @@ struct ghost_formula {
 using outer_sides = std::array<std::array<bool, 2>, 3>;
 using side_formulas = std::array<std::array<ghost_formula, 2>, 3>;
 
-/// Fills ghosts off the outer sides, `depth` layers deep, from those inside: dimension after dimension, each over the cells that are known by then.
-/// Ghosts that other boxes give must be there. `extents`: layers that a field has inside per dimension (0: side; faces may have side + 1).
+/// Fills ghosts off the outer sides, `depth` layers deep, from those inside: dimension after dimension, each over the cells that
+/// are known by then. Ghosts that other boxes give must be there. `extents`: layers that a field has inside per dimension (0: side;
+/// faces may have side + 1).
 void fill_outer_ghosts(double* u, const box_shape& shape, int depth, const outer_sides& outer, const ghost_formula& formula,
                        const std::array<bool, 3>& dimensions = {true, true, true}, const std::array<std::int64_t, 3>& extents = {});
 /// The same with a formula for each side.

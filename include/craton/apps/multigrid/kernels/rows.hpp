@@ -12,8 +12,8 @@
 namespace craton::multigrid {
 
 // A u row by row, a vector of cells at a time, for kernels that do something with each row while it is in the first-level cache.
-// Rows are asked for in order: j from 0 up, for k from 0 up. Lanes behind the end of a row are computed from whatever lies in the padding and must not
-// be used; block_grid has a line of padding behind its last row, so that they can be read.
+// Rows are asked for in order: j from 0 up, for k from 0 up. Lanes behind the end of a row are computed from whatever lies in the
+// padding and must not be used; block_grid has a line of padding behind its last row, so that they can be read.
 
 namespace detail {
 

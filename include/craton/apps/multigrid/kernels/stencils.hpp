@@ -11,8 +11,8 @@ struct box_shape {
     std::int64_t side = 0, pitch = 0, plane = 0;
 };
 
-/// a u - b div(beta grad u) on one box. beta[d] holds values of faces: at a cell, of the face between it and the one before it in dimension d;
-/// scale = b / h^2.
+/// a u - b div(beta grad u) on one box. beta[d] holds values of faces: at a cell, of the face between it and the one before it in
+/// dimension d; scale = b / h^2.
 struct coefficients {
     double a = 0, scale = 1;
     const double* alpha = nullptr; ///< of the term a alpha u; null: 1
@@ -41,11 +41,11 @@ class two_point_stencil {
     coefficients c_;
 };
 
-/// Fluxes of fourth order in averages (fv4): the average of a product is the product of the averages plus h^2 / 12 times that of the tangential
-/// gradients; likewise alpha u. Reads two ghost cells of u off faces and one off edges, of alpha one off faces.
+/// Fluxes of fourth order in averages (fv4): the average of a product is the product of the averages plus h^2 / 12 times that of
+/// the tangential gradients; likewise alpha u. Reads two ghost cells of u off faces and one off edges, of alpha one off faces.
 ///
-/// `rough`: slopes of beta along a face that are steeper than its own value are cut. Without that the matrix is no M-matrix by far where beta jumps by
-/// orders of magnitude, and no smoother converges; a smooth beta has no such slopes.
+/// `rough`: slopes of beta along a face that are steeper than its own value are cut. Without that the matrix is no M-matrix by far
+/// where beta jumps by orders of magnitude, and no smoother converges; a smooth beta has no such slopes.
 template <bool rough = false> class fourth_order_stencil {
   public:
     fourth_order_stencil(const box_shape& shape, const coefficients& c) : steps_{1, shape.pitch, shape.plane}, c_(c) {}
@@ -62,7 +62,8 @@ template <bool rough = false> class fourth_order_stencil {
     }
 
   private:
-    // The average over a cell of alpha u. Slopes of alpha beyond what a smooth one has are cut: the neighbours weigh a quarter of the cell at most.
+    // The average over a cell of alpha u. Slopes of alpha beyond what a smooth one has are cut: the neighbours weigh a quarter of
+    // the cell at most.
     [[nodiscard]] double product(const double* alpha, const double* u, std::int64_t at) const {
         double sum = alpha[at] * u[at];
         for (const std::int64_t s : steps_) {

@@ -25,7 +25,8 @@ template <class What> void for_each_cell(const box_shape& shape, const What& wha
     }
 }
 
-/// what(c, A u there, i, j, k) for the cells, with A u from `rows`. `streams`: what else is read and written, to be asked for ahead.
+/// what(c, A u there, i, j, k) for the cells, with A u from `rows`. `streams`: what else is read and written, to be asked for
+/// ahead.
 template <class Rows, class What, std::size_t count>
 void for_each_image(const box_shape& shape, const Rows& rows, double* image, const std::array<const double*, count>& streams,
                     const What& what) {

@@ -5,8 +5,8 @@
 
 namespace craton::tomography {
 
-/// Noise of one window whose autocorrelation falls exponentially with time: C_d[t, u] = sigma^2 rho^|t - u|, rho = exp(-dt / tau), the
-/// autoregressive process of order one. Its inverse has a root of two diagonals, C_d^-1 = W^T W:
+/// Noise of one window whose autocorrelation falls exponentially with time: C_d[t, u] = sigma^2 rho^|t - u|, rho = exp(-dt / tau),
+/// the autoregressive process of order one. Its inverse has a root of two diagonals, C_d^-1 = W^T W:
 ///     (W r)[0] = r[0] / sigma,    (W r)[t] = (r[t] - rho r[t-1]) / (sigma sqrt(1 - rho^2)),
 /// so that what C_d^-1 weighs is whitened in O(k), without a k x k matrix (Box & Jenkins 1970). rho = 0: division by sigma.
 struct noise_filter {

@@ -34,7 +34,8 @@ struct layer_row {
     std::int64_t whole = 0;
 };
 
-/// Cells i0 <= i < i1 of rows, at most `pitch`, that share the memory at + first + component * pitch + i % pitch for components 0, 1,
+/// Cells i0 <= i < i1 of rows, at most `pitch`, that share the memory at + first + component * pitch + i % pitch for components 0,
+/// 1,
 /// 2. `first` and `pitch` are multiples of 16, and each line of 16 cells that has some of these has a line of memory of its own: a
 /// vector of cells has its memory in a line, and finds 0 there for cells that are none of these.
 struct layer_part {

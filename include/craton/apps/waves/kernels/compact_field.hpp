@@ -7,12 +7,13 @@
 
 namespace craton::waves {
 
-// Media in 16 bits: the numbers of IEEE 754 binary16 times a unit, which leaves 11 significant bits. A step waits for what it fetches from
-// memory, and media are half of the arrays that it reads.
+// Media in 16 bits: the numbers of IEEE 754 binary16 times a unit, which leaves 11 significant bits. A step waits for what it
+// fetches from memory, and media are half of the arrays that it reads.
 //
-// Rounded to nearest, homogeneous rock would be wrong by up to 0.024 % everywhere, and waves would come early or late by 0.08 rad for each
-// hundred wavelengths. So values are rounded up in as many cells as brings the mean of their neighbourhood to the value: what waves of many cells'
-// length meet is the mean, and what varies from cell to cell (0.01 %) scatters nothing that could be seen.
+// Rounded to nearest, homogeneous rock would be wrong by up to 0.024 % everywhere, and waves would come early or late by 0.08 rad
+// for each hundred wavelengths. So values are rounded up in as many cells as brings the mean of their neighbourhood to the value:
+// what waves of many cells' length meet is the mean, and what varies from cell to cell (0.01 %) scatters nothing that could be
+// seen.
 
 /// The number with these bits, for finite ones that are not subnormal.
 constexpr float from_half(std::uint16_t bits) {
@@ -25,9 +26,9 @@ constexpr float from_half(std::uint16_t bits) {
 inline constexpr float least_half = 0x1p-14F; ///< the smallest number that is not subnormal
 inline constexpr float largest_half = 65504.0F;
 
-/// Bits of a neighbouring number: the one further from 0 if the part of a step that lies between is more than 1 - threshold, 0 <= threshold < 1;
-/// value itself where it is such a number. What is smaller than least_half becomes that or 0, whichever is nearer; what is beyond
-/// largest_half, infinity (0x7C00).
+/// Bits of a neighbouring number: the one further from 0 if the part of a step that lies between is more than 1 - threshold, 0 <=
+/// threshold < 1; value itself where it is such a number. What is smaller than least_half becomes that or 0, whichever is nearer;
+/// what is beyond largest_half, infinity (0x7C00).
 constexpr std::uint16_t half_of(float value, float threshold) {
     const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>(bits >> 16U & 0x8000U);
@@ -38,8 +39,8 @@ constexpr std::uint16_t half_of(float value, float threshold) {
     return static_cast<std::uint16_t>(sign | ((raised >> 13U) - (112U << 10U)));
 }
 
-/// The threshold of a cell of the grid: even over [0, 1) among any neighbours (an additive recurrence in three dimensions, Roberts 2018), and
-/// the same however the grid is cut.
+/// The threshold of a cell of the grid: even over [0, 1) among any neighbours (an additive recurrence in three dimensions, Roberts
+/// 2018), and the same however the grid is cut.
 constexpr float rounding_threshold(std::int64_t i, std::int64_t j, std::int64_t k) {
     // Parts of 2^64, which wrap.
     const std::uint64_t sum = static_cast<std::uint64_t>(i) * 0xD1B54A32D192ED03U +

@@ -6,8 +6,9 @@
 
 namespace craton::waves {
 
-// The staggered grid (Virieux 1986; Graves 1996), seen as cells of side h. Cell (i, j, k) fills [i h, (i+1) h] x [j h, (j+1) h] x [k h,
-// (k+1) h]; x, y and z (depth, positive downwards) are right-handed, as north, east and down are. With index (i, j, k) are stored
+// The staggered grid (Virieux 1986; Graves 1996), seen as cells of side h. Cell (i, j, k) fills [i h, (i+1) h] x [j h, (j+1) h] x
+// [k h, (k+1) h]; x, y and z (depth, positive downwards) are right-handed, as north, east and down are. With index (i, j, k) are
+// stored
 //
 //   xx, yy, zz, lambda, mu   at the cell's centre
 //   vx, vy, vz, and buoyancy at the centre of its lower face in x, y, z:  vx at (i, j+1/2, k+1/2) h
@@ -19,9 +20,9 @@ namespace craton::waves {
 /// Planes round a brick that hold its neighbours' values, or 0 outside the grid.
 inline constexpr std::int64_t halo = 2;
 
-/// One rank's part of the grid. Element (i, j, k) of an array lies at first[i + j * pitch + k * plane]; i from -halo to nx + halo - 1,
-/// likewise j and k. The arrays' first elements (0, 0, 0) lie on cache lines, and so do all rows' (pitch and plane are multiples of 16
-/// floats); a line of padding follows the last row.
+/// One rank's part of the grid. Element (i, j, k) of an array lies at first[i + j * pitch + k * plane]; i from -halo to nx + halo -
+/// 1, likewise j and k. The arrays' first elements (0, 0, 0) lie on cache lines, and so do all rows' (pitch and plane are multiples
+/// of 16 floats); a line of padding follows the last row.
 struct brick_shape {
     std::int64_t nx = 0, ny = 0, nz = 0;
     std::int64_t pitch = 0, plane = 0;
@@ -57,19 +58,19 @@ struct compact_vector {
     compact_field x, y, z;
 };
 
-/// Effective media where the fields that they act on are (see effective_media.hpp): buoyancy 1/rho in m^3/kg at the three velocities,
-/// lambda and mu in Pa at centres, mu at the three edges. All 16 bytes per cell are read once per step.
+/// Effective media where the fields that they act on are (see effective_media.hpp): buoyancy 1/rho in m^3/kg at the three
+/// velocities, lambda and mu in Pa at centres, mu at the three edges. All 16 bytes per cell are read once per step.
 struct elastic_media {
     compact_vector buoyancy;
     compact_field lambda, mu;
     compact_field mu_xy, mu_xz, mu_yz;
 };
 
-/// Coarse-grained memory variables (Day 1998; Day and Bradley 2001): each cell has one of 8 relaxation times, by the parities of its global
-/// indices.
+/// Coarse-grained memory variables (Day 1998; Day and Bradley 2001): each cell has one of 8 relaxation times, by the parities of
+/// its global indices.
 ///
-/// With E = stress + r the stress that the unrelaxed (infinite-frequency) moduli would give to the strain that there is, r relaxes towards
-/// W E:
+/// With E = stress + r the stress that the unrelaxed (infinite-frequency) moduli would give to the strain that there is, r relaxes
+/// towards W E:
 ///     tau dr/dt + r = W E,   W E = bulk * mean(E) on the isotropic part, shear * E on the deviatoric part.
 /// Since E stays exactly moduli times strain, strain can be read from stress and r at any time.
 struct attenuation_media {

@@ -6,10 +6,10 @@ namespace craton::waves {
 
 // tools/derive_surface_closure.py derives the table and says how good it is.
 
-/// The free surface of the fourth-order differences: plus and minus exact for z^0 ... z^2 (on face 0 for fields that vanish there), every
-/// norm positive, largest eigenvalue below the interior's, so that the same time step is stable. Waves converge at third order or better;
-/// Rayleigh waves (Poisson solid) travel at their speed to 0.27% at 5 points per wavelength, 0.09% at 6, 0.02% from 8 on (stress images:
-/// 4.1%, 2.7%, 1.5% at 8). Needs at least 7 planes.
+/// The free surface of the fourth-order differences: plus and minus exact for z^0 ... z^2 (on face 0 for fields that vanish there),
+/// every norm positive, largest eigenvalue below the interior's, so that the same time step is stable. Waves converge at third
+/// order or better; Rayleigh waves (Poisson solid) travel at their speed to 0.27% at 5 points per wavelength, 0.09% at 6, 0.02%
+/// from 8 on (stress images: 4.1%, 2.7%, 1.5% at 8). Needs at least 7 planes.
 ///
 /// vx at the surface itself is face_norm[0] (sum_k minus[0][k] vx_k + h dvz/dx), vy likewise: what a traction there works against.
 constexpr surface_closure fourth_order_closure() {

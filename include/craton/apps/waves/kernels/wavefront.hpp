@@ -10,37 +10,40 @@
 
 namespace craton::waves {
 
-// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 42 + 46 bytes of a cell (and write
-// 12 + 24); a core waits for what it fetches, what it writes costs little. Here a block of rows goes down the planes, stress two planes
-// behind velocity and, where blocks meet, two rows: what one has fetched or written is still in the core's second-level cache when the
-// other needs it, and 52 bytes of an elastic cell are fetched (80 rather than 116 of an anelastic one).
+// Velocity and stress of one step in one passage through memory. Two sweeps of the whole grid fetch 42 + 46 bytes of a cell (and
+// write 12 + 24); a core waits for what it fetches, what it writes costs little. Here a block of rows goes down the planes, stress
+// two planes behind velocity and, where blocks meet, two rows: what one has fetched or written is still in the core's second-level
+// cache when the other needs it, and 52 bytes of an elastic cell are fetched (80 rather than 116 of an anelastic one).
 
 /// Cells that go down the planes together.
 struct wavefront_block {
     std::int64_t columns = 0, rows = 0;
 
     /// What is between the two updates, about 65 planes of a block, stays within 1.1 MB of second-level cache, 0.9 MB where memory
-    /// variables pass through it too: a model of a cache of 2 MB fetches 9 bytes more than these of an elastic cell then, 12 of an anelastic one, and
-    /// little more if a quarter of it is not to be had. Smaller blocks fetch more rows where they meet. Long rows are read fastest.
+    /// variables pass through it too: a model of a cache of 2 MB fetches 9 bytes more than these of an elastic cell then, 12 of an
+    /// anelastic one, and little more if a quarter of it is not to be had. Smaller blocks fetch more rows where they meet. Long
+    /// rows are read fastest.
     [[nodiscard]] static constexpr wavefront_block of(const brick_shape& shape, bool anelastic) {
         const std::int64_t parts = std::max<std::int64_t>(1, (shape.nx + 255) / 512);
         const std::int64_t columns = (shape.nx + parts - 1) / parts;
         return {columns, std::max<std::int64_t>(4, (anelastic ? 3400 : 4000) / (columns + 8))};
     }
-    /// For several steps in one passage: what is between four steps' first and last halves, some 20 planes of a block, is 9 MB (12 MB
-    /// anelastic) of the last-level cache. At 200^3 half as many rows took a seventh more time, almost twice as many a tenth or less.
+    /// For several steps in one passage: what is between four steps' first and last halves, some 20 planes of a block, is 9 MB (12
+    /// MB anelastic) of the last-level cache. At 200^3 half as many rows took a seventh more time, almost twice as many a tenth or
+    /// less.
     [[nodiscard]] static constexpr wavefront_block of_steps_together(const brick_shape& shape, bool anelastic) {
         const auto one = of(shape, anelastic);
         return {one.columns, 2 * one.rows};
     }
 };
 
-/// Several steps in one passage, of cells that have no neighbours on other ranks, by one thread: what of the fields is between the first
-/// velocities and the last stresses stays in a cache, and memory is gone through once for all steps. Each half of a step lies two planes, two
-/// rows (and a line of cells) behind the half before it: what it reads is new, and what it writes nobody needs any more.
+/// Several steps in one passage, of cells that have no neighbours on other ranks, by one thread: what of the fields is between the
+/// first velocities and the last stresses stays in a cache, and memory is gone through once for all steps. Each half of a step lies
+/// two planes, two rows (and a line of cells) behind the half before it: what it reads is new, and what it writes nobody needs any
+/// more.
 ///
-/// Calls update(half, cells), which does the work, for halves 0 <= half < 2 steps: velocities of step half / 2 where half is even, else
-/// stresses. `surface` as in wavefront_blocks. Throws what update does.
+/// Calls update(half, cells), which does the work, for halves 0 <= half < 2 steps: velocities of step half / 2 where half is even,
+/// else stresses. `surface` as in wavefront_blocks. Throws what update does.
 template <class Update>
 void steps_together(const cell_range& all, const wavefront_block& block, bool surface, std::int64_t steps, const Update& update);
 
@@ -49,8 +52,8 @@ struct wavefront {
     cell_range velocity, stress;
 };
 
-/// The blocks of a wavefront: one thread goes through them from the first row to the last, or two go towards each other and meet wherever
-/// they do. A thread whose core is slowed down for a while does fewer then, and nobody waits for it.
+/// The blocks of a wavefront: one thread goes through them from the first row to the last, or two go towards each other and meet
+/// wherever they do. A thread whose core is slowed down for a while does fewer then, and nobody waits for it.
 class wavefront_blocks {
   public:
     enum class from { first_row, last_row };
@@ -58,9 +61,10 @@ class wavefront_blocks {
     wavefront_blocks(const wavefront& part, const wavefront_block& block)
         : part_(part), block_(block), count_(pieces({part.velocity.j0, part.velocity.j1}, block.rows)) {}
 
-    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, for block after block, until none is
-    /// left to take. Velocity is always computed from old stresses, stress from new velocities. `surface`: plane 0 is the free surface,
-    /// whose closure reaches further. To be called once for an end, for both at the same time or one after the other. Throws what the two do.
+    /// Calls update_velocity(range) and update_stress(range), which do the work on the calling thread, for block after block, until
+    /// none is left to take. Velocity is always computed from old stresses, stress from new velocities. `surface`: plane 0 is the
+    /// free surface, whose closure reaches further. To be called once for an end, for both at the same time or one after the other.
+    /// Throws what the two do.
     template <class Velocity, class Stress>
     void run(from end, bool surface, const Velocity& update_velocity, const Stress& update_stress);
 
@@ -111,17 +115,18 @@ class wavefront_blocks {
     std::atomic<std::int64_t> taken_{0};
 };
 
-/// Parts that may run at the same time, and the stresses that are left for when all parts are done (in any order, also at the same time).
+/// Parts that may run at the same time, and the stresses that are left for when all parts are done (in any order, also at the same
+/// time).
 struct wavefront_plan {
     std::vector<wavefront> parts;
     std::vector<cell_range> between; ///< stress of four rows at each cut
 };
 
-/// Cuts the rows of `velocity` into at most `parts` equal parts of at least 8 rows. Every velocity within two cells of `stress` along
-/// an axis must be among `velocity`, or be new already, or lie outside the grid; every velocity that needs an old stress of `stress`
-/// must be among `velocity` or be new already. So with a neighbour across a face the velocities of its two layers of cells come first
-/// (and travel), then the plan, for stress without these two layers, then, with the neighbour's velocities, those layers' stress.
-/// Memory traffic prefers few parts: one or two per thread.
+/// Cuts the rows of `velocity` into at most `parts` equal parts of at least 8 rows. Every velocity within two cells of `stress`
+/// along an axis must be among `velocity`, or be new already, or lie outside the grid; every velocity that needs an old stress of
+/// `stress` must be among `velocity` or be new already. So with a neighbour across a face the velocities of its two layers of cells
+/// come first (and travel), then the plan, for stress without these two layers, then, with the neighbour's velocities, those
+/// layers' stress. Memory traffic prefers few parts: one or two per thread.
 wavefront_plan plan_wavefronts(const cell_range& velocity, const cell_range& stress, std::int64_t parts);
 
 /// Appends cells of stress that are left for later, cut so that threads share them.
