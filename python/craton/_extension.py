@@ -15,9 +15,8 @@ import numpy as _numpy  # noqa: F401
 def openblas_core() -> str | None:
     """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.
 
-    OpenBLAS 0.3.21 (Debian 12), which the extension is linked against, knows Intel processors by model number; those
-    that are younger it takes for a Prescott of 2004 and runs SSE3 kernels on them: a factor of five. What it may use
-    follows from the instruction set instead.
+    OpenBLAS 0.3.21 (Debian 12), which the extension is linked against, knows Intel processors by model number. It takes younger
+    ones for a Prescott of 2004 and runs SSE3 kernels on them, five times slower. The instruction set tells what it may use.
     """
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as stream:
@@ -60,8 +59,9 @@ def build_info() -> dict[str, str]:
 
 
 def check_mpi() -> None:
-    """Starts MPI (mpi4py, with THREAD_MULTIPLE) and makes sure that it is the library the extension was built with. Not
-    collective. ImportError where it is another, with the command that mends it.
+    """Starts MPI (mpi4py, with THREAD_MULTIPLE) and checks that it is the library the extension was built with. Not collective.
+
+    ImportError where it is another, with the command that mends it.
     """
     from mpi4py import MPI
 
@@ -75,15 +75,16 @@ def check_mpi() -> None:
 
 
 def end_all_ranks_on_uncaught_exceptions() -> None:
-    """On several ranks, an exception that nobody catches ends the whole job, with one line, instead of leaving the
-    others waiting for a rank that is gone. A program that has its own hook keeps it.
+    """Makes an exception that nobody catches end the whole job with one line, so that no rank waits for one that is gone.
+
+    Does nothing on a single rank, or where a program has its own hook.
     """
     from mpi4py import MPI
 
     if MPI.COMM_WORLD.size == 1 or sys.excepthook is not sys.__excepthook__:
         return
 
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def hook(_kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         from craton._launch import main_guard
 
         with main_guard():

@@ -1,13 +1,13 @@
 """Linear algebra on distributed matrices, where they lie (ScaLAPACK on the storage, no copy, no gather).
 
-Every function is collective and blocking and releases the GIL. Matrices must be committed, of float32 or float64
-elements, with square blocks, and are left to the function until it returns. Vectors are the same whole float64 vector on
-every rank, and so are results. UserError on every rank for shapes, grids or element types that do not fit.
+Every function is collective and blocking and releases the GIL. Matrices must be committed, of float32 or float64 elements, with
+square blocks, and are left to the function until it returns. Vectors are the same whole float64 vector on every rank, and so are
+results. UserError on every rank for shapes, grids or element types that do not fit.
 
-Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they
-are and return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a
-block-cyclic copy), "one" rank (LAPACK, on a dense copy), or "auto": one for orders of up to 1024, which have too little work
-for many, and on one rank.
+Of a DistArray, of any layout, matmul, eigh, eigvalsh, cholesky, triangular_inv and inverse_sqrt leave the operands as they are and
+return new arrays. `workers` says who computes what is not computed where the tiles lie: "all" ranks (ScaLAPACK, on a block-cyclic
+copy), "one" rank (LAPACK, on a dense copy), or "auto". That is one rank for orders of up to 1024, which have too little work for
+many, and where there is only one.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ Workers = Literal["auto", "one", "all"]
 
 
 class Cholesky:
-    """U^T U of a symmetric positive-definite matrix, in place: its upper triangle is overwritten, the lower one not looked at.
-    Collective, blocking constructor; n^3 / 3 flops. All methods are collective and blocking.
+    """The factor U of U^T U, of a symmetric positive-definite matrix, in place. Collective, blocking constructor and methods.
 
-    matrix: a committed ConvergentMatrix or SymmetricMatrix of float32 or float64, to be left alone while the factor is wanted.
-    UserError on every rank: not positive definite (naming the order of the leading minor that is not), another element type.
+    The upper triangle is overwritten, the lower one not looked at; n^3 / 3 flops. matrix: a committed ConvergentMatrix or
+    SymmetricMatrix of float32 or float64, to be left alone while the factor is wanted. UserError on every rank: not positive
+    definite (naming the order of the leading minor that is not), another element type.
     """
 
     __slots__ = ("__weakref__", "_core", "_matrix")
@@ -65,17 +65,19 @@ class Cholesky:
         return f"<Cholesky factor in {self._matrix!r}>"
 
     def solve(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
-        """X of A x = rhs. rhs: a ConvergentVector, or the same whole vector on every rank, as the result is, float64; or a
-        committed ConvergentMatrix on the same process grid, whose columns are solved for in place (None is returned).
+        """Solves A x = rhs. The result is x, float64, whole on every rank; None where rhs is a matrix, which becomes x.
+
+        rhs: a ConvergentVector, or the same whole vector on every rank; or a committed ConvergentMatrix on the same process grid,
+        whose columns are solved for in place.
         """
         return self._core.solve(_columns_or_vector(rhs))
 
     def solve_transposed_factor(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
-        """U^-T rhs, half of a solution: its squared norm is rhs . A^-1 rhs. Otherwise as solve."""
+        """Gives U^-T rhs, half of a solution: its squared norm is rhs . A^-1 rhs. Otherwise as solve."""
         return self._core.solve_transposed_factor(_columns_or_vector(rhs))
 
     def solve_factor(self, rhs: ArrayLike | ConvergentVector | ConvergentMatrix) -> Any:
-        """U^-1 rhs, the other half: of independent standard normal numbers a draw of covariance A^-1. Otherwise as solve."""
+        """Gives U^-1 rhs: of independent standard normal numbers a draw of covariance A^-1. Otherwise as solve."""
         return self._core.solve_factor(_columns_or_vector(rhs))
 
     def log_determinant(self) -> float:
@@ -84,7 +86,7 @@ class Cholesky:
         return found
 
     def inverse_diagonal(self) -> NDArray[np.float64]:
-        """The diagonal of the inverse on every rank. Overwrites the factor: solve is not possible any more. 2 n^3 / 3 flops."""
+        """The diagonal of the inverse on every rank. Overwrites the factor, which then solves no more. 2 n^3 / 3 flops."""
         found: NDArray[np.float64] = self._core.inverse_diagonal()
         return found
 
@@ -98,11 +100,11 @@ def cholesky(matrix: Real) -> Cholesky: ...
 @overload
 def cholesky(matrix: DistArray, workers: Workers = ...) -> DistArray: ...
 def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
-    """Of a ConvergentMatrix or SymmetricMatrix its Cholesky factor, in place.
+    """Factors a symmetric positive-definite matrix: of a ConvergentMatrix or SymmetricMatrix in place.
 
-    Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the
-    upper triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor
-    that is not).
+    Of a DistArray: a new one of its layout, L of L L^T with zeros above the diagonal, as numpy.linalg.cholesky has it; the upper
+    triangle is read. UserError: not square, not finite, or not positive definite (naming the order of the leading minor that is
+    not).
     """
     if isinstance(matrix, DistArray):
         lower = matrix.like()
@@ -112,7 +114,7 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
 
 
 def solve(matrix: Real, rhs: ArrayLike) -> NDArray[np.float64]:
-    """X of A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
+    """Solves A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
     return cholesky(matrix).solve(rhs)
 
 
@@ -122,15 +124,17 @@ def log_determinant(matrix: Real) -> float:
 
 
 def inverse_diagonal(matrix: Real) -> NDArray[np.float64]:
-    """The diagonal of the inverse of a symmetric positive-definite matrix, which is overwritten. 2 n^3 / 3 flops: half of
-    what the whole inverse takes, and no further memory.
+    """The diagonal of the inverse of a symmetric positive-definite matrix, which is overwritten.
+
+    It takes 2 n^3 / 3 flops, half of what the whole inverse takes, and no further memory.
     """
     return cholesky(matrix).inverse_diagonal()
 
 
 def inv(matrix: Real) -> Any:
-    """Overwrites the upper triangle of a symmetric positive-definite matrix by that of its inverse, and returns the matrix
-    (ConvergentMatrix.fill_lower() makes it whole). n^3 flops.
+    """Overwrites the upper triangle of a symmetric positive-definite matrix by that of its inverse, and returns the matrix.
+
+    ConvergentMatrix.fill_lower() makes it whole. n^3 flops.
     """
     cholesky(matrix).invert()
     return matrix
@@ -141,9 +145,10 @@ def triangular_inv(matrix: ConvergentMatrix, lower: bool = ...) -> ConvergentMat
 @overload
 def triangular_inv(matrix: DistArray, lower: bool = ..., workers: Workers = ...) -> DistArray: ...
 def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") -> Any:
-    """Overwrites the upper (or lower) triangle by its inverse, leaves the other alone, and returns the matrix. n^3 / 3
-    flops. Of a DistArray: a new one of its layout, with zeros on the other side of the diagonal. UserError where an element of
-    the diagonal is zero (naming it).
+    """Overwrites the upper (or lower) triangle by its inverse, leaves the other alone, and returns the matrix. n^3 / 3 flops.
+
+    Of a DistArray: a new one of its layout, with zeros on the other side of the diagonal. UserError where an element of the
+    diagonal is zero (naming it).
     """
     if isinstance(matrix, DistArray):
         given = matrix if lower else matrix.transpose()
@@ -156,8 +161,9 @@ def triangular_inv(matrix: Any, lower: bool = False, workers: Workers = "auto") 
 
 
 def eigvalsh(matrix: Real | DistArray, workers: Workers = "auto") -> NDArray[np.float64]:
-    """The eigenvalues, ascending, of a symmetric matrix by its upper triangle. The storage of a ConvergentMatrix is
-    overwritten; a SymmetricMatrix is expanded into a temporary full one. 4 n^3 / 3 flops.
+    """The eigenvalues, ascending, of a symmetric matrix by its upper triangle. 4 n^3 / 3 flops.
+
+    The storage of a ConvergentMatrix is overwritten; a SymmetricMatrix is expanded into a temporary full one.
     """
     if isinstance(matrix, DistArray):
         return _craton._dist_eigvalsh(matrix._core, workers)
@@ -172,8 +178,9 @@ def eigh(
     matrix: DistArray, workers: Workers = ..., out: DistArray | None = ...
 ) -> tuple[NDArray[np.float64], DistArray]: ...
 def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -> tuple[NDArray[np.float64], Any]:
-    """(eigenvalues, ascending; eigenvectors in the columns of a new matrix, of the given one's layout, or of `out`: another
-    DistArray of its shape, of any layout). Otherwise as eigvalsh; 9 n^3 flops at most.
+    """The eigenvalues, ascending, and a matrix with the eigenvectors in its columns. Otherwise as eigvalsh; 9 n^3 flops at most.
+
+    The matrix is a new one of the given one's layout, or `out`: another DistArray of its shape, of any layout.
     """
     if isinstance(matrix, DistArray):
         found = matrix.like() if out is None else out
@@ -185,8 +192,10 @@ def eigh(matrix: Any, workers: Workers = "auto", out: DistArray | None = None) -
 
 
 def inverse_sqrt(matrix: DistArray, smallest: float = 0.0, workers: Workers = "auto") -> DistArray:
-    """S^-1/2 of a symmetric positive-definite matrix by its eigenproblem, in a new array of its layout: of an overlap matrix
-    what makes a basis orthonormal with the least change (Lowdin). UserError when an eigenvalue is not above `smallest`.
+    """The root S^-1/2 of the inverse of a symmetric positive-definite matrix, by its eigenproblem, in a new array of its layout.
+
+    Of an overlap matrix it makes a basis orthonormal with the least change (Lowdin 1950). UserError when an eigenvalue is not above
+    `smallest`.
     """
     values, vectors = eigh(matrix, workers)
     if not values[0] > smallest:

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions
-from craton.arrays.element_types import core_class
-from craton.arrays.indexing import Picked
-from craton.arrays.matrix import Block, Indices, Matrix, Merge, fitting_block
+from craton.arrays.array import core_class
+from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, checked_shape, fitting_block
+from craton.arrays.selection.indexing import Picked
 from craton.errors import UserError
 
 
@@ -31,7 +31,7 @@ class GramReport:
     """Ranks that multiplied their part themselves."""
 
 
-class ConvergentMatrix(Matrix):
+class ConvergentMatrix(Held, Matrix):
     """A dense distributed matrix to which any thread of any rank adds blocks at any time. Collective, blocking constructor.
 
     m = craton.ConvergentMatrix(world, 8192, 8192)      # float64 zeros; or (world, (8192, 8192))
@@ -42,15 +42,15 @@ class ConvergentMatrix(Matrix):
 
     rows, cols: the extents, or `rows` alone a tuple of both. dtype: float32, float64, complex64, complex128 or int64.
     block: rows and columns of a block of ScaLAPACK's block-cyclic layout (one number: square, which linear algebra wants;
-    None: 64, or less where ranks would own nothing). grid: process rows and columns, (0, 0) for the most square grid.
+    None: 64, or less where ranks would own nothing). grid: process rows and columns; (0, 0) for the most square grid.
     Storage is column major.
 
-    merge: how an arriving element joins the one that is there: "add", "min", "max" (not for complex numbers), a NumPy ufunc
-    of two arguments, or a function of (into, arriving) that changes `into` in place; both are one-dimensional arrays of one
-    length that must not be kept. It must be associative and commutative. identity: the value that changes nothing, which
-    all elements begin as (of a ufunc: its own where it has one). A function runs under a lock with the GIL taken, on
-    whichever thread the update arrives: slow, it must not call Craton, and an exception in it is a UserError of that
-    update(), which may be merged in part, or ends the job where the update came from another node.
+    merge: how an arriving element joins the one that is there; it must be associative and commutative. "add", "min", "max" (not
+    for complex numbers), a NumPy ufunc of two arguments, or a function of (into, arriving) that changes `into` in place. Both are
+    one-dimensional arrays of one length that must not be kept. Such a function runs under a lock with the GIL taken, on whichever
+    thread the update arrives: it is slow and must not call Craton. An exception in it is a UserError of that update(), which may be
+    merged in part; or it ends the job, where the update came from another node.
+    identity: the value that changes nothing, which all elements begin as (of a ufunc: its own where it has one).
 
     UserError on every rank: a grid that does not have as many processes as the world has ranks, a rank that would own nothing
     (more ranks than blocks), too little memory.
@@ -79,8 +79,9 @@ class ConvergentMatrix(Matrix):
     def from_array(
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
     ) -> ConvergentMatrix:
-        """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole (nothing
-        travels). dtype: None for the array's own. layout: block and grid of the constructor.
+        """A matrix with the elements of a two-dimensional array that every rank has whole. Collective, blocking.
+
+        Nothing travels. dtype: None for the array's own. layout: block and grid of the constructor.
         """
         whole = np.asarray(values)
         made = cls(world, *checked_shape("ConvergentMatrix", whole.shape, None), dtype or whole.dtype, **layout)
@@ -89,27 +90,21 @@ class ConvergentMatrix(Matrix):
         return made
 
     def like(self, dtype: DTypeLike | None = None) -> ConvergentMatrix:
-        """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
-        for this one's.
+        """A new matrix of this layout and merge, all elements the identity (zeros for sums). Collective, blocking.
+
+        dtype: None for this one's.
         """
         merge, identity = self._merge
         return ConvergentMatrix(
             self.world, *self.shape, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
         )
 
-    def copy(self) -> ConvergentMatrix:
-        """Collective, blocking: commits; a new matrix with the same elements in the same layout."""
-        self.commit()
-        made = self.like()
-        made.local[...] = self.local
-        self.world.barrier()
-        return made
-
     @property
     def T(self) -> ConvergentMatrix:
-        """Collective, blocking: commits; a new matrix with the transposed elements, sums. On this process grid where each of
-        its processes then owns something, else on the transposed one. linalg.matmul multiplies by a transposed factor
-        without making it.
+        """Commits; a new matrix with the transposed elements, of sums. Collective, blocking.
+
+        It is on this process grid where each of its processes then owns something, else on the transposed grid. linalg.matmul
+        multiplies by a transposed factor without making it.
         """
         self.commit()
         (rows, cols), (block_rows, block_cols) = self.shape, self.block
@@ -130,8 +125,9 @@ class ConvergentMatrix(Matrix):
 
     @property
     def local(self) -> NDArray[Any]:
-        """View (no copy) of this rank's elements, shape (local rows, local columns), Fortran order. It keeps the memory
-        alive. Read and write it between a commit() and the next update.
+        """View (no copy) of this rank's elements, shape (local rows, local columns), Fortran order.
+
+        It keeps the memory alive. Read and write it between a commit() and the next update.
         """
         view: NDArray[Any] = self._core.local
         return view
@@ -149,15 +145,6 @@ class ConvergentMatrix(Matrix):
         return cols
 
     # Updates. Not collective, any thread.
-
-    def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
-        """Merges block[a, b] into element (rows[a], cols[b]), or one number into the element (row, col). Repeated indices
-        merge repeatedly. block: of this element type, with any strides, read where it lies; quickest in Fortran order. Any
-        thread; not collective; blocks only while the bound on bytes in flight is reached; `block` may be reused on return.
-        UserError, and nothing of the update is applied: an index out of range, a shape that does not match, another element
-        type.
-        """
-        self._core.update(block, rows, cols)
 
     def update_trapezoid(
         self,
@@ -181,12 +168,13 @@ class ConvergentMatrix(Matrix):
     ) -> GramReport:
         """Adds G^T W G to the upper triangle without forming it; float32 and float64 only.
 
-        panel: G, k x n, whose column b belongs to indices[b]; weights: of its k rows (None: one). A list of panels with the
-        same indices, and of their weights, is stacked. Any strides. tolerance > 0: the panel may first be compressed to its
-        numerical rank; the trace norm of what is lost is at most tolerance * trace(G^T W G). method: where products for
-        other nodes are made; "auto" asks the cost model. Any thread, not collective, blocks as update. UserError: shapes
-        that do not match, indices out of range, negative weights, a matrix that is not square or whose merge is not
-        "add".
+        panel: G, k x n, whose column b belongs to indices[b], any strides. weights: of its k rows (None: one). A list of panels
+        with the same indices, and of their weights, is stacked. tolerance > 0: the panel may first be compressed to its numerical rank;
+        the trace norm of what is lost is at most tolerance * trace(G^T W G). method: where products for other nodes are made;
+        "auto" asks the cost model. Any thread, not collective, blocks as update.
+
+        UserError: shapes that do not match, indices out of range, negative weights, a matrix that is not square or whose merge is
+        not "add".
         """
         done = self._real("update_gram").update_gram(panel, indices, weights, tolerance, method, always_compress)
         return GramReport(done.samples, done.rank, done.targets_at_origin, done.targets_at_owner)
@@ -194,17 +182,16 @@ class ConvergentMatrix(Matrix):
     def update_kronecker(
         self, lateral: ArrayLike, radial: ArrayLike, indices: Indices, weights: ArrayLike | None = None
     ) -> None:
-        """As update_gram for a panel that is a Kronecker product, never expanded: G[t, a * n_radial + i] = lateral[a] *
-        radial[t, i]; len(lateral) * radial.shape[1] indices in that order.
+        """As update_gram for a panel that is a Kronecker product, which is never expanded.
+
+        G[t, a * n_radial + i] = lateral[a] * radial[t, i], with len(lateral) * radial.shape[1] indices in that order.
         """
         self._real("update_kronecker").update_kronecker(lateral, radial, indices, weights)
 
     def explain_gram(
         self, n: int, k: int, tolerance: float = 0.0, method: Literal["auto", "origin", "owner"] = "auto"
     ) -> str:
-        """What the cost model of update_gram expects of n columns and k samples: one line per way, and the choice. Not
-        collective.
-        """
+        """What update_gram's cost model expects of n columns and k samples: a line per way, and the choice. Not collective."""
         text: str = self._real("explain_gram").explain_gram(n, k, tolerance, method)
         return text
 
@@ -219,7 +206,9 @@ class ConvergentMatrix(Matrix):
         self._real("gram_wire_bytes_per_s").gram_wire_bytes_per_s = rate
 
     def add_kronecker(self, lateral: ArrayLike, radial: ArrayLike, scale: float = 1.0, offset: int = 0) -> None:
-        """Adds to element (offset + a * nr + i, offset + b * nr + j) scale * lateral[a, b] * radial[i, j], upper triangle only.
+        """Adds `scale` times the Kronecker product of two square factors to a diagonal block, upper triangle only.
+
+        To element (offset + a * nr + i, offset + b * nr + j) goes scale * lateral[a, b] * radial[i, j], where nr = len(radial).
         Local: every rank calls it for its own part; commit() again before the next update or read. float32 and float64 only.
         UserError where the product does not lie within the matrix.
         """
@@ -240,39 +229,25 @@ class ConvergentMatrix(Matrix):
 
     # Of the whole matrix. Collective, blocking.
 
-    def _storage(self) -> NDArray[Any]:
+    def _held(self) -> NDArray[Any]:
         return self.local
 
-    def fill(self, value: complex) -> None:
-        """Collective, blocking: commits, then every element becomes the value."""
-        self.commit()
-        self.local[...] = value
-        self.world.barrier()
-
-    def scale(self, factor: complex) -> None:
-        """Collective, blocking: commits, then multiplies every element. UserError: a factor of another kind of number."""
-        self._core.scale(factor)
-
-    def __imul__(self, factor: Any) -> Any:
-        self.scale(factor)
-        return self
+    _storage = _held
 
     def fill_lower(self) -> None:
-        """Collective, blocking: commits, then makes the strict lower triangle of a square matrix the transpose of the upper
-        one.
-        """
+        """Commits, then makes the strict lower triangle of a square matrix the transpose of the upper one. Collective, blocking."""
         self._core.fill_lower()
 
     def dot(self, other: ConvergentMatrix) -> Any:
-        """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank, in double
-        precision: the trace of A^H B, not a product (that is @). UserError: another layout.
+        """Commits; the sum of conj(self) * other over all elements, on every rank, in double precision. Collective, blocking.
+
+        It is the trace of A^H B, not a product (that is @). UserError: another layout.
         """
-        alike = isinstance(other, ConvergentMatrix) and (self.shape, self.block, self.grid) == (
-            other.shape,
-            other.block,
-            other.grid,
-        )
-        if not alike or self.world is not other.world:
+        if (
+            not isinstance(other, ConvergentMatrix)
+            or self._layout() != other._layout()
+            or self.world is not other.world
+        ):
             raise UserError(f"ConvergentMatrix dot: {self!r} with {other!r}; allowed: one world and layout")
         self.commit()
         mine, others = self.local, other.local
@@ -284,7 +259,7 @@ class ConvergentMatrix(Matrix):
         return reductions.of_all_ranks(self.world, total).sum()
 
     def copy_as_f64(self) -> ConvergentMatrix:
-        """Collective, blocking: the same matrix, of the same layout, in double precision. float32 and float64 only."""
+        """The same matrix, of the same layout, in double precision. Collective, blocking. float32 and float64 only."""
         return ConvergentMatrix._of(self._real("copy_as_f64").copy_as_f64())
 
     def save(
@@ -295,21 +270,26 @@ class ConvergentMatrix(Matrix):
         append: bool = False,
         hints: Mapping[str, str] | None = None,
     ) -> None:
-        """Collective, blocking: one HDF5 dataset in global order, written by all ranks together beside the path and renamed
-        when it is whole; append adds it to a file that is there. symmetric: records that only the upper triangle is
-        meaningful. hints go to MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the same on every rank.
-        UserError on every rank when the file cannot be written.
+        """Writes one HDF5 dataset in global order, all ranks together. Collective, blocking.
+
+        It is written beside the path and renamed when it is whole. append: adds it to a file that is there. symmetric: records that
+        only the upper triangle is meaningful. hints: for MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the same on
+        every rank. UserError on every rank when the file cannot be written.
         """
         self._core.save(str(path), dataset, symmetric, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, hints: Mapping[str, str] | None = None) -> None:
-        """Collective, blocking: elements become a dataset's, saved by any number of ranks. UserError on every rank: missing
-        file or dataset, a file cut short, another shape or precision (both named).
+        """Elements become those of a dataset, saved by any number of ranks. Collective, blocking.
+
+        UserError on every rank: a missing file or dataset, a file cut short, another shape or precision (both named).
         """
         self._core.load(str(path), dataset, dict(hints or {}))
 
     def _as_full(self) -> ConvergentMatrix:
         return self
+
+    def _layout(self) -> tuple[object, ...]:
+        return (self.shape, self.block, self.grid)
 
     def _new_full(self, rows: int, cols: int, block: Block) -> ConvergentMatrix:
         return ConvergentMatrix(self.world, rows, cols, self.dtype, block, self.grid)
@@ -318,13 +298,3 @@ class ConvergentMatrix(Matrix):
         if self.dtype.kind != "f" or not hasattr(self._core, call):
             raise UserError(f"{call}: a ConvergentMatrix of {self.dtype}; allowed: float32 or float64")
         return self._core
-
-
-def checked_shape(kind: str, rows: Any, cols: Any) -> tuple[int, int]:
-    """Rows and columns, or `rows` a sequence of both; UserError for anything else."""
-    try:
-        first, second = rows if cols is None else (rows, cols)
-        return int(first), int(second)
-    except (TypeError, ValueError):
-        given = rows if cols is None else (rows, cols)
-        raise UserError(f"{kind}: shape = {given}; allowed: rows and columns, whole numbers") from None

@@ -17,17 +17,16 @@ import pickle
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import tile_layouts
-from craton.arrays.describe import as_html, refuse_pickling, times
-from craton.arrays.element_types import checked_dtype
+from craton.arrays.array import Array, checked_dtype, times
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
-from craton.arrays.indexing import Place, rectangle_of
+from craton.arrays.selection.indexing import Place, rectangle_of
 from craton.arrays.views import AppliedFunction, ArrayView, assign
 from craton.errors import UserError
 
@@ -36,14 +35,13 @@ _MOST_DIMENSIONS = 4
 
 @dataclass(frozen=True)
 class LocalTile:
-    """A tile of this rank: its number, its indices low <= i < high in the whole array, and a view (no copy) of its elements,
-    C order.
-    """
+    """A tile of this rank, with the indices low <= i < high in the whole array."""
 
     number: int
     low: Place
     high: Place
     array: NDArray[Any]
+    """View (no copy) of its elements, C order."""
 
     @property
     def slices(self) -> tuple[slice, ...]:
@@ -51,31 +49,28 @@ class LocalTile:
         return tuple(slice(low, high) for low, high in zip(self.low, self.high, strict=True))
 
 
-class DistArray(Arithmetic):
-    """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor;
-    all elements are zero. dtype: float32, float64, complex64, complex128, int32 or int64.
+class DistArray(Arithmetic, Array):
+    """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor.
 
-    How it is cut (the same on every rank):
-        nothing            as evenly as can be, a tile per rank of `grid`
-        tiles              tiles of so many indices (one number, or one per dimension), dealt to `grid` in turn along each
-                           dimension: block-cyclic, as ScaLAPACK does
-        boundaries         along each dimension the first index of every tile, then the extent: [[0, 3, 10], [0, 5, 12]]
-        owners             the rank of each tile, in an array of as many dimensions (or flat), instead of dealing them
-        grid               ranks along each dimension, `world.size` in all; None: parts as near to cubes as can be
+    dtype: float32, float64, complex64, complex128, int32 or int64. All elements are zero. How it is cut, the same on every rank:
+        nothing       as evenly as can be, a tile per rank of `grid`
+        tiles         tiles of so many indices (one number, or one per dimension), dealt to `grid` in turn along each dimension:
+                      block-cyclic, as ScaLAPACK does
+        boundaries    along each dimension the first index of every tile, then the extent: [[0, 3, 10], [0, 5, 12]]
+        owners        the rank of each tile, in an array of as many dimensions (or flat), instead of dealing them
+        grid          ranks along each dimension, `world.size` in all; None: parts as near to cubes as can be
 
-    A[i0:i1, j0:j1] is a view of a rectangle (ArrayView): NumPy functions and arithmetic fetch a copy of it, one-sided;
-    A[...] = block puts; A[...] += block and -= add, each contribution whole and once. Rectangles take integers, slices of
-    step 1 and an ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
+    A[i0:i1, j0:j1] is a view of a rectangle (ArrayView): NumPy functions and arithmetic fetch a copy of it, one-sided. A[...] =
+    block puts; A[...] += block and -= add, each contribution whole and once. Rectangles take integers, slices of step 1 and an
+    ellipsis. A.gather() is the whole array on every rank; np.asarray(A) fetches it on one.
 
-    Methods that say "collective" are called by every rank, and begin by completing all that was started before on any.
-    Operators on whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a
-    rank gets must not be put, and what is put or summed not be got, until a sync() is between. A rank whose memory another
-    cannot see (on another node) must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a
-    collective call, for what does not fit.
+    Methods that say "collective" are called by every rank, and begin by completing all that was started before on any. Operators on
+    whole arrays (A + B, A @ B, 2 * A, A += B) are collective, and take arrays of one layout but for @. What a rank gets must not be
+    put, and what is put or summed not be got, until a sync() is between. A rank whose memory another cannot see (on another node)
+    must poll, in any blocking call, or have a ProgressThread. UserError, on every rank of a collective call, for what does not fit.
     """
 
-    __slots__ = ("__weakref__", "_core", "_dtype", "_failures", "_functions", "_layout", "_shape")
-    __iter__ = None  # np.asarray(A) would otherwise fetch element by element
+    __slots__ = ("_dtype", "_failures", "_functions", "_layout", "_shape")
 
     def __init__(
         self,
@@ -101,8 +96,9 @@ class DistArray(Arithmetic):
 
     @classmethod
     def from_array(cls, world: _craton.World, values: ArrayLike, **layout: Any) -> DistArray:
-        """Collective: an array with the elements of one that every rank has whole (nothing travels). `layout`: what the
-        constructor takes after dtype.
+        """An array with the elements of one that every rank has whole. Collective; nothing travels.
+
+        layout: what the constructor takes after dtype.
         """
         whole = np.asarray(values)
         made = cls(world, whole.shape, whole.dtype, **layout)
@@ -112,31 +108,16 @@ class DistArray(Arithmetic):
         return made
 
     def like(self, dtype: DTypeLike | None = None) -> DistArray:
-        """Collective: zeros in the same layout."""
+        """Zeros in the same layout. Collective. dtype: None for this one's."""
         cuts, ranks = self._layout
-        return DistArray(self.world, self.shape, self.dtype if dtype is None else dtype, boundaries=cuts, owners=ranks)
+        return DistArray(self.world, self.shape, dtype or self.dtype, boundaries=cuts, owners=ranks)
 
     # What it is. Not collective.
-
-    @property
-    def world(self) -> _craton.World:
-        """The ranks that hold it."""
-        return self._core.world
 
     @property
     def shape(self) -> Place:
         """Extents."""
         return self._shape
-
-    @property
-    def ndim(self) -> int:
-        """Dimensions: 1 to 4."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Elements in all."""
-        return int(np.prod(self.shape, dtype=np.int64))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -155,7 +136,7 @@ class DistArray(Arithmetic):
 
     @property
     def local_tiles(self) -> list[LocalTile]:
-        """This rank's tiles: views without a copy, which keep the array alive. Between a sync() and what others do next."""
+        """This rank's tiles, views that keep the array alive. Use them between a sync() and what others do next."""
         counts = self.owners.shape
         found = []
         for number in self._core.own_tiles():
@@ -169,17 +150,13 @@ class DistArray(Arithmetic):
         tiles = times(self.owners.shape)
         return f"<DistArray {times(self.shape)} of {self.dtype}, {tiles} tiles on {self.world.size} ranks>"
 
-    def _repr_html_(self) -> str:
-        facts = {
+    def _facts(self) -> dict[str, object]:
+        return {
             "shape": times(self.shape),
             "elements": self.dtype,
             "tiles": f"{times(self.owners.shape)}, up to {times(max(np.diff(cuts)) for cuts in self.boundaries)}",
             "ranks": self.world.size,
         }
-        return as_html("DistArray", facts)
-
-    def __reduce__(self) -> NoReturn:
-        refuse_pickling(self)
 
     # Rectangles. Not collective, any thread; see ArrayView.
 
@@ -189,17 +166,12 @@ class DistArray(Arithmetic):
     def __setitem__(self, key: Any, value: ArrayLike | ArrayView) -> None:
         assign(self[key], value)
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        return self[...].__array__(dtype, copy)
-
     # The whole array. Collective, blocking.
 
     def sync(self) -> None:
-        """Everything that was started before it on any rank is complete when it returns. UserError on every rank where a
-        function that was applied has raised anything: what one rank has met first.
+        """Completes everything that was started before it on any rank. Collective, blocking.
+
+        UserError on every rank where a function that was applied has raised anything: what one rank has met first.
         """
         self._core.sync()
         if self._functions:
@@ -207,60 +179,62 @@ class DistArray(Arithmetic):
             self.world.agree(failures[0] if failures else "")
 
     def register(self, function: Callable[[NDArray[Any], tuple[slice, ...], Any], None]) -> AppliedFunction:
-        """Names a function for ArrayView.apply: the same ones in the same order on every rank. function(piece, where, argument)
-        changes a view of a part of a tile in place; `where` are its slices in the whole array. It runs under the tile's lock
-        (nobody else adds to the tile or applies anything to it meanwhile), on any thread of any rank that has the memory: the
-        caller's, or on other nodes that of the owner; it must not wait, keep the view, or call anything of an array or a
-        world.
+        """Names a function for ArrayView.apply: the same ones in the same order on every rank.
+
+        function(piece, where, argument) changes a view of a part of a tile in place; `where` are its slices in the whole array. It
+        runs under the tile's lock, so that nobody else adds to the tile or applies anything to it meanwhile. It runs on any thread
+        of any rank that has the memory: the caller's, or on other nodes the owner's. It must not wait, keep the view, or call
+        anything of an array or a world.
         """
         self._functions.append(function)
         run = functools.partial(_run_applied, weakref.ref(self), len(self._functions) - 1)
         return AppliedFunction(weakref.ref(self), self._core.register_function(run))
 
     def gather(self) -> NDArray[Any]:
-        """The whole array on every rank."""
+        """The whole array on every rank. Collective, blocking."""
         self.sync()
         whole = self[...].get()
         self.sync()  # nobody changes it while another still reads
         return whole
 
     def fill(self, value: complex) -> None:
-        """Every element becomes the value."""
+        """Every element becomes the value. Collective, blocking."""
         self._core.fill(value)
 
     def copy(self) -> DistArray:
-        """A new array with the same elements in the same layout."""
+        """A new array with the same elements in the same layout. Collective, blocking."""
         made = self.like()
         made._core.copy(self._core)
         return made
 
     def copy_from(self, other: DistArray) -> None:
-        """Elements become those of another array of this shape and element type, in any layout."""
+        """Elements become those of another array of this shape and element type, in any layout. Collective, blocking."""
         if other is not self:
             self._core.copy(other._core) if self._fits(other) else other._core.redistribute_to(self._core)
 
     def redistribute_to(self, other: DistArray) -> None:
-        """Elements of another array of this shape and element type become this one's."""
+        """Elements of another array of this shape and element type become this one's. Collective, blocking."""
         self._core.redistribute_to(other._core)
 
     def redistributed(self, **layout: Any) -> DistArray:
-        """A new array with the same elements, laid out as the constructor's arguments say (tiles, grid, boundaries, owners)."""
+        """A new array with the same elements, laid out as the constructor's arguments after dtype say. Collective, blocking."""
         made = DistArray(self.world, self.shape, self.dtype, **layout)
         self.redistribute_to(made)
         return made
 
     def scale(self, by: complex) -> None:
-        """Every element times a number."""
+        """Every element times a number, in place. Collective, blocking. UserError: another kind of number."""
         self._core.scale(by)
 
     def add(self, alpha: complex, a: DistArray, beta: complex, b: DistArray) -> None:
-        """This becomes alpha a + beta b, arrays of this layout and element type, which may be this one."""
+        """Becomes alpha a + beta b, of arrays of this layout and element type, which may be this one. Collective, blocking."""
         self._core.add(alpha, a._core, beta, b._core)
 
     def map(self, function: Callable[..., Any], *others: DistArray, places: bool = False) -> None:
-        """Elements become function(tile, tiles of others..., at the same place), called for each tile by its owner with NumPy
-        arrays: np.exp, say, or np.multiply with one other array of the same layout. places: the tile's slices in the whole
-        array come last. An exception is raised on the rank that met it, when all ranks have done theirs.
+        """Elements become function(tile, tiles of others at the same place...), called for each tile by its owner. Collective.
+
+        Tiles are NumPy arrays: function is np.exp, say, or np.multiply with one other array of the same layout. places: the tile's
+        slices in the whole array come last. An exception is raised on the rank that met it, when all ranks have done theirs.
         """
         for other in others:
             if not self._fits(other):
@@ -275,8 +249,9 @@ class DistArray(Arithmetic):
             self.world.barrier()
 
     def transpose(self, out: DistArray | None = None) -> DistArray:
-        """A new array, whose tiles are the transposed ones on the same ranks, or `out` of any layout: out[j, i] = self[i,
-        j].
+        """The transposed array, out[j, i] = self[i, j], in `out` of any layout, or in a new array. Collective, blocking.
+
+        A new array's tiles are the transposed ones on the same ranks.
         """
         if out is None:
             cuts, ranks = self._layout
@@ -286,34 +261,39 @@ class DistArray(Arithmetic):
 
     @property
     def T(self) -> DistArray:
-        """Collective: transpose(), a new array."""
+        """A new array: transpose(). Collective, blocking."""
         return self.transpose()
 
     def trace(self) -> Any:
-        """The sum of the diagonal of a square array, on every rank."""
+        """The sum of the diagonal of a square array, on every rank. Collective, blocking."""
         return self._widened()._core.trace()
 
     def dot(self, other: DistArray) -> Any:
-        """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. One layout. Float
-        sums depend in their last digits on the layout; float32 is summed in float64.
+        """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. Collective, blocking.
+
+        Both have one layout. Float sums depend in their last digits on the layout; float32 is summed in float64.
         """
         return self._widened()._core.dot(other._widened()._core)
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:
-        """Of the elements as one vector, on every rank: the root of the sum of squares, the largest |element|, or the sum of
-        |elements|.
+        """The norm of the elements as one vector, on every rank. Collective, blocking.
+
+        kind: "fro" the root of the sum of squares, "max" the largest |element|, "one" the sum of |elements|. UserError: another.
         """
         return self._core.norm(kind)
 
     def save(self, path: str, dataset: str, *, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
-        """One HDF5 dataset of this shape, written by all ranks together beside the path and renamed when it is whole;
-        append adds it to a file that is there. hints go to MPI-IO, over those of CRATON_IO_HINTS.
+        """Writes one HDF5 dataset of this shape, all ranks together. Collective, blocking.
+
+        It is written beside the path and renamed when it is whole. append: adds it to a file that is there. hints: for MPI-IO, over
+        those of CRATON_IO_HINTS. UserError on every rank when the file cannot be written.
         """
         self._core.save(str(path), dataset, append, dict(hints or {}))
 
     def load(self, path: str, dataset: str, *, hints: Mapping[str, str] | None = None) -> None:
-        """Elements become a dataset's, saved by any number of ranks in any layout. UserError with the array as it was:
-        missing file or dataset, a file cut short, another shape or precision (both named).
+        """Elements become those of a dataset, saved by any number of ranks in any layout. Collective, blocking.
+
+        UserError with the array as it was: a missing file or dataset, a file cut short, another shape or precision (both named).
         """
         self._core.load(str(path), dataset, dict(hints or {}))
 

@@ -21,9 +21,10 @@ ELEMENT_TYPES = ("float32", "float64", "complex64", "complex128", "int32", "int6
 def elementwise(
     self: DistArray, function: Callable[..., Any], name: str, given: tuple[Any, ...], **options: Any
 ) -> DistArray:
-    """Collective, blocking: function(elements of the operands at one place, ...) in a new array of this layout. Operands are
-    DistArrays of this layout, numbers, and NumPy arrays that every rank has whole, which are broadcast. UserError on every
-    rank: another layout or shape, elements that no DistArray has.
+    """Puts function(elements of the operands at one place, ...) into a new array of this layout. Collective, blocking.
+
+    Operands are DistArrays of this layout, numbers, and NumPy arrays that every rank has whole, which are broadcast. UserError on
+    every rank: another layout or shape, elements that no DistArray has.
     """
     operands = [_checked(self, name, each) for each in given]
     made = self.like(_result_dtype(function, name, operands, options))
@@ -32,7 +33,7 @@ def elementwise(
 
 
 def in_place(self: DistArray, function: Callable[..., Any], name: str, other: Any) -> DistArray:
-    """As elementwise(), into the array itself. UserError where elements would become another kind of number."""
+    """As elementwise(), into the array itself. UserError also where elements would become another kind of number."""
     operands = [self, _checked(self, name, other)]
     result = _result_dtype(function, name, operands, {})
     if not np.can_cast(result, self.dtype, "same_kind"):
@@ -100,10 +101,11 @@ def _is_number(operand: Any) -> bool:
     return isinstance(operand, int | float | complex | np.generic)
 
 
-def _operators(
-    function: np.ufunc,
-) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
-    """A op x, x op A, A op= x"""
+Operator = Callable[[Any, Any], Any]
+
+
+def _operators(function: np.ufunc) -> tuple[Operator, Operator, Operator]:
+    """The methods of A op x, x op A, A op= x."""
     name = function.__name__
 
     def forward(self: Any, other: Any) -> Any:
@@ -154,23 +156,21 @@ class Arithmetic:
         return elementwise(self, np.absolute, "absolute", (self,))
 
     def conj(self: Any) -> DistArray:
-        """Collective, blocking: the complex conjugates, in a new array."""
+        """The complex conjugates, in a new array. Collective, blocking."""
         return elementwise(self, np.conjugate, "conj", (self,))
 
     @property
     def real(self: Any) -> DistArray:
-        """Collective, blocking: the real parts, in a new array."""
+        """The real parts, in a new array. Collective, blocking."""
         return elementwise(self, _real, "real", (self,))
 
     @property
     def imag(self: Any) -> DistArray:
-        """Collective, blocking: the imaginary parts, in a new array."""
+        """The imaginary parts, in a new array. Collective, blocking."""
         return elementwise(self, _imag, "imag", (self,))
 
     def astype(self: Any, dtype: DTypeLike) -> DistArray:
-        """Collective, blocking: the same elements as another type, in a new array. UserError for a type that no DistArray
-        has.
-        """
+        """The same elements as another type, in a new array. Collective, blocking. UserError for a type that no DistArray has."""
         made: DistArray = self.like(dtype)
         self.sync()
         for mine, tile in zip(self.local_tiles, made.local_tiles, strict=True):
@@ -179,8 +179,9 @@ class Arithmetic:
         return made
 
     def sum(self: Any, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None) -> Any:
-        """Collective, blocking: the sum of all elements on every rank, of float32 and complex64 in double precision, of
-        integers in int64; along an axis, or several, a NumPy array that every rank has whole. dtype and out are None.
+        """The sum of all elements, or a NumPy array of sums along some axes, on every rank. Collective, blocking.
+
+        float32 and complex64 are summed in double precision, integers in int64. dtype and out are NumPy's, and must be None.
         """
         _check_plain("sum", dtype, out)
         axes = _axes(self, axis)
@@ -192,17 +193,17 @@ class Arithmetic:
         return summed(self.world, sums)[()]
 
     def mean(self: Any, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None) -> Any:
-        """Collective, blocking: the sum over the number of elements in it. Otherwise as sum."""
+        """The sum over the number of elements in it. Otherwise as sum."""
         _check_plain("mean", dtype, out)
         count = np.prod([self.shape[d] for d in _axes(self, axis)])
         return self.sum(axis) / count
 
     def max(self: Any, axis: None = None, out: None = None) -> Any:
-        """Collective, blocking: the largest element, on every rank. axis and out are None. UserError: complex numbers."""
+        """The largest element, on every rank. Collective, blocking. axis and out must be None. UserError: complex numbers."""
         return _extreme(self, np.max, axis, out)
 
     def min(self: Any, axis: None = None, out: None = None) -> Any:
-        """Collective, blocking: the smallest element, on every rank. axis and out are None. UserError: complex numbers."""
+        """The smallest element, on every rank. Collective, blocking. axis and out must be None. UserError: complex numbers."""
         return _extreme(self, np.min, axis, out)
 
     def __matmul__(self: Any, other: Any) -> Any:

@@ -40,9 +40,10 @@ def require_full(call: str, matrix: Any) -> None:
 
 
 def matvec(a: Any, x: ArrayLike, *, transpose: bool = False, symmetric: bool = False) -> NDArray[np.float64]:
-    """A x, or A^T x, of a ConvergentMatrix or SymmetricMatrix of float32 or float64. Collective, blocking. x: the same whole
-    vector on every rank; so is the result, float64. symmetric: of a ConvergentMatrix only the upper triangle is read, as of a
-    SymmetricMatrix always. UserError: another kind of matrix, a vector of another length.
+    """A x, or A^T x, of a ConvergentMatrix or SymmetricMatrix of float32 or float64. Collective, blocking.
+
+    x: the same whole vector on every rank; so is the result, float64. symmetric: of a ConvergentMatrix only the upper triangle is
+    read, as of a SymmetricMatrix always. UserError: another kind of matrix, a vector of another length.
     """
     require_real("matvec", a)
     if symmetric or is_packed(a):
@@ -61,7 +62,7 @@ def matmul(
     alpha: float = 1.0,
     beta: float = 0.0,
 ) -> Any:
-    """Alpha op(A) op(B) + beta out, in `out` or a new matrix, which is returned. 2 m n k flops. Collective, blocking.
+    """The product alpha op(A) op(B) + beta out, in `out` or a new matrix, which is returned. 2 m n k flops. Collective, blocking.
 
     One factor may be symmetric, of which only the upper triangle is read: a SymmetricMatrix always, a ConvergentMatrix
     named by `symmetric`. All matrices are of one element type (float32 or float64), in one world, on one process grid; `out`

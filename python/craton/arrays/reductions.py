@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def summed(world: World, values: NDArray[Any]) -> NDArray[Any]:
-    """Collective, blocking: the sums over the ranks of an array's elements, in double precision; of integers exact."""
+    """The sums over the ranks of an array's elements, in double precision; of integers exact. Collective, blocking."""
     if values.dtype.kind == "c":
         sums = world.sum(values.real) + 1j * world.sum(values.imag)
     elif values.dtype.kind not in "iu":
@@ -33,7 +33,7 @@ def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def of_all_ranks(world: World, value: Any) -> NDArray[Any]:
-    """Collective, blocking: the value of every rank, in an array on every rank."""
+    """The value of every rank, in an array on every rank. Collective, blocking."""
     mine = np.asarray(value)
     values = np.zeros(world.size, mine.dtype)
     values[world.rank] = mine
@@ -41,8 +41,10 @@ def of_all_ranks(world: World, value: Any) -> NDArray[Any]:
 
 
 def norm(world: World, mine: NDArray[Any], kind: str, what: str) -> float:
-    """Collective, blocking: of all ranks' elements as one vector. "fro": the root of the sum of squares; "max": the largest
-    |element|; "one": the sum of |elements|. UserError, naming `what`, for another kind.
+    """The norm of all ranks' elements as one vector, on every rank. Collective, blocking.
+
+    kind: "fro" the root of the sum of squares, "max" the largest |element|, "one" the sum of |elements|. UserError, naming `what`,
+    for another kind.
     """
     if kind not in _NORMS:
         raise UserError(f"{what} norm: kind = {kind!r}; allowed: 'fro', 'max' or 'one'")
@@ -59,7 +61,7 @@ _NORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
 
 
 def pieces(mine: NDArray[Any]) -> Iterator[slice]:
-    """Along the last dimension, so many that a copy of the elements is small."""
+    """Slices along the last dimension, so many that a copy of a piece's elements is small."""
     length = mine.shape[-1]
     step = max(1, 2**18 // max(1, mine.size // max(1, length)))
     for first in range(0, length, step):

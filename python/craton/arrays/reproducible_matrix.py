@@ -8,22 +8,22 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
-from craton.arrays.element_types import REAL, core_class
-from craton.arrays.matrix import Block, Matrix, fitting_block
+from craton.arrays.array import REAL, core_class
+from craton.arrays.convergent_matrix import ConvergentMatrix
+from craton.arrays.matrix import Block, Matrix, checked_shape, fitting_block
 
 
 class ReproducibleMatrix(Matrix):
-    """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Collective, blocking
-    constructor.
+    """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Collective constructor.
 
-    Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit
-    integers: 8 bytes per element. largest bounds the sum over all updates of their largest magnitudes. dtype: float32 or
-    float64, what goes in and comes out. block and grid as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for
-    linear algebra; sum, norm and products are those of it.
+    Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit integers:
+    8 bytes per element. largest: bounds the sum over all updates of their largest magnitudes. dtype: float32 or float64, what goes
+    in and comes out. block and grid as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for linear algebra; sum, norm and
+    products are those of it.
     """
 
     __slots__ = ()
+    _instead = "matrices; allowed: @, and += on m[rows, cols], to_matrix() for scale()"
 
     def __init__(
         self,
@@ -51,8 +51,9 @@ class ReproducibleMatrix(Matrix):
         largest: float,
         **layout: Any,
     ) -> ReproducibleMatrix:
-        """Collective, blocking: a matrix with the elements of a two-dimensional array that every rank has whole. dtype:
-        None for the array's own. largest: as the constructor's, of these elements and all that is added later.
+        """A matrix with the elements of a two-dimensional array that every rank has whole. Collective, blocking.
+
+        dtype: None for the array's own. largest: as the constructor's, of these elements and all that is added later.
         """
         whole = np.asarray(values)
         rows, cols = checked_shape("ReproducibleMatrix", whole.shape, None)
@@ -64,7 +65,7 @@ class ReproducibleMatrix(Matrix):
         return made
 
     def like(self, dtype: DTypeLike | None = None) -> ReproducibleMatrix:
-        """Collective, blocking: zeros in this layout, with this bound. dtype: None for this one's."""
+        """Zeros in this layout, with this bound. Collective, blocking. dtype: None for this one's."""
         return ReproducibleMatrix(
             self.world, *self.shape, dtype or self.dtype, largest=self.largest, block=self.block, grid=self.grid
         )
@@ -106,38 +107,42 @@ class ReproducibleMatrix(Matrix):
         return sums
 
     def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
-        """Adds block[a, b] to element (rows[a], cols[b]). Any thread; not collective. As ConvergentMatrix.update; UserError
-        also for an element that is not finite or larger than `largest`.
+        """Adds block[a, b] to element (rows[a], cols[b]). Any thread; not collective. As ConvergentMatrix.update.
+
+        UserError also for an element that is not finite or larger than `largest`.
         """
         self._core.update(block, rows, cols)
 
     def commit(self) -> None:
-        """Collective, blocking: every update made before it on any rank has been applied exactly once when it returns.
+        """Applies every update made before it on any rank exactly once. Collective, blocking.
+
         UserError on every rank when the updates together may have exceeded `largest`.
         """
         self._core.commit()
 
     def to_matrix(self) -> ConvergentMatrix:
-        """Collective, blocking: the committed sums, rounded once more, in a matrix of the same layout, for linear algebra."""
+        """The committed sums, rounded once more, in a new matrix of the same layout, for linear algebra. Collective, blocking."""
         full: ConvergentMatrix = ConvergentMatrix._of(self._core.to_matrix())
         return full
 
     @property
     def T(self) -> ConvergentMatrix:
-        """Collective, blocking: commits; the transposed sums in a new ConvergentMatrix."""
+        """Commits; the transposed sums in a new ConvergentMatrix. Collective, blocking."""
         self.commit()
         return self.to_matrix().T
 
     def copy(self) -> ConvergentMatrix:
-        """Collective, blocking: commits; the sums in a ConvergentMatrix, as to_matrix() makes it: what has been added towards
-        `largest` cannot be copied.
+        """Commits; the sums in a ConvergentMatrix, as to_matrix() makes it. Collective, blocking.
+
+        A ReproducibleMatrix cannot be copied, because what has been added towards `largest` is not known in parts.
         """
         self.commit()
         return self.to_matrix()
 
     def dot(self, other: Matrix) -> Any:
-        """Collective, blocking: commits; the sum of self * other over all elements, on every rank. Makes a ConvergentMatrix
-        meanwhile. UserError: another layout.
+        """Commits; the sum of self * other over all elements, on every rank. Collective, blocking.
+
+        Makes a ConvergentMatrix meanwhile. UserError: another layout.
         """
         self.commit()
         return self.to_matrix().dot(other._as_full())

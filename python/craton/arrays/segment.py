@@ -66,8 +66,9 @@ class Segment:
         return self._memory.size_of(rank) // self._dtype.itemsize
 
     def rput(self, values: ArrayLike, rank: int, offset: int = 0, strides: Sequence[int] | None = None) -> None:
-        """Writes an array (any shape and strides, 1 to 8 dimensions) into a rank's part, from element `offset`, with
-        `strides` per dimension (None: one after the other in C order). Blocking: complete at the target on return.
+        """Writes an array into a rank's part, from element `offset`. Blocking: complete at the target on return.
+
+        values: any shape and strides, 1 to 8 dimensions. strides: in the target, per dimension; None: C order without gaps.
         """
         self.start_rput(values, rank, offset, strides).wait()
 

@@ -8,19 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays.convergent_matrix import ConvergentMatrix, checked_shape
-from craton.arrays.element_types import core_class
-from craton.arrays.matrix import Block, Indices, Matrix, Merge, fitting_block
+from craton.arrays.array import core_class
+from craton.arrays.convergent_matrix import ConvergentMatrix
+from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, checked_shape, fitting_block
 from craton.errors import UserError
 
 
-class SymmetricMatrix(Matrix):
-    """A symmetric matrix that keeps its upper triangle only, in about half the memory of a ConvergentMatrix. Collective,
-    blocking constructor.
+class SymmetricMatrix(Held, Matrix):
+    """A symmetric matrix that keeps its upper triangle only, in about half a ConvergentMatrix's memory. Collective constructor.
 
-    order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number, or
-    None. Complex matrices are symmetric, not Hermitian. UserError where a process column would own nothing (smaller blocks,
-    or a grid with fewer columns, then).
+    order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number, or None.
+    Complex matrices are symmetric, not Hermitian. UserError where a process column would own nothing: take smaller blocks, or a
+    grid with fewer columns.
 
     m[rows, cols] += block adds on or above the diagonal, or, where rows and columns are the same, a symmetric block once.
     """
@@ -46,8 +45,9 @@ class SymmetricMatrix(Matrix):
     def from_array(
         cls, world: _craton.World, values: ArrayLike, dtype: DTypeLike | None = None, **layout: Any
     ) -> SymmetricMatrix:
-        """Collective, blocking: a matrix with the upper triangle of a square array that every rank has whole. dtype: None
-        for the array's own. layout: block and grid of the constructor. UserError: not square.
+        """A matrix with the upper triangle of a square array that every rank has whole. Collective, blocking.
+
+        dtype: None for the array's own. layout: block and grid of the constructor. UserError: not square.
         """
         whole = np.asarray(values)
         rows, cols = checked_shape("SymmetricMatrix", whole.shape, None)
@@ -61,21 +61,14 @@ class SymmetricMatrix(Matrix):
         return made
 
     def like(self, dtype: DTypeLike | None = None) -> SymmetricMatrix:
-        """Collective, blocking: a new matrix of this layout and merge, all elements the identity (zeros for sums). dtype: None
-        for this one's.
+        """A new matrix of this layout and merge, all elements the identity (zeros for sums). Collective, blocking.
+
+        dtype: None for this one's.
         """
         merge, identity = self._merge
         return SymmetricMatrix(
             self.world, self.order, dtype or self.dtype, self.block, self.grid, merge=merge, identity=identity
         )
-
-    def copy(self) -> SymmetricMatrix:
-        """Collective, blocking: commits; a new matrix with the same elements in the same layout."""
-        self.commit()
-        made = self.like()
-        made._core.packed.local[...] = self._core.packed.local
-        self.world.barrier()
-        return made
 
     @property
     def order(self) -> int:
@@ -101,8 +94,9 @@ class SymmetricMatrix(Matrix):
         return packed
 
     def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
-        """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]; what lies below the diagonal is left
-        out. Any thread; not collective. Otherwise as ConvergentMatrix.update.
+        """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]. Otherwise as ConvergentMatrix.update.
+
+        What lies below the diagonal is left out. Any thread; not collective.
         """
         self._core.update(block, rows, cols)
 
@@ -121,38 +115,30 @@ class SymmetricMatrix(Matrix):
                 "which takes what is on or above it"
             )
 
-    def scale(self, factor: complex) -> None:
-        """Collective, blocking: commits, then multiplies every element."""
-        self._core.scale(factor)
-
-    def __imul__(self, factor: Any) -> Any:
-        self.scale(factor)
-        return self
-
-    def fill(self, value: complex) -> None:
-        """Collective, blocking: commits, then every element becomes the value."""
-        self.commit()
-        self._core.packed.local[...] = value
-        self.world.barrier()
+    def _held(self) -> NDArray[Any]:
+        packed: NDArray[Any] = self._core.packed.local
+        return packed
 
     def expand(self, full: ConvergentMatrix, fill_lower: bool = False) -> None:
-        """Collective, blocking: replaces `full`, of the same order, by this committed matrix; its lower triangle by the
-        identity, or (fill_lower) by the mirror image.
+        """Replaces `full`, of the same order, by this committed matrix. Collective, blocking.
+
+        Its lower triangle becomes the identity, or (fill_lower) the mirror image.
         """
         self._core.expand(full._core, fill_lower)
 
     def compress(self, full: ConvergentMatrix) -> None:
-        """Collective, blocking: replaces this matrix by the upper triangle of `full`, committed and of the same order."""
+        """Replaces this matrix by the upper triangle of `full`, committed and of the same order. Collective, blocking."""
         self._core.compress(full._core)
 
     def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix:
-        """Collective, blocking: a full matrix of the same elements (expand)."""
+        """A new full matrix of the same elements (expand). Collective, blocking."""
         full: ConvergentMatrix = ConvergentMatrix._of(self._core.to_matrix(fill_lower), self._merge)
         return full
 
     def dot(self, other: SymmetricMatrix) -> Any:
-        """Collective, blocking: commits; the sum of conj(self) * other over all elements, on every rank. Makes full matrices of
-        both meanwhile. UserError: another layout.
+        """Commits; the sum of conj(self) * other over all elements, on every rank. Collective, blocking.
+
+        Makes full matrices of both meanwhile. UserError: another layout.
         """
         if not isinstance(other, SymmetricMatrix):
             raise UserError(f"SymmetricMatrix dot: with {other!r}; allowed: a SymmetricMatrix")

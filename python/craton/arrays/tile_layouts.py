@@ -14,8 +14,9 @@ Boundaries = tuple[NDArray[np.int64], ...]
 
 
 def process_grid(shape: Sequence[int], ranks: int) -> tuple[int, ...]:
-    """Ranks along each dimension: prime factors, largest first, each to the dimension whose parts are longest (of equal
-    ones the last), so that parts are as near to cubes as can be.
+    """Ranks along each dimension, such that parts are as near to cubes as can be.
+
+    Prime factors of `ranks`, largest first, each go to the dimension whose parts are longest (of equal ones the last).
     """
     grid = [1] * len(shape)
     for factor in _prime_factors(ranks):

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays.elements import Elements
-from craton.arrays.indexing import Place, rectangle_of
+from craton.arrays.selection.elements import Elements
+from craton.arrays.selection.indexing import Place, rectangle_of
 from craton.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class JudgedPiece(NamedTuple):
-    """One of a rectangle's pieces, as get_above found it: low <= i < high in the array, the largest |element|."""
+    """One of a rectangle's pieces, as get_above found it: low <= i < high in the array, its largest |element|, whether it came."""
 
     tile: int
     low: Place
@@ -29,7 +29,7 @@ class JudgedPiece(NamedTuple):
     came: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AppliedFunction:
     """A function that DistArray.register has named."""
 
@@ -38,7 +38,7 @@ class AppliedFunction:
 
 
 class Transfer:
-    """A get, put, accumulate or apply that was started. Dropping it does not stop it. Any thread."""
+    """A get, put, accumulate or apply under way. Dropping it does not stop it. Any thread."""
 
     __slots__ = ("_operation", "_result")
 
@@ -59,13 +59,13 @@ class Transfer:
 class ArrayView(Elements):
     """A rectangle of a DistArray, A[i0:i1, j0:j1]: nothing is fetched until its elements are asked for.
 
-    Like a slice of a NumPy array it is a view: elements are those at the time of asking. Where NumPy wants an array it
-    gets one (np.asarray, arithmetic, np.linalg, methods such as sum or T): a copy, fetched anew each time. get() is the same
-    in words; keep its result where elements are used more than once. += and -= add to the array, one-sided and whole
-    (accumulate); other operations in place are refused, for they would lose what others add meanwhile.
+    It is a view, as a slice of a NumPy array is: elements are those at the time of asking. Where NumPy wants an array (np.asarray,
+    arithmetic, np.linalg, methods such as sum or T) it gets a copy, fetched anew each time, as get() does: keep its result where
+    elements are used more than once. += and -= add to the array, one-sided and whole (accumulate). Other operations in place are
+    refused, for they would lose what others add meanwhile.
 
-    Not collective, any thread, blocking where the name does not begin with start_ or post_. Accumulates may meet each
-    other, and gets each other; all else needs a sync() between (array/dist_array.hpp).
+    Not collective, any thread, blocking where the name does not begin with start_ or post_. Accumulates may meet each other, and
+    gets each other; all else needs a sync() between (array/dist_array.hpp).
     """
 
     __slots__ = ("_array", "_high", "_kept", "_low")
@@ -131,8 +131,10 @@ class ArrayView(Elements):
         self._array._core.post_accumulate(self._low, self._high, self._placed("accumulate", block))
 
     def get_above(self, threshold: float, out: NDArray[Any] | None = None) -> tuple[NDArray[Any], list[JudgedPiece]]:
-        """Fetches only the tiles' pieces whose largest |element| is above the threshold (or is none); elsewhere a new array is
-        zero and `out` stays as it is. Owners off the node look at theirs; nothing of the others' travels.
+        """Fetches the pieces, one per tile, whose largest |element| is above the threshold or not a number; says what it found.
+
+        Elsewhere a new array is zero, and `out` stays as it is. Owners off the node look at theirs, so that other pieces do not
+        travel.
         """
         if out is None:
             out = np.zeros(self.shape, self.dtype)
@@ -141,8 +143,9 @@ class ArrayView(Elements):
         return out, [JudgedPiece(tile, tuple(low), tuple(high), norm, came) for tile, low, high, norm, came in pieces]
 
     def apply(self, function: AppliedFunction, argument: Any = None) -> None:
-        """Runs a function that DistArray.register has named on the rectangle, in each tile on its own; complete when it has
-        returned everywhere. The argument is pickled. What the function raises is told by the next DistArray.sync().
+        """Runs a function that DistArray.register has named on the rectangle, in each tile on its own, until all have returned.
+
+        The argument is pickled. What the function raises is told by the next DistArray.sync().
         """
         self.start_apply(function, argument).wait()
 
@@ -154,7 +157,7 @@ class ArrayView(Elements):
         return Transfer(self._array._core.start_apply(self._low, self._high, function.number, given), None)
 
     def fill(self, value: complex) -> None:
-        """put() of one number."""
+        """Every element becomes one number: put()."""
         self.put(value)
 
     def __getitem__(self, key: Any) -> ArrayView:
@@ -196,6 +199,6 @@ class ArrayView(Elements):
 
 
 def assign(view: ArrayView, value: ArrayLike | ArrayView) -> None:
-    """A[key] = value. After `A[key] += block` Python assigns the view to its own place: that is done already."""
+    """Does A[key] = value. After `A[key] += block` Python assigns the view to its own place, which is done already."""
     if not view._same_as(value):
         view.put(value)

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from craton.arrays.elements import Elements
-from craton.arrays.indexing import Picked
+from craton.arrays.selection.elements import Elements
+from craton.arrays.selection.indexing import Picked
 from craton.errors import UserError
 
 
@@ -29,10 +29,9 @@ class HasParts(Protocol):
 class Part(Elements):
     """Elements of a matrix or a vector, m[rows, cols]: nothing is fetched until they are asked for.
 
-    get() and whatever wants elements (np.asarray, arithmetic, float) read them from their owners: the state of the last
-    commit. += and -= are updates: any thread at any time, not collective, applied exactly once before the next commit()
-    returns. Rows and columns are integers, slices of any step, or arrays; two arrays pick every row with every column
-    (np.ix_), not pairs.
+    get() and whatever wants elements (np.asarray, arithmetic, float) read them from their owners, as the last commit left them.
+    += and -= are updates: any thread at any time, not collective, applied exactly once before the next commit() returns. Rows and
+    columns are integers, slices of any step, or arrays; two arrays pick every row with every column (np.ix_), not pairs.
     """
 
     __slots__ = ("_of", "_picks")
@@ -62,8 +61,10 @@ class Part(Elements):
         return self._of._fetched(self._picks).reshape(self.shape)
 
     def accumulate(self, block: ArrayLike) -> None:
-        """What += does: adds a block of this shape, or one number to each element. A block broadcasts where no dimension is
-        picked by an array of indices.
+        """What += does: adds a block of this shape, or one number to each element.
+
+        A block broadcasts where no dimension is picked by an array of indices. Not collective, any thread. UserError: a shape or a
+        kind of number that does not fit.
         """
         by_arrays = any(isinstance(each.indices, np.ndarray) for each in self._picks)
         given = self._block("+=", block, broadcast=not by_arrays)
@@ -80,7 +81,7 @@ class Part(Elements):
 
 
 def check_assigned(of: HasParts, picks: tuple[Picked, ...], value: object) -> None:
-    """m[key] = value is what Python does after `m[key] += block`, and is refused otherwise."""
+    """Allows m[key] = value where Python does it, after `m[key] += block`; UserError otherwise."""
     done = (
         isinstance(value, Part)
         and value._of is of

@@ -22,8 +22,10 @@ class Picked(NamedTuple):
 
 
 def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[int, ...]]:
-    """low, high and the dimensions that stay, of NumPy's basic indexing: integers (negative ones from the end), slices of
-    step 1 (cut to the array), an ellipsis, fewer than there are dimensions.
+    """What NumPy's basic indexing picks: (low, high, the dimensions that stay).
+
+    key: integers (negative ones from the end), slices of step 1 (cut to the array), an ellipsis, fewer than there are dimensions.
+    UserError for any other.
     """
     low, high, kept = [], [], []
     for d, (each, extent) in enumerate(zip(_per_dimension("DistArray", key, len(shape)), shape, strict=True)):
@@ -39,8 +41,10 @@ def rectangle_of(key: Any, shape: Sequence[int]) -> tuple[Place, Place, tuple[in
 
 
 def picked(kind: str, key: Any, shape: Sequence[int]) -> tuple[Picked, ...]:
-    """What is picked along each dimension by integers, slices of any step, arrays of integers or of truth values, and an
-    ellipsis. Two arrays pick rows and columns, every one of them with every other, as np.ix_ does, and not pairs of them.
+    """What integers, slices of any step, arrays of integers or of truth values, and an ellipsis pick along each dimension.
+
+    Two arrays pick rows and columns, every one of them with every other, as np.ix_ does, and not pairs of them. UserError for any
+    other key.
     """
     keys = _per_dimension(kind, key, len(shape))
     return tuple(
