@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import command_line
 import h5py
 import numpy as np
 import pytest
@@ -55,7 +56,7 @@ def run(command: list[str], folder: Path, seconds: float = 40) -> subprocess.Com
 
 
 def craton(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return run([sys.executable, "-m", "craton.commands.main", *map(str, arguments)], folder)
+    return command_line.craton(*arguments, cwd=folder, seconds=40)
 
 
 def expect_one_line(done: subprocess.CompletedProcess[str], *words: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from command_line import craton
 from craton import UserError, World, multigrid
 from helpers import environment_without_mpi
 from mpi4py import MPI
@@ -25,24 +26,7 @@ def world():
 
 def solve(path: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     """A time-out is a failure: bad input must not hang."""
-    return subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "craton.commands.main",
-            "multigrid",
-            "run",
-            str(path),
-            "--no-report",
-            *map(str, arguments),
-        ],
-        cwd=path.parent,
-        env=environment_without_mpi(OMP_NUM_THREADS="1"),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return craton("multigrid", "run", path, "--no-report", *arguments, cwd=path.parent)
 
 
 def write_problem(path: Path) -> dict[str, np.ndarray]:

@@ -7,14 +7,12 @@ report is drawn again: it has the elements that templates write, and no other.
 import csv
 import html
 import json
-import subprocess
-import sys
 from fnmatch import fnmatch
 
+import command_line
 import h5py
 import numpy as np
 import pytest
-from helpers import environment_without_mpi
 from html_pages import checked
 from matplotlib.figure import Figure
 
@@ -125,8 +123,7 @@ def test_hazard(tmp_path):
 
 def craton(folder, *words):
     """Runs a command."""
-    command = [sys.executable, "-m", "craton.commands.main", *words]
-    subprocess.run(command, env=environment_without_mpi(), cwd=folder, check=True, timeout=300)
+    command_line.craton(*words, cwd=folder, seconds=300).check_returncode()
 
 
 def test_multigrid(tmp_path):

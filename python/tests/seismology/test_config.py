@@ -6,12 +6,12 @@ import dataclasses
 import json
 import math
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import craton
 from craton.errors import UserError
 from craton.seismology.geometry.grid import Box
 from craton.seismology.ground.media import Constant
@@ -23,7 +23,6 @@ from craton.seismology.sources.streamed_source import StreamedSource
 from craton.seismology.wave_run.check import examine, memory_bytes
 from craton.seismology.wave_run.config import TABLES, SourceConfig, load_config, template
 from craton.seismology.wave_run.setup import Setup, grid_of, rigidity_of
-from helpers import environment_without_mpi
 
 GRID = "[grid]\nsize_km = [8, 6, 5]\nspacing_m = 100\n"
 TIME = "[time]\nduration_s = 2\n"
@@ -312,14 +311,7 @@ def test_media_and_faults_from_files(tmp_path):
 
 
 def check(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "waves", "check", str(path), *arguments],
-        env=environment_without_mpi(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return craton("waves", "check", path, *arguments, seconds=120)
 
 
 def test_the_command_checks_and_ends_with_2_where_it_must(tmp_path):

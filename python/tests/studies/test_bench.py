@@ -6,13 +6,13 @@ import importlib.util
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from command_line import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.scf import BOHR_ANGSTROM, Molecule
@@ -21,15 +21,12 @@ from craton_studies.bench.assembly import compared
 from craton_studies.bench.scaling import Strong
 from craton_studies.bench.scf import alkane
 from craton_studies.extension import extension as _studies
-from helpers import environment_without_mpi
 
 N, n, LAYERS = 1024, 128, 16
 
 
 def bench(*arguments: object, timeout: int = 240, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "craton.commands.main", "bench", *map(str, arguments)]
-    env = environment_without_mpi(**environment)
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, check=False)
+    return craton("bench", *arguments, seconds=timeout, **environment)
 
 
 def records_of(tmp_path: Path, *arguments: object, **environment: str) -> dict[str, dict[str, Any]]:

@@ -12,18 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import craton
 from craton import UserError, World, _craton, multigrid
 from craton_studies.bench.multigrid import bytes_per_unknown, problems
 from craton_studies.multigrid.ladder import BULK, NATURAL, RUNGS, Column, climb, draw, places, table
 from craton_studies.multigrid.timing import Contender, rates_in_turn
-from helpers import environment_without_mpi
 from mpi4py import MPI
-
-
-def craton(*arguments: object, timeout: int = 240) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "craton.commands.main", *map(str, arguments)]
-    env = environment_without_mpi()
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, check=False)
 
 
 def errors(done: subprocess.CompletedProcess[str]) -> list[str]:

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import command_line
 import h5py
 from craton.hazard.config import load_config
 from craton.hazard.folder import HazardFolder, HazardRecord
@@ -105,15 +106,7 @@ def command(*arguments: object) -> list[str]:
 
 def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """A time-out is a failure: bad input must not hang."""
-    return subprocess.run(
-        command(*arguments),
-        env=environment_without_mpi(),
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-        cwd=cwd,
-    )
+    return command_line.craton("hazard", *arguments, cwd=cwd, seconds=900)
 
 
 def run_here(config: Path, directory: Path) -> Results:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 import subprocess
-import sys
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 
-from helpers import environment_without_mpi
+import command_line
 
 CONFIG = """
 [grid]
@@ -79,15 +78,7 @@ def write_config(folder: Path, *changes: tuple[str, str]) -> Path:
 
 def craton(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """In a process of its own. A time-out is a failure: bad input must not hang."""
-    return subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "waves", *map(str, arguments)],
-        env=environment_without_mpi(OMP_NUM_THREADS="1"),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        cwd=cwd,
-    )
+    return command_line.craton("waves", *arguments, cwd=cwd, seconds=120)
 
 
 def here(*arguments: object, cwd: Path) -> str:

@@ -1,12 +1,9 @@
 """Great-circle asymptotics of mode coupling against the exact first Born integral over the sphere, in plain NumPy."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from command_line import craton
 from craton import _craton
-from helpers import environment_without_mpi
 from scipy.special import lpmv
 
 FILTER_S = (1e5, 5e4, 61.0, 60.0)  # as good as none
@@ -355,23 +352,14 @@ def test_errors_name_what_is_allowed(earth):
     ],
 )
 def test_the_command_refuses_in_one_line(tmp_path, words, said):
-    program = [sys.executable, "-m", "craton.commands.main", "tomography", "kernel", "-o", str(tmp_path / "kernel.png")]
-    usual = ["--periods", "500,400,250,200", "--theory", "pava", "--cache", str(tmp_path)]
-    done = subprocess.run(
-        [*program, *usual, *words],
-        env=environment_without_mpi(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    usual = ["--periods", "500,400,250,200", "--theory", "pava", "--cache", tmp_path]
+    done = craton("tomography", "kernel", "-o", tmp_path / "kernel.png", *usual, *words, seconds=120)
     assert done.returncode == 2
     assert said in done.stderr and len(done.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "kernel.png").exists()
 
 
 def test_the_command_draws(tmp_path):
-    program = [sys.executable, "-m", "craton.commands.main", "tomography", "kernel", "-o", str(tmp_path / "kernel.png")]
-    usual = ["--periods", "500,400,250,200", "--cache", str(tmp_path)]
-    subprocess.run([*program, *usual], env=environment_without_mpi(), capture_output=True, timeout=120, check=True)
+    usual = ["--periods", "500,400,250,200", "--cache", tmp_path]
+    craton("tomography", "kernel", "-o", tmp_path / "kernel.png", *usual, seconds=120).check_returncode()
     assert (tmp_path / "kernel.png").stat().st_size > 10_000

@@ -1,9 +1,8 @@
 """Choosing the prior's strength: each criterion against dense linear algebra, and the choices on curves whose answer is known."""
 
 import json
-import subprocess
-import sys
 
+import command_line
 import craton
 import h5py
 import numpy as np
@@ -22,7 +21,6 @@ from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import Trial, corner, judged, smallest
 from craton.tomography.posterior.strength import choose_strength, cross_validation, fold_of_paths, read_strengths
 from craton.tomography.prior.gaussian import gaussian_prior
-from helpers import environment_without_mpi
 
 STRENGTHS = [0.004, 0.008, 0.016, 0.032, 0.064]
 
@@ -265,9 +263,6 @@ def test_any_number_of_ranks(folder, summary, tmp_path, ranks):
 )
 def test_errors_are_one_line(folder, tmp_path, ranks, arguments, words):
     arguments = [str(folder.path) if word == "RUN" else word for word in arguments]
-    done = subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "tomography", "strength", *arguments, "--ranks", str(ranks)],
-        cwd=tmp_path, env=environment_without_mpi(), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    done = command_line.craton("tomography", "strength", *arguments, "--ranks", ranks, cwd=tmp_path, seconds=300)
     assert done.returncode == 2, done.stderr
     assert words in done.stderr and done.stderr.count("craton: error") == 1

@@ -2,16 +2,14 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 
+import command_line
 import h5py
 import numpy as np
 import pytest
 from craton.tomography import load_config
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.start import run
-from helpers import AS_ROOT, environment_without_mpi
 from mpi4py import MPI
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -47,10 +45,7 @@ precision = "float64"
 
 def craton(*words):
     """Craton tomography in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "tomography", *map(str, words)],
-        env=environment_without_mpi(**AS_ROOT), timeout=300, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = command_line.craton("tomography", *words, seconds=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from command_line import craton
 
 obspy = pytest.importorskip("obspy", reason="ObsPy is not installed")
 
@@ -40,11 +41,6 @@ def prepared(okhotsk):
     """The command's own work, once."""
     config = load_waveform_config(okhotsk / "okhotsk.toml").replaced("output", directory=str(okhotsk / "out"))
     return make_windows(config)
-
-
-def craton(*arguments, cwd):
-    command = [sys.executable, "-m", "craton.commands.main", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, env=environment_without_mpi(), capture_output=True, text=True, timeout=300)
 
 
 def test_raw_counts_to_accepted_windows(prepared):
