@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 from craton.hazard.forecast.forecast import Forecast, checked_years
-from craton.hazard.forecast.places import Array
+from craton.hazard.forecast.rupture import Array
 
 __all__ = ["HazardCurve", "combined", "exceedance", "hazard_curve", "levels_g", "rupture_exceedances"]
 
@@ -30,7 +30,7 @@ def levels_g() -> Array:
 
 @dataclass(frozen=True, eq=False)
 class HazardCurve:
-    """Of one site and one measure of shaking."""
+    """The hazard curve of one site and one measure of shaking."""
 
     site: str
     measure: str
@@ -42,12 +42,13 @@ class HazardCurve:
     """(n,)"""
 
     def probability_at(self, level: ArrayLike) -> Array:
-        """Linear between the levels, as at the ends beyond them."""
+        """Probability of exceeding each level: linear between the curve's levels, as at the ends beyond them."""
         return np.interp(np.asarray(level, float), self.levels, self.probability)
 
     def level_at(self, probability: float) -> float:
-        """The level that is exceeded with this probability, linear between the levels: 0 if it is below the first, NaN if it is
-        above the last. Where the curve is flat, the highest of the levels.
+        """The level that is exceeded with this probability, linear between the levels.
+
+        0 if it is below the first, NaN if it is above the last. Where the curve is flat, the highest of the levels.
         """
         if not 0 < probability < 1:
             raise UserError(f"probability = {probability:g}; allowed: above 0, below 1")
@@ -61,7 +62,7 @@ class HazardCurve:
         return float(x0 + (x1 - x0) * (p0 - probability) / (p0 - p1))
 
     def annual_rates(self) -> Array:
-        """Of exceedance: -log(1 - P) / t."""
+        """Annual rates of exceedance (n,): -log(1 - P) / t."""
         return -np.log1p(-self.probability) / self.years
 
 
@@ -76,7 +77,7 @@ def exceedance(values: ArrayLike, levels: ArrayLike) -> Array:
 
 
 def combined(exceedances: ArrayLike, annual_rates: ArrayLike, years: float) -> Array:
-    """(levels,): P(x) of ruptures with 1 - F (ruptures, levels) and rates (ruptures,)."""
+    """Probabilities P(x) (levels,) of ruptures with 1 - F (ruptures, levels) and rates (ruptures,)."""
     above, rates = np.asarray(exceedances, float), np.asarray(annual_rates, float)
     if above.ndim != 2 or rates.shape != above.shape[:1]:
         raise UserError(f"exceedances of shape {above.shape} and {rates.size} rates; allowed: one row for each rupture")
@@ -91,8 +92,10 @@ def combined(exceedances: ArrayLike, annual_rates: ArrayLike, years: float) -> A
 def rupture_exceedances(
     variation_ruptures: Sequence[int] | NDArray[np.int64], values: ArrayLike, ruptures: int, levels: ArrayLike
 ) -> Array:
-    """(ruptures, levels): 1 - F of each rupture from its variations' shaking. variation_ruptures: (variations,), the rupture of
-    each; values: (variations,). UserError for a rupture without a variation: it would count as if it never shook.
+    """1 - F (ruptures, levels) of each rupture from its variations' shaking.
+
+    variation_ruptures: (variations,), the rupture of each; values: (variations,). UserError for a rupture without a variation: it
+    would count as if it never shook.
     """
     owner, found = np.asarray(variation_ruptures, np.int64), np.asarray(values, float)
     if owner.shape != found.shape or owner.ndim != 1:
@@ -121,7 +124,7 @@ def hazard_curve(
     measure: str = "PGA",
     levels: ArrayLike | None = None,
 ) -> HazardCurve:
-    """From the shaking of all variations at one site: values (variations,) in the units of the levels (g)."""
+    """The curve of one site from the shaking of all variations: values (variations,) in the units of the levels (g)."""
     at = levels_g() if levels is None else np.asarray(levels, float)
     if at.ndim != 1 or not len(at) or np.any(np.diff(at) <= 0) or not np.isfinite(at).all():
         raise UserError(f"{at.size} levels that do not grow; allowed: finite levels, each above the one before")

@@ -7,7 +7,7 @@ divide: of rare events it is the same.)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 from craton.hazard.forecast.forecast import Forecast
-from craton.hazard.forecast.places import Array
+from craton.hazard.forecast.rupture import Array
 from craton.hazard.forecast.surfaces import rupture_distance
 
 __all__ = ["Disaggregation", "disaggregate", "distances_to"]
@@ -23,7 +23,7 @@ __all__ = ["Disaggregation", "disaggregate", "distances_to"]
 
 @dataclass(frozen=True, eq=False)
 class Disaggregation:
-    """Of one site, measure and level."""
+    """What makes the hazard of one site, measure and level."""
 
     level: float
     annual_rate: float
@@ -40,22 +40,34 @@ class Disaggregation:
     mean_magnitude: float
     mean_distance_m: float
 
+    @property
+    def middles(self) -> tuple[Array, Array]:
+        """Magnitudes (m,) and distances (d,) in km: the middles of the bins."""
+        m, d = self.magnitude_edges, self.distance_edges_m
+        return 0.5 * (m[1:] + m[:-1]), 0.5e-3 * (d[1:] + d[:-1])
+
+    def bins(self) -> Iterator[tuple[float, float, str, float]]:
+        """Magnitude, distance in km, source and share of each bin that has a share."""
+        magnitudes, distances_km = self.middles
+        for i, j, k in np.argwhere(self.shares > 0):
+            yield float(magnitudes[i]), float(distances_km[j]), self.sources[k], float(self.shares[i, j, k])
+
     def by_magnitude_distance(self) -> Array:
-        """(m, d)"""
+        """Shares (m, d) of all sources together."""
         return self.shares.sum(axis=2)
 
     def by_source(self) -> dict[str, float]:
-        """The largest first."""
+        """The share of each source, the largest first."""
         shares = self.shares.sum(axis=(0, 1))
         return {self.sources[i]: float(shares[i]) for i in np.argsort(-shares, kind="stable")}
 
     def largest_rupture(self) -> int:
-        """Its index in the forecast: (D) of the paper's figure 1."""
+        """Index in the forecast of the rupture with the largest share: (D) of the paper's figure 1."""
         return int(np.argmax(self.ruptures))
 
 
 def distances_to(forecast: Forecast, site_m: ArrayLike) -> Array:
-    """(ruptures,) m from a site (x, y) or (x, y, z) to each rupture."""
+    """Distances (ruptures,) in m from a site (x, y) or (x, y, z) to each rupture."""
     known: dict[int, float] = {}  # characteristic faults share one surface
     for one in forecast.ruptures:
         if id(one.surface) not in known:
@@ -72,8 +84,9 @@ def disaggregate(
     magnitude_width: float = 0.2,
     distance_width_m: float = 10e3,
 ) -> Disaggregation:
-    """exceedances: (ruptures,), 1 - F at the level. Bins begin at whole multiples of their widths; a value at an edge belongs above
-    it. UserError where nothing exceeds the level.
+    """Shares of ruptures with exceedances 1 - F (ruptures,) at a level.
+
+    Bins begin at whole multiples of their widths; a value at an edge belongs above it. UserError where nothing exceeds the level.
     """
     above, distances = np.asarray(exceedances, float), np.asarray(distances_m, float)
     count = len(forecast.ruptures)

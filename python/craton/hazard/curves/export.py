@@ -13,12 +13,13 @@ A file gets its name once it is whole.
 from __future__ import annotations
 
 import csv
+import io
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -26,11 +27,13 @@ import numpy as np
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.maps import HazardMap
+from craton.runs.files import replaced
 
 __all__ = [
     "Site",
     "read_curves_csv",
     "read_openquake_curves",
+    "write_csv",
     "write_curves_csv",
     "write_hdf5",
     "write_maps_csv",
@@ -53,25 +56,22 @@ class Site:
 
 
 def write_curves_csv(path: str | os.PathLike[str], sites: Sequence[Site], curves: Iterable[HazardCurve]) -> Path:
-    """A line for each level of each curve; of sites by name."""
+    """Writes a line for each level of each curve; of sites by name."""
     known = {site.name: site for site in sites}
-
-    def rows() -> Iterable[tuple[Any, ...]]:
-        for curve in curves:
-            site = _site(known, curve)
-            for level, probability in zip(curve.levels.tolist(), curve.probability.tolist(), strict=True):
-                yield curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, level, probability
-
-    return _written(path, lambda stream: csv.writer(stream, lineterminator="\n").writerows([CURVES, *rows()]))
+    rows: list[Sequence[object]] = [CURVES]
+    for curve in curves:
+        if curve.site not in known:
+            raise UserError(f"a curve of site '{curve.site}'; allowed: {', '.join(known) or 'none'}")
+        site = known[curve.site]
+        for point in zip(curve.levels.tolist(), curve.probability.tolist(), strict=True):
+            rows.append((curve.measure, curve.years, site.name, site.longitude_deg, site.latitude_deg, *point))
+    return write_csv(path, rows)
 
 
 def read_curves_csv(path: str | os.PathLike[str], site: str | None = None) -> list[HazardCurve]:
-    """What write_curves_csv() has written, in its order; of one site, or of all. UserError names the line."""
-    path, allowed = Path(path), "allowed: hazard curves as write_curves_csv() writes them"
-    try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; {allowed}") from None
+    """The curves that write_curves_csv() has written, in its order; of one site, or of all. UserError names the line."""
+    path, allowed = Path(path), "hazard curves as write_curves_csv() writes them"
+    lines = _table(path, allowed)
     if not lines or tuple(lines[0]) != CURVES:
         raise UserError(f"{path}:1: {','.join(lines[0]) if lines else 'nothing'}; allowed: {','.join(CURVES)}")
     found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
@@ -81,7 +81,7 @@ def read_curves_csv(path: str | os.PathLike[str], site: str | None = None) -> li
             if site in (None, name):
                 found.setdefault((name, measure, float(years)), []).append((float(level), float(probability)))
         except ValueError:
-            raise UserError(f"{path}:{line}: {','.join(row)}; {allowed}") from None
+            raise UserError(f"{path}:{line}: {','.join(row)}; allowed: {allowed}") from None
     return [
         HazardCurve(name, measure, years, *np.array(points).T.copy())
         for (name, measure, years), points in found.items()
@@ -89,7 +89,7 @@ def read_curves_csv(path: str | os.PathLike[str], site: str | None = None) -> li
 
 
 def write_maps_csv(path: str | os.PathLike[str], sites: Sequence[Site], maps: Sequence[HazardMap]) -> Path:
-    """A line for each site, a column for each map."""
+    """Writes a line for each site, with a column for each map."""
     _check_maps(sites, maps)
     header = ["site", "longitude_deg", "latitude_deg"]
     header += [f"{one.measure} of {one.probability:g} in {one.years:g} years" for one in maps]
@@ -97,39 +97,29 @@ def write_maps_csv(path: str | os.PathLike[str], sites: Sequence[Site], maps: Se
         [site.name, site.longitude_deg, site.latitude_deg, *(float(one.values[i]) for one in maps)]
         for i, site in enumerate(sites)
     ]
-    return _written(path, lambda stream: csv.writer(stream, lineterminator="\n").writerows([header, *rows]))
+    return write_csv(path, [header, *rows])
 
 
 def write_hdf5(
     path: str | os.PathLike[str], sites: Sequence[Site], curves: Sequence[HazardCurve], maps: Sequence[HazardMap] = ()
 ) -> Path:
-    """All of them in one file. Of each measure there is a curve of every site, all with the same levels and time span."""
+    """Writes all of them to one file. Of each measure there is a curve of every site, all with the same levels and time span."""
     _check_maps(sites, maps)
     of = {measure: _by_site(sites, curves, measure) for measure in dict.fromkeys(one.measure for one in curves)}
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.partial")
-    try:
-        with h5py.File(aside, "w") as file:
-            file["sites/name"] = [site.name for site in sites]
-            file["sites/longitude_deg"] = np.array([site.longitude_deg for site in sites], float)
-            file["sites/latitude_deg"] = np.array([site.latitude_deg for site in sites], float)
-            for measure, found in of.items():
-                group = file.create_group(f"curves/{measure}")
-                group["levels"] = found[0].levels
-                group["probability"] = np.array([one.probability for one in found])
-                group.attrs["years"] = found[0].years
-            for number, one in enumerate(maps):
-                group = file.create_group(f"maps/{one.measure}/{number}")
-                group["value"] = one.values
-                group.attrs["probability"], group.attrs["years"] = one.probability, one.years
-        os.replace(aside, path)
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"
-        ) from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return path
+    with _written(path) as aside, h5py.File(aside, "w") as file:
+        file["sites/name"] = [site.name for site in sites]
+        file["sites/longitude_deg"] = np.array([site.longitude_deg for site in sites], float)
+        file["sites/latitude_deg"] = np.array([site.latitude_deg for site in sites], float)
+        for measure, found in of.items():
+            group = file.create_group(f"curves/{measure}")
+            group["levels"] = found[0].levels
+            group["probability"] = np.array([one.probability for one in found])
+            group.attrs["years"] = found[0].years
+        for number, one in enumerate(maps):
+            group = file.create_group(f"maps/{one.measure}/{number}")
+            group["value"] = one.values
+            group.attrs["probability"], group.attrs["years"] = one.probability, one.years
+    return Path(path)
 
 
 def write_openquake_curves(
@@ -139,47 +129,36 @@ def write_openquake_curves(
     *,
     calculation: int | None = None,
 ) -> list[Path]:
-    """One file for each measure: hazard_curve-mean-SA(3.0).csv, with _<calculation> before the ending where one is given."""
+    """Writes hazard_curve-mean-SA(3.0).csv for each measure, with _<calculation> before the ending where one is given."""
     written = []
     for measure in dict.fromkeys(one.measure for one in curves):
         found = _by_site(sites, curves, measure)
         header = ["lon", "lat", "depth", *(f"poe-{level:.7f}" for level in found[0].levels)]
         rows = [
-            [f"{site.longitude_deg:.5f}", f"{site.latitude_deg:.5f}", f"{site.depth_m / 1e3:.5f}"]
-            + [f"{value:.6E}" for value in curve.probability]
+            [*_degrees(site), f"{site.depth_m / 1e3:.5f}", *(f"{value:.6E}" for value in curve.probability)]
             for site, curve in zip(sites, found, strict=True)
         ]
-        told = [*_told(found[0].years), f"imt='{measure}'"]
-        written.append(
-            _openquake(Path(folder) / f"hazard_curve-mean-{measure}{_tail(calculation)}", told, header, rows)
-        )
+        path = Path(folder) / f"hazard_curve-mean-{measure}{_tail(calculation)}"
+        written.append(_openquake(path, found[0].years, header, rows, f"imt='{measure}'"))
     return written
 
 
 def write_openquake_map(
     folder: str | os.PathLike[str], sites: Sequence[Site], maps: Sequence[HazardMap], *, calculation: int | None = None
 ) -> Path:
-    """hazard_map-mean.csv: all measures and probabilities of one time span."""
+    """Writes hazard_map-mean.csv: all measures and probabilities of one time span."""
     _check_maps(sites, maps)
     if not maps or any(one.years != maps[0].years for one in maps):
         raise UserError(f"{len(maps)} maps of different time spans, or none; allowed: maps of one time span")
     header = ["lon", "lat", *(f"{one.measure}-{one.probability:g}" for one in maps)]
-    rows = [
-        [f"{site.longitude_deg:.5f}", f"{site.latitude_deg:.5f}", *(f"{one.values[i]:.6E}" for one in maps)]
-        for i, site in enumerate(sites)
-    ]
-    return _openquake(Path(folder) / f"hazard_map-mean{_tail(calculation)}", _told(maps[0].years), header, rows)
+    rows = [[*_degrees(site), *(f"{one.values[i]:.6E}" for one in maps)] for i, site in enumerate(sites)]
+    return _openquake(Path(folder) / f"hazard_map-mean{_tail(calculation)}", maps[0].years, header, rows)
 
 
 def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], list[HazardCurve]]:
-    """A file of hazard curves as the engine exports it, or as written here; sites are named by their number. UserError names the
-    line.
-    """
+    """Hazard curves as the engine exports them, or as written here; sites are named by their number. UserError names the line."""
     path = Path(path)
-    try:
-        lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; allowed: hazard curves as OpenQuake exports them") from None
+    lines = _table(path, "hazard curves as OpenQuake exports them")
     told = dict(pair.strip().partition("=")[::2] for pair in (lines[0][-1].split(",") if lines else []))
     header = lines[1] if len(lines) > 1 else []
     poes = [at for at, name in enumerate(header) if name.startswith("poe-")]
@@ -188,15 +167,14 @@ def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], lis
             f"{path}: no lines of what it tells and of lon, lat, poe-...; allowed: OpenQuake's hazard curves"
         )
     sites, curves = [], []
+    measure = told["imt"].strip("'")
     try:
-        levels = np.array([float(header[at][4:]) for at in poes])
+        years, levels = float(told["investigation_time"]), np.array([float(header[at][4:]) for at in poes])
         for number, words in enumerate(lines[2:]):
             lon, lat = (float(words[header.index(name)]) for name in ("lon", "lat"))
             values = np.array([float(words[at]) for at in poes])
             sites.append(Site(str(number), lon, lat))
-            curves.append(
-                HazardCurve(str(number), told["imt"].strip("'"), float(told["investigation_time"]), levels, values)
-            )
+            curves.append(HazardCurve(str(number), measure, years, levels, values))
     except (ValueError, IndexError):
         raise UserError(
             f"{path}:{len(sites) + 3}: a value that is none, or too few; allowed: {len(header)} numbers"
@@ -204,44 +182,47 @@ def read_openquake_curves(path: str | os.PathLike[str]) -> tuple[list[Site], lis
     return sites, curves
 
 
-def _told(years: float) -> list[str]:
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    return ["generated_by='craton'", f"start_date='{now}'", "kind='mean'", f"investigation_time={years!r}"]
+def _table(path: Path, allowed: str) -> list[list[str]]:
+    """The lines of a CSV file."""
+    try:
+        return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: cannot be read: {error}; allowed: {allowed}") from None
+
+
+def _degrees(site: Site) -> tuple[str, str]:
+    return f"{site.longitude_deg:.5f}", f"{site.latitude_deg:.5f}"
 
 
 def _tail(calculation: int | None) -> str:
     return ".csv" if calculation is None else f"_{calculation}.csv"
 
 
-def _openquake(path: Path, told: list[str], header: list[str], rows: list[list[str]]) -> Path:
+def _openquake(path: Path, years: float, header: list[str], rows: list[list[str]], *more: str) -> Path:
     """As many fields in the first line as in the others, so that every reader of CSV takes it."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    told = ["generated_by='craton'", f"start_date='{now}'", "kind='mean'", f"investigation_time={years!r}", *more]
     lead = "#" + "," * (len(header) - 1)
-
-    def write(stream: Any) -> None:
-        stream.write(f'{lead}"{", ".join(told)}"\n')
-        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
-
-    return _written(path, write)
+    return write_csv(path, [header, *rows], f'{lead}"{", ".join(told)}"\n')
 
 
-def _written(path: str | os.PathLike[str], write: Callable[[Any], object]) -> Path:
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.partial")
+def write_csv(path: str | os.PathLike[str], rows: Iterable[Sequence[object]], lead: str = "") -> Path:
+    """Writes rows of values below some text, whole or not at all. UserError where the file cannot be written."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    with _written(path) as aside:
+        aside.write_text(lead + text.getvalue(), encoding="utf-8", newline="")
+    return Path(path)
+
+
+@contextmanager
+def _written(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """As replaced(), which does not say what is allowed."""
     try:
-        with aside.open("w", encoding="utf-8", newline="") as stream:
-            write(stream)
-        os.replace(aside, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}; allowed: a file that can") from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return path
-
-
-def _site(known: dict[str, Site], curve: HazardCurve) -> Site:
-    if curve.site not in known:
-        raise UserError(f"a curve of site '{curve.site}'; allowed: {', '.join(known) or 'none'}")
-    return known[curve.site]
+        with replaced(Path(path)) as aside:
+            yield aside
+    except UserError as error:
+        raise UserError(f"{' '.join(str(error).splitlines())}; allowed: a file that can") from None
 
 
 def _by_site(sites: Sequence[Site], curves: Sequence[HazardCurve], measure: str) -> list[HazardCurve]:

@@ -10,11 +10,12 @@ together) is Craton's own: curves.py. hazardlib is loaded when it is first neede
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,9 @@ from scipy.special import ndtr
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve, combined, levels_g
 from craton.hazard.forecast.forecast import Forecast, checked_years
-from craton.hazard.forecast.places import Array, Place
-from craton.hazard.forecast.rupture import Rupture, Surface
+from craton.hazard.forecast.rupture import Array, Rupture, Surface
 from craton.hazard.forecast.surfaces import nodes_of
+from craton.seismology.geometry.grid import Grid
 
 __all__ = ["MODELS", "SiteConditions", "model_curves", "model_exceedances", "openquake_source"]
 
@@ -33,6 +34,8 @@ MODELS = ("BooreAtkinson2008", "CampbellBozorgnia2008", "ChiouYoungs2008", "Abra
 TECTONIC_REGION = "Active Shallow Crust"
 FARTHEST_KM = 1e4
 """No rupture of a forecast is left out for its distance."""
+PARTS = "contexts gsim imt site tom geo.mesh geo.surface.simple_fault source.base source.rupture".split()
+"""Modules of hazardlib that are used here."""
 INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'"
 
 
@@ -58,7 +61,7 @@ class SiteConditions:
 
     @property
     def basin_m_km(self) -> tuple[float, float]:
-        """z1.0 in m and z2.5 in km."""
+        """Depths z1.0 in m and z2.5 in km."""
         v8 = self.vs30_m_s**8 + 378.7**8
         z1 = math.exp(28.5 - 3.82 / 8 * math.log(v8)) if self.z1_0_m is None else self.z1_0_m
         return z1, 0.519 + 3.595 * z1 / 1e3 if self.z2_5_km is None else self.z2_5_km
@@ -66,7 +69,7 @@ class SiteConditions:
 
 def model_curves(
     forecast: Forecast,
-    place: Place,
+    place: Grid,
     sites: Sequence[SiteConditions],
     measures: Sequence[str],
     *,
@@ -75,8 +78,9 @@ def model_curves(
     levels: Array | None = None,
     truncation: float | None = 3.0,
 ) -> dict[str, list[HazardCurve]]:
-    """Of each model the curves of all sites and measures (PGA, PGV, SA(period)), sites first. truncation: of the log-normal
-    distribution, in standard deviations to both sides; None: none. Not collective.
+    """The curves of each model, of all sites and measures (PGA, PGV, SA(period)), sites first. Not collective.
+
+    truncation: of the log-normal distribution, in standard deviations to both sides; None: none.
     """
     checked_years(years)
     at = levels_g() if levels is None else np.asarray(levels, float)
@@ -94,7 +98,7 @@ def model_curves(
 
 def model_exceedances(
     forecast: Forecast,
-    place: Place,
+    place: Grid,
     sites: Sequence[SiteConditions],
     measures: Sequence[str],
     levels: Array,
@@ -102,7 +106,7 @@ def model_exceedances(
     model: str,
     truncation: float | None = 3.0,
 ) -> Array:
-    """(ruptures, sites, measures, levels): 1 - F. For disaggregation too."""
+    """1 - F of a model, (ruptures, sites, measures, levels). For disaggregation too."""
     at = np.asarray(levels, float)
     if not len(at) or np.any(at <= 0) or np.any(np.diff(at) <= 0):
         raise UserError(f"{len(at)} levels; allowed: above 0, growing")
@@ -118,9 +122,8 @@ def model_exceedances(
     source = openquake_source(forecast, place)
     above = np.zeros((len(forecast.ruptures), len(sites), len(measures), len(at)))
     contexts = maker.get_ctxs(source, _site_collection(library, sites, maker.REQUIRES_SITES_PARAMETERS))
-    for _, same in itertools.groupby(
-        contexts, key=lambda context: float(context.mag[0])
-    ):  # models take one magnitude at a time
+    # models take one magnitude at a time
+    for _, same in itertools.groupby(contexts, key=lambda context: float(context.mag[0])):
         context = np.concatenate(list(same)).view(np.recarray)
         try:
             mean, sigma = maker.get_mean_stds([context], split_by_mag=False)[:2, 0]
@@ -133,9 +136,10 @@ def model_exceedances(
     return above
 
 
-def openquake_source(forecast: Forecast, place: Place, years: float = 1.0, name: str = "forecast") -> Any:
-    """The forecast as a seismic source of hazardlib, one Poisson rupture for each: what its calculators take. Ruptures of rate 0
-    are not in it; source.indices has the index in the forecast of each that is.
+def openquake_source(forecast: Forecast, place: Grid, years: float = 1.0, name: str = "forecast") -> Any:
+    """The forecast as a seismic source of hazardlib, one Poisson rupture for each: what its calculators take.
+
+    Ruptures of rate 0 are not in it; source.indices has the index in the forecast of each that is.
     """
     return _source_class()(forecast, place, years, name)
 
@@ -148,32 +152,17 @@ def _above(epsilon: Array, truncation: float | None) -> Array:
 
 
 @functools.cache
-def _hazardlib() -> SimpleNamespace:
+def _hazardlib() -> Any:
+    """openquake.hazardlib with its parts loaded."""
     try:
-        from openquake import hazardlib
-        from openquake.hazardlib import contexts, gsim, imt, site, tom
-        from openquake.hazardlib.geo import mesh, point
-        from openquake.hazardlib.geo.surface import simple_fault
-        from openquake.hazardlib.source import base, rupture
+        for part in PARTS:
+            importlib.import_module(f"openquake.hazardlib.{part}")
+        return importlib.import_module("openquake.hazardlib")
     except ImportError as error:
         raise UserError(f"ground-motion models need OpenQuake's hazardlib ({error}); allowed: {INSTALL}") from None
-    modules: dict[str, ModuleType] = {
-        "hazardlib": hazardlib,
-        "contexts": contexts,
-        "gsim": gsim,
-        "imt": imt,
-        "site": site,
-        "tom": tom,
-        "mesh": mesh,
-        "point": point,
-        "simple_fault": simple_fault,
-        "base": base,
-        "rupture": rupture,
-    }
-    return SimpleNamespace(**modules)
 
 
-def _model(library: SimpleNamespace, name: str) -> Any:
+def _model(library: Any, name: str) -> Any:
     known = library.gsim.get_available_gsims()
     if name not in known:
         raise UserError(f"ground-motion model '{name}'; allowed: {', '.join(MODELS)}, or another one of hazardlib's")
@@ -185,7 +174,7 @@ def _model(library: SimpleNamespace, name: str) -> Any:
         ) from None
 
 
-def _parameters(library: SimpleNamespace, measures: Sequence[str], levels: Array) -> dict[str, Any]:
+def _parameters(library: Any, measures: Sequence[str], levels: Array) -> dict[str, Any]:
     for measure in measures:
         try:
             library.imt.from_string(measure)
@@ -197,7 +186,7 @@ def _parameters(library: SimpleNamespace, measures: Sequence[str], levels: Array
     }
 
 
-def _site_collection(library: SimpleNamespace, sites: Sequence[SiteConditions], needed: set[str]) -> Any:
+def _site_collection(library: Any, sites: Sequence[SiteConditions], needed: set[str]) -> Any:
     basins = [site.basin_m_km for site in sites]
     model = SimpleNamespace(
         vs30=np.array([site.vs30_m_s for site in sites]),
@@ -217,11 +206,11 @@ def _site_collection(library: SimpleNamespace, sites: Sequence[SiteConditions], 
         raise UserError(f"sites: {error}; allowed: sites that lie apart") from None
 
 
-def _openquake_surface(library: SimpleNamespace, surface: Surface, place: Place) -> Any:
+def _openquake_surface(library: Any, surface: Surface, place: Grid) -> Any:
     nodes = nodes_of(surface)
     lon, lat = place.lon_lat(nodes[..., 0], nodes[..., 1])
     depth = np.maximum(nodes[..., 2], 0) / 1e3
-    return library.simple_fault.SimpleFaultSurface(library.mesh.RectangularMesh(lon, lat, depth))
+    return library.geo.surface.simple_fault.SimpleFaultSurface(library.geo.mesh.RectangularMesh(lon, lat, depth))
 
 
 @functools.cache
@@ -229,11 +218,11 @@ def _source_class() -> Any:
     """Made when hazardlib is there to be derived from."""
     library = _hazardlib()
 
-    class RuptureList(library.base.BaseSeismicSource):  # type: ignore[misc, name-defined]
+    class RuptureList(library.source.base.BaseSeismicSource):  # type: ignore[misc, name-defined]
         code = b"X"
         MODIFICATIONS: frozenset[str] = frozenset()
 
-        def __init__(self, forecast: Forecast, place: Place, years: float, name: str) -> None:
+        def __init__(self, forecast: Forecast, place: Grid, years: float, name: str) -> None:
             self.source_id = self.name = name
             self.tectonic_region_type = TECTONIC_REGION
             self.forecast, self.place = forecast, place
@@ -249,7 +238,7 @@ def _source_class() -> Any:
             if id(one.surface) not in self.surfaces:  # characteristic faults share one
                 self.surfaces[id(one.surface)] = _openquake_surface(library, one.surface, self.place)
             surface = self.surfaces[id(one.surface)]
-            return library.rupture.ParametricProbabilisticRupture(
+            return library.source.rupture.ParametricProbabilisticRupture(
                 one.magnitude,
                 _mean_rake(one.surface),
                 TECTONIC_REGION,

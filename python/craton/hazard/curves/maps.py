@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve
-from craton.hazard.forecast.places import Array
+from craton.hazard.forecast.rupture import Array
 
 __all__ = ["HazardMap", "hazard_map"]
 
@@ -22,7 +22,7 @@ KINDS = {"linear": "LinearNDInterpolator", "cubic": "CloughTocher2DInterpolator"
 
 @dataclass(frozen=True, eq=False)
 class HazardMap:
-    """Of one measure and one probability in one time span."""
+    """The map of one measure and one probability in one time span."""
 
     measure: str
     probability: float
@@ -33,9 +33,10 @@ class HazardMap:
     """(n,): the level; 0 where it is below the curve's first, NaN where it is above its last"""
 
     def at(self, x: ArrayLike, y: ArrayLike, *, kind: str = "linear") -> Array:
-        """Between the sites: over Delaunay's triangles, linear, or cubic and smooth (Clough and Tocher; never below 0). NaN outside
-        the sites' convex hull, where nothing is known. Sites without a value are left out. UserError for fewer than three sites, or
-        sites on a line.
+        """Levels between the sites, over Delaunay's triangles: linear, or cubic and smooth (Clough and Tocher; never below 0).
+
+        NaN outside the sites' convex hull, where nothing is known. Sites without a value are left out. UserError for fewer than
+        three sites, or sites on a line.
         """
         if kind not in KINDS:
             raise UserError(f"interpolation '{kind}'; allowed: {', '.join(KINDS)}")
@@ -50,7 +51,7 @@ class HazardMap:
 
 
 def hazard_map(curves: Sequence[HazardCurve], sites_m: ArrayLike, probability: float) -> HazardMap:
-    """Of curves of one measure and one time span, one for each site (n, 2) or (n, 3)."""
+    """The map of curves of one measure and one time span, one for each site (n, 2) or (n, 3)."""
     at = np.asarray(sites_m, float)
     if not curves or at.ndim != 2 or at.shape[1] not in (2, 3) or len(at) != len(curves):
         raise UserError(f"{len(curves)} curves and sites of shape {at.shape}; allowed: x and y of each curve's site")

@@ -1,7 +1,7 @@
 """What a configuration may say of a forecast: tables [forecast] and [variations], any number of [[fault]] and [[model]].
 
 forecast_of(forecast, faults, models, place)     # a Forecast of all of them, faults first
-variation_rules(variations)                              # a VariationRules
+variation_rules(variations)                      # a VariationRules
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from craton.hazard.forecast.magnitude_frequency import (
     youngs_coppersmith,
 )
 from craton.hazard.forecast.nrml import read_nrml
-from craton.hazard.forecast.places import Place
 from craton.hazard.forecast.rupture import Rupture
-from craton.hazard.forecast.srf_ruptures import read_srf_ruptures
+from craton.hazard.forecast.srf_ruptures import read_srf_rupture
 from craton.hazard.forecast.tables import read_opensha_rupture, read_table
 from craton.hazard.forecast.variations import RISE_TIMES, VariationRules
-from craton.settings import choice, finite, integer, number, setting, text
+from craton.seismology.geometry.grid import Grid
+from craton.seismology.wave_run.config_tables import listed
+from craton.settings import REQUIRED, choice, finite, integer, number, setting, text
 
 __all__ = ["FaultConfig", "ForecastConfig", "ModelConfig", "VariationsConfig", "forecast_of", "variation_rules"]
 
@@ -47,14 +48,10 @@ KM = 1e3
 
 def _trace(value: Any) -> tuple[tuple[float, float], ...]:
     allowed = "a list of two points or more, [[a, b], [a, b], ...]"
-    if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) and len(row) == 2 for row in value):
+    found: tuple[tuple[float, float], ...] = listed(listed(finite, allowed, (2,)), allowed)(value)
+    if len(found) == 1:
         raise ValueError(allowed)
-    if len(value) == 1:
-        raise ValueError(allowed)
-    try:
-        return tuple((finite(a), finite(b)) for a, b in value)
-    except ValueError:
-        raise ValueError(allowed) from None
+    return found
 
 
 def _rigidity(value: Any) -> float:
@@ -80,15 +77,15 @@ class ForecastConfig:
 class FaultConfig:
     """A fault; any number of tables [[fault]]."""
 
-    name: str = setting("<required>", text, "name")
+    name: str = setting(REQUIRED, text, "name")
     trace_lon_lat: tuple[tuple[float, float], ...] = setting(
         (), _trace, "degrees; [[lon, lat], ...] at z = 0, or trace_m"
     )
     trace_m: tuple[tuple[float, float], ...] = setting((), _trace, "m; [[x, y], ...]; the fault dips to its right")
     upper_depth_km: float = setting(0.0, number(0, 1e3, "km"), "km")
-    lower_depth_km: float = setting("<required>", number(0, 1e3, "km"), "km")
+    lower_depth_km: float = setting(REQUIRED, number(0, 1e3, "km"), "km")
     dip_deg: float = setting(90.0, number(1e-3, 90, "degrees"), "degrees")
-    rake_deg: float = setting("<required>", number(-360, 360, "degrees"), "degrees; 0 and 180 strike-slip, 90 reverse")
+    rake_deg: float = setting(REQUIRED, number(-360, 360, "degrees"), "degrees; 0 and 180 strike-slip, 90 reverse")
     slip_rate_mm_yr: float = setting(0.0, number(0, 1e4, "mm a year"), "mm a year, or annual_rate")
     annual_rate: float = setting(0.0, number(0, 1e3, "per year"), "per year; of all ruptures of the fault together")
     frequency: str = setting("characteristic", choice(*FREQUENCIES), "characteristic (all of the fault breaks), or ...")
@@ -107,9 +104,9 @@ class ModelConfig:
     """A file of ruptures; any number of tables [[model]]."""
 
     kind: str = setting(
-        "<required>", choice(*MODELS), "nrml, table, opensha (one rupture) or srf (one rupture with its slip)"
+        REQUIRED, choice(*MODELS), "nrml, table, opensha (one rupture) or srf (one rupture with its slip)"
     )
-    file: str = setting("<required>", text, "relative to this file's folder", path="input")
+    file: str = setting(REQUIRED, text, "relative to this file's folder", path="input")
     source: str = setting("", text, "name of an opensha or srf rupture's source; \"\": the file's")
     annual_rate: float = setting(0.0, number(0, 1e3, "per year"), "per year; of an srf rupture")
 
@@ -133,25 +130,23 @@ class VariationsConfig:
 
 
 def variation_rules(config: VariationsConfig) -> VariationRules:
-    """In the units of variations.py. Where the ground's rigidity is wanted (0), variations() has to be given it."""
+    """The rules, in metres. Where the ground's rigidity is wanted (0), variations() has to be given it."""
+    same = ("slips", "seed", "variability", "hurst", "speed", "vs_m_s", "rise_times")
     return VariationRules(
-        slips=config.slips,
+        **{name: getattr(config, name) for name in same},
         strike_spacing_m=config.strike_spacing_km * KM,
         dip_spacing_m=config.dip_spacing_km * KM,
-        seed=config.seed,
-        variability=config.variability,
-        hurst=config.hurst,
-        speed=config.speed,
-        vs_m_s=config.vs_m_s,
         rigidity_Pa=config.rigidity_Pa or RIGIDITY_PA,
-        rise_times=config.rise_times,
     )
 
 
 def forecast_of(
-    config: ForecastConfig, faults: Sequence[FaultConfig], models: Sequence[ModelConfig], place: Place | None
+    config: ForecastConfig, faults: Sequence[FaultConfig], models: Sequence[ModelConfig], place: Grid | None
 ) -> Forecast:
-    """Of all faults, then all files, in their order. UserError for what cannot be, for a name that two have, and for no rupture."""
+    """The ruptures of all faults, then of all files, in their order.
+
+    UserError for what cannot be, for a name that two have, and for no rupture.
+    """
     whole = Forecast(())
     for fault in faults:
         whole = _added(whole, Forecast(tuple(_fault_ruptures(config, fault, place))), f"[[fault]] {fault.name}")
@@ -166,7 +161,7 @@ def forecast_of(
 
 
 def _added(whole: Forecast, more: Forecast, what: str) -> Forecast:
-    """Names and numbers tell ruptures apart in all that follows."""
+    """Both, where no two ruptures have the same source and number: these tell ruptures apart in all that follows."""
     have = {(one.source, one.number) for one in whole.ruptures}
     for one in more.ruptures:
         if (one.source, one.number) in have:
@@ -174,7 +169,7 @@ def _added(whole: Forecast, more: Forecast, what: str) -> Forecast:
     return whole + more
 
 
-def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Place | None) -> list[Rupture]:
+def _fault_ruptures(config: ForecastConfig, fault: FaultConfig, place: Grid | None) -> list[Rupture]:
     made = simple_fault(
         fault.name,
         upper_depth_m=fault.upper_depth_km * KM,
@@ -214,7 +209,7 @@ def _frequency(config: ForecastConfig, fault: FaultConfig, made: SimpleFault) ->
     return found
 
 
-def _read(config: ForecastConfig, model: ModelConfig, place: Place | None, numbers: dict[str, int]) -> Forecast:
+def _read(config: ForecastConfig, model: ModelConfig, place: Grid | None, numbers: dict[str, int]) -> Forecast:
     if model.kind == "table":
         return read_table(model.file, place, years=config.years, spacing_m=config.subfault_m)
     if place is None:
@@ -229,6 +224,7 @@ def _read(config: ForecastConfig, model: ModelConfig, place: Place | None, numbe
     numbers[source] = number + 1
     if model.kind == "opensha":
         return Forecast((read_opensha_rupture(model.file, place, source=source, number=number, years=config.years),))
-    found = read_srf_ruptures([(source, model.file, model.annual_rate)], place)
-    (one,) = found.ruptures
-    return Forecast((Rupture(source, number, one.magnitude, one.annual_rate, one.surface),), found.variations)
+    rupture, variation = read_srf_rupture(
+        model.file, place, source=source, annual_rate=model.annual_rate, number=number
+    )
+    return Forecast((rupture,), (variation,))

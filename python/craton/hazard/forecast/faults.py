@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike
 from craton.errors import UserError
 from craton.hazard.forecast.magnitude_area import MagnitudeArea, relation
 from craton.hazard.forecast.magnitude_frequency import MagnitudeFrequency
-from craton.hazard.forecast.places import Array, Place
-from craton.hazard.forecast.rupture import Rupture, Surface
+from craton.hazard.forecast.rupture import Array, Rupture, Surface
 from craton.hazard.forecast.surfaces import part, surface_of_nodes
+from craton.seismology.geometry.grid import Grid
 
 __all__ = ["RIGIDITY_PA", "Floating", "SimpleFault", "fault_ruptures", "simple_fault", "whole_surface_ruptures"]
 
@@ -33,10 +33,11 @@ MOST_SUBFAULTS = 10**7
 
 @dataclass(frozen=True)
 class SimpleFault:
-    """trace_m: (points, 2), the model's x and y. Make it with simple_fault, which checks."""
+    """A trace, extruded down dip. Make it with simple_fault, which checks."""
 
     name: str
     trace_m: Array
+    """(points, 2): the model's x and y"""
     upper_depth_m: float
     lower_depth_m: float
     dip_deg: float
@@ -55,7 +56,7 @@ class SimpleFault:
         return (self.lower_depth_m - self.upper_depth_m) / math.sin(math.radians(self.dip_deg))
 
     def nodes(self, spacing_m: float) -> Array:
-        """(rows + 1, columns + 1, 3), of subfaults with sides of about spacing_m."""
+        """Nodes (rows + 1, columns + 1, 3) m of subfaults with sides of about spacing_m."""
         if not (math.isfinite(spacing_m) and spacing_m > 0):
             raise UserError(f"fault '{self.name}': subfaults of {spacing_m:g} m; allowed: above 0")
         columns = max(1, round(self.length_m / spacing_m))
@@ -79,11 +80,11 @@ class SimpleFault:
         return out
 
     def surface(self, spacing_m: float) -> Surface:
-        """Of subfaults with sides of about spacing_m."""
+        """All of the fault, in subfaults with sides of about spacing_m."""
         return surface_of_nodes(self.nodes(spacing_m), self.rake_deg, self.azimuth_deg)
 
     def moment_rate_Nm(self, slip_rate_mm_yr: float, rigidity_Pa: float = RIGIDITY_PA) -> float:
-        """Per year: rigidity x length x width x slip rate."""
+        """Moment rate in N m per year: rigidity x length x width x slip rate."""
         for what, value in (("slip rate in mm a year", slip_rate_mm_yr), ("rigidity in Pa", rigidity_Pa)):
             if not (math.isfinite(value) and value >= 0):
                 raise UserError(f"fault '{self.name}': {what} {value:g}; allowed: 0 or more")
@@ -99,10 +100,11 @@ def simple_fault(
     rake_deg: float,
     trace_m: ArrayLike | None = None,
     trace_lon_lat: ArrayLike | None = None,
-    place: Place | None = None,
+    place: Grid | None = None,
 ) -> SimpleFault:
-    """The trace in metres of the model, or in degrees with the model's place on the Earth. Without a place the x axis points north.
-    UserError for what cannot be.
+    """A fault of a trace in metres of the model, or in degrees with the model's place on the Earth.
+
+    place: without it the x axis points north. UserError for what cannot be.
     """
 
     def wrong(what: str, allowed: str) -> UserError:
@@ -152,8 +154,9 @@ class Floating:
 def fault_ruptures(
     fault: SimpleFault, frequency: MagnitudeFrequency, floating: Floating | None = None
 ) -> list[Rupture]:
-    """Ruptures of each magnitude in turn, floating from the top down and along strike; numbered from 0. Magnitudes whose rate is 0
-    are left out.
+    """Ruptures of each magnitude in turn, floating from the top down and along strike; numbered from 0.
+
+    Magnitudes whose rate is 0 are left out.
     """
     floating = floating or Floating()
     scaling = relation(floating.relation)
@@ -179,7 +182,7 @@ def fault_ruptures(
 
 
 def whole_surface_ruptures(source: str, surface: Surface, frequency: MagnitudeFrequency) -> list[Rupture]:
-    """Each magnitude breaks all of the surface, however large it is (a characteristic fault)."""
+    """Ruptures of a characteristic fault: each magnitude breaks all of the surface, however large it is."""
     pairs = [(float(m), float(r)) for m, r in zip(frequency.magnitudes, frequency.annual_rates, strict=True) if r > 0]
     return [Rupture(source, number, m, r, surface) for number, (m, r) in enumerate(pairs)]
 

@@ -16,22 +16,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from craton.errors import UserError
-from craton.hazard.forecast.places import Array
-from craton.hazard.forecast.rupture import Rupture, Variation
+from craton.hazard.forecast.rupture import Array, Rupture, Variation
 
 __all__ = ["Forecast", "annual_rate", "checked_years"]
 
 
 def checked_years(years: float) -> float:
-    """A time span that can be."""
+    """A time span in years, as it is. UserError for one that cannot be."""
     if not (math.isfinite(years) and years > 0):
         raise UserError(f"time span of {years:g} years; allowed: above 0")
     return float(years)
 
 
 def annual_rate(probability: float, years: float, where: str = "") -> float:
-    """Of the Poisson process that has this probability in so many years. UserError, which begins with `where`, for what is no
-    probability, and for 1, which no rate has.
+    """Rate per year of the Poisson process that has this probability in so many years.
+
+    UserError, which begins with `where`, for what is no probability, and for 1, which no rate has.
     """
     if not 0 <= probability < 1:
         raise UserError(f"{where + ': ' if where else ''}probability = {probability:g}; allowed: 0 to 1, below 1")
@@ -40,10 +40,11 @@ def annual_rate(probability: float, years: float, where: str = "") -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """ruptures; variations: of those that came with slip of their own, by the rupture's index here."""
+    """Ruptures, and variations of those that came with slip of their own."""
 
     ruptures: tuple[Rupture, ...]
     variations: tuple[Variation, ...] = ()
+    """each with the index of its rupture here"""
 
     @property
     def annual_rates(self) -> Array:
@@ -57,36 +58,30 @@ class Forecast:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Of each rupture."""
+        """The source of each rupture."""
         return tuple(one.source for one in self.ruptures)
 
     def probabilities(self, years: float) -> Array:
-        """Of each rupture, at least once."""
+        """(n,): of each rupture, to happen at least once."""
         return -np.expm1(-self.annual_rates * checked_years(years))
 
     def outside(self, size_m: Sequence[float]) -> tuple[int, ...]:
-        """The ruptures with a subfault outside 0 to size_m (x, y, z)."""
-        size = np.asarray(size_m, float)
-
-        def sticks_out(one: Rupture) -> bool:
-            at = one.surface.positions
-            return not bool(np.all((at >= 0) & (at <= size)))
-
-        return tuple(index for index, one in enumerate(self.ruptures) if sticks_out(one))
+        """Indices of the ruptures with a subfault outside 0 to size_m (x, y, z)."""
+        return tuple(i for i, one in enumerate(self.ruptures) if one.surface.outside(0.0, size_m).any())
 
     def check_inside(self, size_m: Sequence[float], volume: str = "the model") -> None:
-        """UserError for the first subfault outside; nothing is left out in silence."""
+        """UserError for the first subfault outside 0 to size_m (x, y, z); nothing is left out in silence."""
         for index in self.outside(size_m)[:1]:
             one = self.ruptures[index]
-            at = one.surface.positions
-            worst = at[np.argmax(np.any((at < 0) | (at > np.asarray(size_m)), axis=1))]
+            subfault = np.argmax(one.surface.outside(0.0, size_m))
+            at, highest = (", ".join(f"{v:.0f}" for v in m) for m in (one.surface.positions[subfault], size_m))
             raise UserError(
-                f"{one.name} (M {one.magnitude:g}): a subfault at ({', '.join(f'{v:.0f}' for v in worst)}) m "
-                f"is outside {volume}; allowed: x, y, z from 0 to ({', '.join(f'{v:.0f}' for v in size_m)}) m"
+                f"{one.name} (M {one.magnitude:g}): a subfault at ({at}) m is outside {volume}; "
+                f"allowed: x, y, z from 0 to ({highest}) m"
             )
 
     def without(self, left_out: Iterable[int]) -> Forecast:
-        """With other ruptures' indices, and those of variations, moved up."""
+        """The rest of the ruptures, with indices moved up, also those of variations."""
         gone = set(left_out)
         kept = [index for index in range(len(self.ruptures)) if index not in gone]
         new = {old: index for index, old in enumerate(kept)}

@@ -13,7 +13,7 @@ The names are OpenQuake's where it has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from craton.errors import UserError
@@ -22,7 +22,7 @@ __all__ = ["RELATIONS", "MagnitudeArea", "relation"]
 
 
 def style(rake_deg: float) -> str:
-    """strike_slip within 45 degrees of 0 or 180, else reverse (above) or normal."""
+    """Style of faulting: strike_slip within 45 degrees of 0 or 180, else reverse (above) or normal."""
     rake = (rake_deg + 180) % 360 - 180
     if abs(rake) <= 45 or abs(rake) >= 135:
         return "strike_slip"
@@ -31,35 +31,33 @@ def style(rake_deg: float) -> str:
 
 @dataclass(frozen=True)
 class MagnitudeArea:
-    """area_km2(magnitude, rake_deg) and magnitude(area_km2, rake_deg)."""
+    """A relation: area_km2(magnitude, rake_deg) and magnitude(area_km2, rake_deg)."""
 
-    name: str
     area_km2: Callable[[float, float], float]
     magnitude: Callable[[float, float], float]
 
 
-def _linear(name: str, a: dict[str, float]) -> MagnitudeArea:
-    """M = a + log10(A)"""
+Lines = Mapping[str, tuple[float, float]]
+"""(a, b) of a + b x for each style of faulting."""
+
+
+def _lines(of_magnitude: Lines, of_area: Lines) -> MagnitudeArea:
+    """Straight lines: log10(A) of M, and M of log10(A)."""
+
+    def at(lines: Lines, rake_deg: float, x: float) -> float:
+        a, b = lines[style(rake_deg)]
+        return a + b * x
+
     return MagnitudeArea(
-        name,
-        lambda magnitude, rake: 10 ** (magnitude - a[style(rake)]),
-        lambda area, rake: a[style(rake)] + math.log10(area),
+        lambda magnitude, rake_deg: 10 ** at(of_magnitude, rake_deg, magnitude),
+        lambda area_km2, rake_deg: at(of_area, rake_deg, math.log10(area_km2)),
     )
 
 
-def _wells_coppersmith() -> MagnitudeArea:
-    of_magnitude = {"strike_slip": (-3.42, 0.90), "reverse": (-3.99, 0.98), "normal": (-2.87, 0.82)}
-    of_area = {"strike_slip": (3.98, 1.02), "reverse": (4.33, 0.90), "normal": (3.93, 1.02)}
-
-    def area_km2(magnitude: float, rake_deg: float) -> float:
-        a, b = of_magnitude[style(rake_deg)]
-        return 10 ** (a + b * magnitude)
-
-    def magnitude(area: float, rake_deg: float) -> float:
-        a, b = of_area[style(rake_deg)]
-        return a + b * math.log10(area)
-
-    return MagnitudeArea("WC1994", area_km2, magnitude)
+def _decade(a: float, strike_slip: float | None = None) -> MagnitudeArea:
+    """M = a + log10(A); a may be another for strike-slip."""
+    of_style = {"strike_slip": strike_slip or a, "reverse": a, "normal": a}
+    return _lines({name: (-b, 1) for name, b in of_style.items()}, {name: (b, 1) for name, b in of_style.items()})
 
 
 def _hanks_bakun() -> MagnitudeArea:
@@ -72,28 +70,24 @@ def _hanks_bakun() -> MagnitudeArea:
     def magnitude(area: float, _: float) -> float:
         return small + math.log10(area) if area <= knee_km2 else large + slope * math.log10(area)
 
-    return MagnitudeArea("HanksBakun2008", area_km2, magnitude)
-
-
-def _same(a: float) -> dict[str, float]:
-    return {"strike_slip": a, "reverse": a, "normal": a}
+    return MagnitudeArea(area_km2, magnitude)
 
 
 RELATIONS: dict[str, MagnitudeArea] = {
-    one.name: one
-    for one in (
-        _wells_coppersmith(),
-        _linear("Leonard2014_Interplate", {**_same(4.0), "strike_slip": 3.99}),
-        _linear("Leonard2014_SCR", {**_same(4.19), "strike_slip": 4.18}),
-        _hanks_bakun(),
-        _linear("EllsworthB", _same(4.2)),
-        _linear("PeerMSR", _same(4.0)),
-    )
+    "WC1994": _lines(
+        {"strike_slip": (-3.42, 0.90), "reverse": (-3.99, 0.98), "normal": (-2.87, 0.82)},
+        {"strike_slip": (3.98, 1.02), "reverse": (4.33, 0.90), "normal": (3.93, 1.02)},
+    ),
+    "Leonard2014_Interplate": _decade(4.0, strike_slip=3.99),
+    "Leonard2014_SCR": _decade(4.19, strike_slip=4.18),
+    "HanksBakun2008": _hanks_bakun(),
+    "EllsworthB": _decade(4.2),
+    "PeerMSR": _decade(4.0),
 }
 
 
 def relation(name: str) -> MagnitudeArea:
-    """By name; UserError has the names."""
+    """The relation of a name. UserError, with the names that there are, for another one."""
     if name not in RELATIONS:
         raise UserError(f"magnitude-area relation '{name}'; allowed: {', '.join(RELATIONS)}")
     return RELATIONS[name]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
-from craton.hazard.forecast.places import Array
+from craton.hazard.forecast.rupture import Array
 
 __all__ = [
     "MagnitudeFrequency",
@@ -38,13 +38,13 @@ density."""
 
 
 def moment_Nm(magnitude: ArrayLike) -> Array:
-    """Hanks and Kanamori 1979, in the constants of IASPEI 2005, as sources of waves have it."""
+    """Moment in N m: Hanks and Kanamori 1979, in the constants of IASPEI 2005, as sources of waves have it."""
     return np.asarray(10 ** (1.5 * np.asarray(magnitude, float) + 9.1))
 
 
 @dataclass(frozen=True)
 class MagnitudeFrequency:
-    """magnitudes (n), annual_rates (n)"""
+    """Magnitudes (n,) and the annual rate (n,) of each."""
 
     magnitudes: Array
     annual_rates: Array
@@ -60,7 +60,7 @@ class MagnitudeFrequency:
 
 
 def magnitude_frequency(magnitudes: ArrayLike, annual_rates: ArrayLike, what: str = "magnitudes") -> MagnitudeFrequency:
-    """Checked: as many of both, magnitudes that can be, rates of 0 or more. `what` begins the message."""
+    """Magnitudes with rates, checked: as many of both, magnitudes that can be, rates of 0 or more. `what` begins the UserError."""
     m, rates = np.atleast_1d(np.asarray(magnitudes, float)), np.atleast_1d(np.asarray(annual_rates, float))
     if m.ndim != 1 or m.shape != rates.shape or not len(m):
         raise UserError(f"{what}: {m.size} magnitudes and {rates.size} rates; allowed: as many of both, one at least")
@@ -79,13 +79,13 @@ def _first(values: Array, *wrong: NDArray[np.bool_]) -> float:
 def characteristic(
     magnitude: float, moment_rate_Nm: float, *, sigma: float = 0.0, bin_width: float = 0.1
 ) -> MagnitudeFrequency:
-    """sigma: standard deviation of the magnitude; 0: always the same."""
+    """One magnitude, or several about it. sigma: its standard deviation; 0: always the same."""
     _check("sigma", sigma, 0, 1)
     shape = magnitude_frequency([magnitude], [1.0], "characteristic")
     if sigma > 0:
         edges = _edges(magnitude - CUT_SIGMAS * sigma, magnitude + CUT_SIGMAS * sigma, bin_width)
         below = np.array([math.erf((edge - magnitude) / (sigma * math.sqrt(2))) for edge in edges])
-        shape = magnitude_frequency((edges[:-1] + edges[1:]) / 2, np.diff(below), "characteristic")
+        shape = magnitude_frequency(_middles(edges), np.diff(below), "characteristic")
     return shape.balanced(_moment_rate(moment_rate_Nm))
 
 
@@ -98,14 +98,16 @@ def gutenberg_richter(
     a_value: float | None = None,
     bin_width: float = 0.1,
 ) -> MagnitudeFrequency:
-    """Truncated at both ends: of the moment rate given, or of a_value, for which N(M) = 10^(a - b M) is the rate of M and above
-    without the truncation (as in NRML). Bins divide the range evenly and are about bin_width wide.
+    """Gutenberg and Richter's frequencies, truncated at both ends, of a moment rate or of a_value.
+
+    With a_value, N(M) = 10^(a - b M) is the rate of M and above without the truncation (as in NRML). Bins divide the range evenly
+    and are about bin_width wide.
     """
     _check("b_value", b_value, 0, 5)
     edges = _edges(smallest, largest, bin_width)
     above = 10 ** (-b_value * (edges - edges[0]))
     rates = -np.diff(above) if b_value > 0 else np.diff(edges)
-    shape = magnitude_frequency((edges[:-1] + edges[1:]) / 2, rates, "Gutenberg-Richter")
+    shape = magnitude_frequency(_middles(edges), rates, "Gutenberg-Richter")
     if (moment_rate_Nm is None) == (a_value is None):
         raise UserError("Gutenberg-Richter: a moment rate and a_value, or neither; allowed: one of them")
     if moment_rate_Nm is not None:
@@ -119,8 +121,9 @@ def gutenberg_richter(
 def youngs_coppersmith(
     b_value: float, smallest: float, characteristic_magnitude: float, moment_rate_Nm: float, *, bin_width: float = 0.1
 ) -> MagnitudeFrequency:
-    """The box reaches from a quarter of a magnitude below the characteristic one to a quarter above; in it the density is that of
-    the exponential one magnitude below the box.
+    """An exponential with a box, from a quarter of a magnitude below the characteristic one to a quarter above.
+
+    In the box the density is that of the exponential one magnitude below it.
     """
     _check("b_value", b_value, 0, 5)
     foot, top = characteristic_magnitude - BOX / 2, characteristic_magnitude + BOX / 2
@@ -130,16 +133,10 @@ def youngs_coppersmith(
         )
     beta = b_value * math.log(10)
     low, high = _edges(smallest, foot, bin_width), _edges(foot, top, bin_width)
-    if beta > 0:
-        exponential = -np.diff(np.exp(-beta * (low - smallest))) / beta
-    else:
-        exponential = np.diff(low)
+    exponential = -np.diff(np.exp(-beta * (low - smallest))) / beta if beta > 0 else np.diff(low)
     box = np.diff(high) * math.exp(-beta * (foot - BELOW_BOX - smallest))
-    shape = magnitude_frequency(
-        np.concatenate([(low[:-1] + low[1:]) / 2, (high[:-1] + high[1:]) / 2]),
-        np.concatenate([exponential, box]),
-        "Youngs-Coppersmith",
-    )
+    magnitudes = np.concatenate([_middles(low), _middles(high)])
+    shape = magnitude_frequency(magnitudes, np.concatenate([exponential, box]), "Youngs-Coppersmith")
     return shape.balanced(_moment_rate(moment_rate_Nm))
 
 
@@ -152,6 +149,10 @@ def _edges(low: float, high: float, bin_width: float) -> Array:
     if low == high:
         raise UserError(f"magnitudes from {low:g} to {high:g}; allowed: a range")
     return np.linspace(low, high, max(1, round((high - low) / bin_width)) + 1)
+
+
+def _middles(edges: Array) -> Array:
+    return (edges[:-1] + edges[1:]) / 2
 
 
 def _moment_rate(value: float) -> float:

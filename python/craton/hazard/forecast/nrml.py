@@ -13,7 +13,7 @@ exclude each other, clusters, ruptures that are not of a Poisson process, lists 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.parsers import expat
@@ -25,9 +25,10 @@ from craton.hazard.forecast.faults import Floating, SimpleFault, fault_ruptures,
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.magnitude_area import RELATIONS
 from craton.hazard.forecast.magnitude_frequency import MagnitudeFrequency, gutenberg_richter, magnitude_frequency
-from craton.hazard.forecast.places import Array, Place
-from craton.hazard.forecast.rupture import Rupture, Surface
+from craton.hazard.forecast.reading import located
+from craton.hazard.forecast.rupture import Array, Rupture, Surface
 from craton.hazard.forecast.surfaces import surface_of_nodes
+from craton.seismology.geometry.grid import Grid
 
 __all__ = ["read_nrml"]
 
@@ -47,7 +48,7 @@ KNOWN = {
 
 @dataclass
 class Element:
-    """Of the file, with its line."""
+    """An element of the file, with its line."""
 
     tag: str
     attributes: dict[str, str]
@@ -66,7 +67,7 @@ class Reader:
     """A file, and what is wrong in it."""
 
     path: Path
-    place: Place
+    place: Grid
     floating: Floating
     bin_width: float
 
@@ -75,14 +76,14 @@ class Reader:
         return UserError(f"{self.path}:{at.line}: {what}; allowed: {allowed}")
 
     def child(self, of: Element, tag: str) -> Element:
-        """The only one with that tag. UserError for none or several."""
+        """The only child with that tag. UserError for none or several."""
         found = list(of.named(tag))
         if len(found) != 1:
             raise self.wrong(of, f"{len(found)} {tag} in {of.tag}", "one")
         return found[0]
 
     def numbers(self, at: Element, text: str, what: str) -> Array:
-        """(n,) from words. UserError for what is no finite number, or nothing."""
+        """Numbers (n,) from words. UserError for what is no finite number, or nothing."""
         try:
             found = np.array(text.split(), dtype=float)
         except ValueError:
@@ -92,14 +93,14 @@ class Reader:
         return found
 
     def number(self, at: Element, text: str, what: str) -> float:
-        """From a word. UserError for several, or none."""
+        """A number from a word. UserError for several, or none."""
         found = self.numbers(at, text, what)
         if len(found) != 1:
             raise self.wrong(at, f"{what} = '{text.strip()[:60]}'", "one number")
         return float(found[0])
 
     def attribute(self, at: Element, name: str) -> float:
-        """Its number. UserError where it is missing."""
+        """An attribute's number. UserError where it is missing."""
         if name not in at.attributes:
             raise self.wrong(at, f"{at.tag} without {name}", f"{name}, a number")
         return self.number(at, at.attributes[name], name)
@@ -111,10 +112,12 @@ class Reader:
 
 
 def read_nrml(
-    path: str | os.PathLike[str], place: Place, *, floating: Floating | None = None, bin_width: float = 0.1
+    path: str | os.PathLike[str], place: Grid, *, floating: Floating | None = None, bin_width: float = 0.1
 ) -> Forecast:
-    """floating: side of subfaults and step between positions (the aspect ratio and the relation are the file's). bin_width: of
-    truncated Gutenberg-Richter distributions. UserError names the line.
+    """The ruptures of every source of a file. UserError names the line.
+
+    floating: side of subfaults and step between positions (the aspect ratio and the relation are the file's). bin_width: of
+    truncated Gutenberg-Richter distributions.
     """
     reader = Reader(Path(path), place, floating or Floating(), bin_width)
     root = _parsed(reader.path)
@@ -128,44 +131,36 @@ def read_nrml(
         if not name or name in names:
             raise reader.wrong(source, f"{source.tag} of id '{name}'", "an id, and each once")
         names.add(name)
-        ruptures += _located(reader, source, lambda source=source, name=name: _ruptures(reader, source, name))  # type: ignore[misc]
+        with located(reader.path, source.line):
+            ruptures += _ruptures(reader, source, name)
     if not ruptures:
         raise reader.wrong(model, "no ruptures", f"one or more of {', '.join(SOURCES)}")
     return Forecast(tuple(ruptures))
 
 
-def _located(reader: Reader, at: Element, make: Callable[[], list[Rupture]]) -> list[Rupture]:
-    """What is wrong with a fault, where in the file it is."""
-    try:
-        return make()
-    except UserError as error:
-        begins = f"{reader.path}:"
-        raise UserError(str(error) if str(error).startswith(begins) else f"{begins}{at.line}: {error}") from None
-
-
 def _sources(reader: Reader, model: Element) -> Iterator[Element]:
+    """Those of the model and of its groups, checked."""
     for one in model.children:
-        if one.tag == "sourceGroup":
-            for name, meant in INDEPENDENT.items():
-                given = one.attributes.get(name, meant)
-                if given.lower() != meant:
-                    raise reader.wrong(one, f"sourceGroup with {name} = '{given}'", meant)
-            yield from _checked(reader, one.children)
-        else:
-            yield from _checked(reader, [one])
+        if one.tag != "sourceGroup":
+            yield _checked(reader, one)
+            continue
+        for name, meant in INDEPENDENT.items():
+            given = one.attributes.get(name, meant)
+            if given.lower() != meant:
+                raise reader.wrong(one, f"sourceGroup with {name} = '{given}'", meant)
+        yield from (_checked(reader, source) for source in one.children)
 
 
-def _checked(reader: Reader, sources: list[Element]) -> Iterator[Element]:
-    for one in sources:
-        if one.tag not in SOURCES:
-            raise reader.wrong(one, f"{one.tag} '{one.attributes.get('id', '')}'", ", ".join(SOURCES))
-        process = one.attributes.get("temporalOccurrenceModel", "Poisson")
-        if not process.startswith("Poisson"):
-            raise reader.wrong(one, f"temporalOccurrenceModel = '{process}'", "Poisson")
-        for child in one.children:
-            if child.tag not in KNOWN[one.tag]:
-                raise reader.wrong(child, f"{child.tag} in {one.tag}", ", ".join(KNOWN[one.tag]))
-        yield one
+def _checked(reader: Reader, source: Element) -> Element:
+    if source.tag not in SOURCES:
+        raise reader.wrong(source, f"{source.tag} '{source.attributes.get('id', '')}'", ", ".join(SOURCES))
+    process = source.attributes.get("temporalOccurrenceModel", "Poisson")
+    if not process.startswith("Poisson"):
+        raise reader.wrong(source, f"temporalOccurrenceModel = '{process}'", "Poisson")
+    for child in source.children:
+        if child.tag not in KNOWN[source.tag]:
+            raise reader.wrong(child, f"{child.tag} in {source.tag}", ", ".join(KNOWN[source.tag]))
+    return source
 
 
 def _ruptures(reader: Reader, source: Element, name: str) -> list[Rupture]:
@@ -175,11 +170,8 @@ def _ruptures(reader: Reader, source: Element, name: str) -> list[Rupture]:
         named = reader.child(source, "magScaleRel")
         if named.text.strip() not in RELATIONS:
             raise reader.wrong(named, f"magScaleRel {named.text.strip()}", ", ".join(RELATIONS))
-        floating = replace(
-            reader.floating,
-            relation=named.text.strip(),
-            aspect_ratio=reader.value(source, "ruptAspectRatio"),
-        )
+        aspect_ratio = reader.value(source, "ruptAspectRatio")
+        floating = replace(reader.floating, relation=named.text.strip(), aspect_ratio=aspect_ratio)
         return fault_ruptures(_fault(reader, source, name, rake), frequency, floating)
     return whole_surface_ruptures(name, _surface(reader, reader.child(source, "surface"), name, rake), frequency)
 
@@ -202,12 +194,13 @@ def _fault(reader: Reader, source: Element, name: str, rake: float) -> SimpleFau
 
 
 def _surface(reader: Reader, surface: Element, name: str, rake: float) -> Surface:
-    if len(surface.children) != 1 or surface.children[0].tag not in ("simpleFaultGeometry", "planarSurface"):
-        told = ", ".join(child.tag for child in surface.children) or "nothing"
-        raise reader.wrong(surface, f"a surface of {told}", "one simpleFaultGeometry, or one planarSurface")
-    if surface.children[0].tag == "simpleFaultGeometry":
+    tags = [child.tag for child in surface.children]
+    if tags == ["simpleFaultGeometry"]:
         return _fault(reader, surface, name, rake).surface(reader.floating.spacing_m)
-    return _plane(reader, surface.children[0], rake)
+    if tags == ["planarSurface"]:
+        return _plane(reader, surface.children[0], rake)
+    told = ", ".join(tags) or "nothing"
+    raise reader.wrong(surface, f"a surface of {told}", "one simpleFaultGeometry, or one planarSurface")
 
 
 def _plane(reader: Reader, plane: Element, rake: float) -> Surface:
@@ -237,10 +230,8 @@ def _frequency(reader: Reader, source: Element) -> MagnitudeFrequency:
     if at.tag == "truncGutenbergRichterMFD":
         b, low, high = (reader.attribute(at, name) for name in ("bValue", "minMag", "maxMag"))
         a = reader.attribute(at, "aValue")
-        try:
+        with located(reader.path, at.line):
             return gutenberg_richter(b, low, high, a_value=a, bin_width=reader.bin_width)
-        except UserError as error:
-            raise UserError(f"{reader.path}:{at.line}: {error}") from None
     listed = reader.child(at, "occurRates")
     rates = reader.numbers(listed, listed.text, "occurRates")
     if at.tag == "incrementalMFD":

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 
-__all__ = ["Rupture", "Surface", "Variation"]
+__all__ = ["Array", "Rupture", "Surface", "Variation"]
 
 Array = NDArray[np.float64]
 
@@ -62,6 +62,10 @@ class Surface:
     def strike_from_x(self) -> Array:
         """(n,), degrees from the x axis towards y."""
         return self.strike - self.azimuth_deg
+
+    def outside(self, low_m: ArrayLike, high_m: ArrayLike) -> NDArray[np.bool_]:
+        """Which subfaults (n,) lie outside a volume, of its lowest and highest x, y, z."""
+        return np.any((self.positions < low_m) | (self.positions > high_m), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

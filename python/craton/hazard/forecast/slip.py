@@ -16,7 +16,7 @@ import functools
 import numpy as np
 import scipy
 
-from craton.hazard.forecast.places import Array
+from craton.hazard.forecast.rupture import Array
 
 __all__ = ["HURST", "correlation_lengths_m", "random_field"]
 
@@ -26,7 +26,7 @@ CORRELATION_LENGTHS = 6.0
 
 
 def correlation_lengths_m(magnitude: float) -> tuple[float, float]:
-    """Along strike and down dip."""
+    """Correlation lengths along strike and down dip, m."""
     return 1e3 * 10 ** (magnitude / 2 - 2.5), 1e3 * 10 ** (magnitude / 3 - 1.5)
 
 
@@ -38,7 +38,7 @@ def random_field(
     lengths_m: tuple[float, float],
     hurst: float = HURST,
 ) -> Array:
-    """(rows, columns). spacing_m: between rows and between columns; lengths_m: correlation along strike and down dip."""
+    """A field (rows, columns). spacing_m: of rows and of columns; lengths_m: of correlation along strike and down dip."""
     amplitude = _amplitudes(rows, columns, *spacing_m, *lengths_m, hurst)
     noise = generator.standard_normal(amplitude.shape[:1] + (_width(columns, spacing_m[1], lengths_m[0]),))
     field = scipy.fft.irfft2(scipy.fft.rfft2(noise) * amplitude, s=noise.shape)

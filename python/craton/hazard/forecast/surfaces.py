@@ -7,13 +7,13 @@ strike (Aki and Richards 2002).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from craton.errors import UserError
-from craton.hazard.forecast.places import Array
-from craton.hazard.forecast.rupture import Surface
+from craton.hazard.forecast.rupture import Array, Surface
 
 __all__ = [
     "joined",
@@ -23,16 +23,21 @@ __all__ = [
     "rupture_distance",
     "spacings",
     "surface_of_nodes",
+    "unfolded",
 ]
 
+FIELDS = ("positions", "strike", "dip", "rake", "area")
+"""Of a Surface, with a value for each subfault."""
 FLAT = 1e-9
 """Horizontal part of a unit normal, below which a patch has no strike of its own."""
 
 
 def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike, azimuth_deg: float = 0.0) -> Surface:
-    """nodes: (rows + 1, columns + 1, 3) m; rake_deg: one, or one of each subfault; azimuth_deg: of the x axis, clockwise from
-    north. Each subfault lies in the middle of its four nodes, with the area of the two triangles' vector sum and the strike and dip
-    of its normal. UserError for a patch without area and for one that is turned over (dips to the left of its strike).
+    """The surface between nodes (rows + 1, columns + 1, 3) m.
+
+    rake_deg: one, or one of each subfault; azimuth_deg: of the x axis, clockwise from north. Each subfault lies in the middle of
+    its four nodes, with the area of the two triangles' vector sum and the strike and dip of its normal. UserError for a patch
+    without area and for one that is turned over (dips to the left of its strike).
     """
     n = np.asarray(nodes, float)
     if n.ndim != 3 or n.shape[2] != 3 or min(n.shape[:2]) < 2 or not np.isfinite(n).all():
@@ -64,19 +69,10 @@ def surface_of_nodes(nodes: ArrayLike, rake_deg: ArrayLike, azimuth_deg: float =
 
 
 def part(surface: Surface, rows: slice, columns: slice) -> Surface:
-    """Its subfaults in some rows and columns."""
+    """The subfaults of a surface in some rows and columns."""
     grid = np.arange(surface.rows * surface.columns).reshape(surface.rows, surface.columns)[rows, columns]
-    flat = grid.ravel()
-    return replace(
-        surface,
-        positions=surface.positions[flat],
-        strike=surface.strike[flat],
-        dip=surface.dip[flat],
-        rake=surface.rake[flat],
-        area=surface.area[flat],
-        rows=grid.shape[0],
-        columns=grid.shape[1],
-    )
+    values: dict[str, Any] = {name: getattr(surface, name)[grid.ravel()] for name in FIELDS}
+    return replace(surface, **values, rows=grid.shape[0], columns=grid.shape[1])
 
 
 def joined(surfaces: list[Surface]) -> Surface:
@@ -91,15 +87,11 @@ def joined(surfaces: list[Surface]) -> Surface:
 
     def side_by_side(name: str) -> Array:
         blocks = [getattr(one, name) for one in surfaces]
-        shaped = [
-            values.reshape(rows, one.columns, *values.shape[1:]) for values, one in zip(blocks, surfaces, strict=True)
-        ]
-        whole = np.concatenate(shaped, axis=1)
+        whole = np.concatenate([values.reshape(rows, -1, *values.shape[1:]) for values in blocks], axis=1)
         return whole.reshape(-1, *whole.shape[2:])
 
-    names = ("positions", "strike", "dip", "rake", "area")
     return Surface(
-        **{name: side_by_side(name) for name in names},
+        **{name: side_by_side(name) for name in FIELDS},
         rows=rows,
         columns=sum(one.columns for one in surfaces),
         azimuth_deg=surfaces[0].azimuth_deg,
@@ -107,7 +99,7 @@ def joined(surfaces: list[Surface]) -> Surface:
 
 
 def spacings(surface: Surface) -> tuple[float, float]:
-    """The mean distance, m, between rows and between columns; of a single row or column, what makes the mean area of it."""
+    """Mean distances between rows and between columns, m; of a single row or column, what makes the mean area of it."""
     grid = surface.positions.reshape(surface.rows, surface.columns, 3)
     mean_area = float(surface.area.mean())
     down = float(np.linalg.norm(np.diff(grid, axis=0), axis=2).mean()) if surface.rows > 1 else 0.0
@@ -116,9 +108,19 @@ def spacings(surface: Surface) -> tuple[float, float]:
     return down, along or mean_area / down
 
 
+def unfolded(positions: Array, rows: int, columns: int) -> tuple[Array, Array]:
+    """Distances over the surface from the first subfault: (columns,) m along strike, (rows,) m down dip; means of all."""
+    grid = positions.reshape(rows, columns, 3)
+    along, down = np.zeros(columns), np.zeros(rows)
+    along[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=1), axis=2).mean(axis=0))
+    down[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=0), axis=2).mean(axis=1))
+    return along, down
+
+
 def nodes_of(surface: Surface) -> Array:
-    """(rows + 1, columns + 1, 3): the middles of subfaults carried on beyond the edges in straight lines, then averaged in fours.
-    Of a plane cut evenly these are its nodes exactly.
+    """Nodes (rows + 1, columns + 1, 3) m of a surface: of a plane cut evenly, exactly.
+
+    The middles of subfaults are carried on beyond the edges in straight lines, then averaged in fours.
     """
     down, along = spacings(surface)
     strike, dip = np.radians(surface.strike_from_x), np.radians(surface.dip)
@@ -142,14 +144,15 @@ def _carried_on(values: Array, step: Array, axis: int) -> Array:
 
 
 def rupture_distance(surface: Surface, sites_m: ArrayLike) -> Array:
-    """(sites,) m: to the nearest node or middle of a subfault (too far by less than s^2 / (4 d) at a distance d from subfaults of
-    side s). sites_m: (sites, 3), or (sites, 2) at the surface.
+    """Distances (sites,) m to the nearest node or middle of a subfault. sites_m: (sites, 3), or (sites, 2) at the surface.
+
+    They are too large by less than s^2 / (4 d) at a distance d from subfaults of side s.
     """
     return _nearest(surface, sites_m, 3)
 
 
 def joyner_boore_distance(surface: Surface, sites_m: ArrayLike) -> Array:
-    """(sites,) m: to the nearest of those points seen from above."""
+    """Distances (sites,) m to the nearest of those points, seen from above."""
     return _nearest(surface, sites_m, 2)
 
 

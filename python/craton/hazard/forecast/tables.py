@@ -31,8 +31,9 @@ import numpy as np
 from craton.errors import UserError
 from craton.hazard.forecast.faults import simple_fault
 from craton.hazard.forecast.forecast import Forecast, annual_rate, checked_years
-from craton.hazard.forecast.places import Array, Place
-from craton.hazard.forecast.rupture import Rupture, Surface
+from craton.hazard.forecast.reading import located, number_of, text_of
+from craton.hazard.forecast.rupture import Array, Rupture, Surface
+from craton.seismology.geometry.grid import Grid
 
 __all__ = ["read_opensha_rupture", "read_table"]
 
@@ -46,9 +47,9 @@ KM = 1e3
 
 
 def read_table(
-    path: str | os.PathLike[str], place: Place | None = None, *, years: float = 1.0, spacing_m: float = 1000.0
+    path: str | os.PathLike[str], place: Grid | None = None, *, years: float = 1.0, spacing_m: float = 1000.0
 ) -> Forecast:
-    """years: the time span of probabilities; spacing_m: about the side of subfaults. UserError names the line and the column."""
+    """The ruptures of a table. years: time span of probabilities; spacing_m: side of subfaults, about. UserError names the line."""
     path = Path(path)
     checked_years(years)
     rows = _rows(path)
@@ -71,8 +72,7 @@ def read_table(
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """The lines that count, with their numbers."""
-    text = _text(path, "a table of ruptures, in CSV")
-    reader = csv.reader(io.StringIO(text), skipinitialspace=True)
+    reader = csv.reader(io.StringIO(text_of(path, "a table of ruptures, in CSV")), skipinitialspace=True)
     found = []
     try:
         for words in reader:
@@ -100,13 +100,11 @@ def _columns(path: Path, line: int, names: list[str]) -> list[str]:
     return names
 
 
-def _rupture(
-    path: Path, line: int, row: dict[str, str], place: Place | None, years: float, spacing_m: float
-) -> Rupture:
+def _rupture(path: Path, line: int, row: dict[str, str], place: Grid | None, years: float, spacing_m: float) -> Rupture:
     where = f"{path}:{line}"
 
     def number(name: str, low: float = -math.inf, high: float = math.inf, allowed: str = "a finite number") -> float:
-        value = _number(row[name])
+        value = number_of(row[name])
         if not (math.isfinite(value) and low <= value <= high):
             raise UserError(f"{where}: {name} = {row[name][:40]}; allowed: {allowed}")
         return value
@@ -121,7 +119,7 @@ def _rupture(
     magnitude = number("magnitude", -5, 12, "-5 to 12")
     name = "trace" if "trace" in row else "trace_m"
     points = _points(where, name, row[name])
-    try:
+    with located(path, line):
         fault = simple_fault(
             source,
             upper_depth_m=number("upper_depth_km") * KM,
@@ -133,35 +131,33 @@ def _rupture(
             place=place,
         )
         return Rupture(source, int(row["rupture"]), magnitude, rate, fault.surface(spacing_m))
-    except UserError as error:
-        raise UserError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
 
 
 def _points(where: str, name: str, text: str) -> Array:
     pairs = [pair.split() for pair in text.split(";") if pair.strip()]
-    values = [[_number(word) for word in pair] for pair in pairs]
+    values = [[number_of(word) for word in pair] for pair in pairs]
     if len(values) < 2 or any(len(pair) != 2 for pair in values) or not np.isfinite(np.array(values)).all():
         raise UserError(f"{where}: {name} = '{text[:60]}'; allowed: two points or more, as in 'a b; a b'")
     return np.array(values)
 
 
 def read_opensha_rupture(
-    path: str | os.PathLike[str], place: Place, *, source: str, number: int = 0, years: float = 1.0
+    path: str | os.PathLike[str], place: Grid, *, source: str, number: int = 0, years: float = 1.0
 ) -> Rupture:
-    """One rupture, whose points become the middles of subfaults of GridSpacing squared. years: the time span of its probability."""
+    """A rupture whose points become the middles of subfaults of GridSpacing squared. years: the time span of its probability."""
     path = Path(path)
     header: dict[str, float] = {}
     points: list[list[float]] = []
     last = 0
-    for line, text in enumerate(_text(path, "a rupture file of OpenSHA").splitlines(), 1):
+    for line, text in enumerate(text_of(path, "a rupture file of OpenSHA").splitlines(), 1):
         found = HEADER.match(text)
         if text.lstrip().startswith("#") or not text.strip():
             continue
         last = line
         if found and not points:
-            header[found[1]] = _number(found[2])
+            header[found[1]] = number_of(found[2])
             continue
-        values = [_number(word) for word in text.split()]
+        values = [number_of(word) for word in text.split()]
         if len(values) != 6 or not np.isfinite(values).all():
             raise UserError(f"{path}:{line}: '{text.strip()[:60]}'; allowed: latitude longitude depth rake dip strike")
         points.append(values)
@@ -172,13 +168,11 @@ def read_opensha_rupture(
     rows, columns = int(header["NumRows"]), int(header["NumCols"])
     if min(rows, columns) < 1 or len(points) != rows * columns:
         raise UserError(f"{path}:{last}: {len(points)} points; allowed: {rows} x {columns}, as NumRows and NumCols say")
-    try:
+    with located(path):
         return Rupture(source, number, header["Magnitude"], rate, _gridded(np.array(points), header, place))
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
 
 
-def _gridded(points: Array, header: dict[str, float], place: Place) -> Surface:
+def _gridded(points: Array, header: dict[str, float], place: Grid) -> Surface:
     lat, lon, depth, rake, dip, strike = points.T
     x, y = place.x_y(lon, lat)
     return Surface(
@@ -191,20 +185,3 @@ def _gridded(points: Array, header: dict[str, float], place: Place) -> Surface:
         columns=int(header["NumCols"]),
         azimuth_deg=place.azimuth_deg,
     )
-
-
-def _text(path: Path, what: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 text at byte {error.start}; allowed: {what}") from None
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; allowed: {what}") from None
-
-
-def _number(word: str) -> float:
-    """NaN for what is none."""
-    try:
-        return float(word)
-    except ValueError:
-        return math.nan

@@ -20,7 +20,7 @@ rise     proportional to the root of slip (Graves and Pitarka 2010), with the me
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,10 +29,9 @@ from numpy.typing import ArrayLike
 from craton.errors import UserError
 from craton.hazard.forecast.faults import RIGIDITY_PA
 from craton.hazard.forecast.magnitude_frequency import moment_Nm
-from craton.hazard.forecast.places import Array
-from craton.hazard.forecast.rupture import Rupture, Surface, Variation
+from craton.hazard.forecast.rupture import Array, Rupture, Surface, Variation
 from craton.hazard.forecast.slip import HURST, correlation_lengths_m, random_field
-from craton.hazard.forecast.surfaces import spacings
+from craton.hazard.forecast.surfaces import spacings, unfolded
 
 __all__ = [
     "RISE_TIMES",
@@ -76,7 +75,7 @@ class DepthProfile:
         return np.interp(np.asarray(depth_m, float), self.depth_m, self.value)
 
     def slowness_to(self, depth_m: ArrayLike) -> Array:
-        """The integral of 1 / value from the first depth down to another: of linear pieces, log(v2 / v1) / gradient each."""
+        """The integral of 1 / value from the first depth down to others: of linear pieces, log(v2 / v1) / gradient each."""
         depth, value = np.asarray(self.depth_m, float), np.asarray(self.value, float)
         steps = _integral(np.diff(depth), value[:-1], value[1:])
         whole = np.concatenate([[0.0], np.cumsum(steps)])
@@ -136,7 +135,7 @@ class VariationRules:
 
 
 def hypocentres(surface: Surface, rules: VariationRules) -> tuple[int, ...]:
-    """Subfaults, along strike first: in the middles of equal parts about as large as wished."""
+    """Subfaults at which ruptures begin, along strike first: in the middles of equal parts about as large as wished."""
     down, along = spacings(surface)
     rows = _middles(surface.rows, surface.rows * down, rules.dip_spacing_m)
     columns = _middles(surface.columns, surface.columns * along, rules.strike_spacing_m)
@@ -156,8 +155,10 @@ def count(rupture: Rupture, rules: VariationRules) -> int:
 def variations(
     index: int, rupture: Rupture, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Iterator[Variation]:
-    """All of a rupture's, one after the other. index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of
-    the rules's. UserError for another number of rigidities and, of a variation, for ground without rigidity wherever it slips.
+    """All variations of a rupture, one after the other.
+
+    index: the rupture's in its forecast; rigidity_Pa: of each subfault (n,), instead of the rules's. UserError for another number
+    of rigidities and, of a variation, for ground without rigidity wherever it slips.
     """
     made = _Maker(index, rupture, rules, rigidity_Pa)
     return (made.variation(number) for number in range(made.count))
@@ -166,9 +167,7 @@ def variations(
 def variation(
     index: int, rupture: Rupture, number: int, rules: VariationRules, rigidity_Pa: Array | None = None
 ) -> Variation:
-    """One of them. UserError for a number that it has not, for another number of rigidities than subfaults, and for ground without
-    rigidity wherever it slips.
-    """
+    """One of a rupture's variations. UserError as of variations(), and for a number that it has not."""
     made = _Maker(index, rupture, rules, rigidity_Pa)
     if not 0 <= number < made.count:
         raise UserError(f"{rupture.name}: variation {number}; allowed: 0 to {made.count - 1}")
@@ -180,7 +179,9 @@ class _Maker:
 
     def __init__(self, index: int, rupture: Rupture, rules: VariationRules, rigidity_Pa: Array | None) -> None:
         surface = rupture.surface
-        rigidity = _rigidity(rupture, rules) if rigidity_Pa is None else rigidity_Pa
+        mu, depth = rules.rigidity_Pa, surface.positions[:, 2]
+        own = mu.at(depth) if isinstance(mu, DepthProfile) else np.full(len(depth), mu)
+        rigidity = own if rigidity_Pa is None else rigidity_Pa
         if np.shape(rigidity) != (len(surface),):
             raise UserError(
                 f"{rupture.name}: rigidities of shape {np.shape(rigidity)}; allowed: ({len(surface)},), one for each subfault"
@@ -201,15 +202,8 @@ class _Maker:
     def variation(self, number: int) -> Variation:
         start = self.starts[number // self.rules.slips]
         slip = self._slip(_generator(self.rules.seed, SLIP_STREAM, self.index, number))
-        return Variation(
-            rupture=self.index,
-            number=number,
-            slip=slip,
-            onset=self._onset_from(start),
-            rise=self._rise(slip),
-            hypocentre=start,
-            seed=self.rules.seed,
-        )
+        onset, rise = self._onset_from(start), self._rise(slip)
+        return Variation(self.index, number, slip, onset, rise, hypocentre=start, seed=self.rules.seed)
 
     def _onset_from(self, start: int) -> Array:
         """All slips of a hypocentre come one after the other."""
@@ -237,7 +231,7 @@ class _Maker:
 
 
 def perturbed_rake(index: int, rupture: Rupture, sigma_deg: float, seed: int, *, together: bool = False) -> Rupture:
-    """With a rake drawn about its own, for each subfault or (together) one for all. All variations of the rupture share it."""
+    """A rupture with rakes drawn about its own, one for each subfault or (together) for all. All its variations share them."""
     if not 0 <= sigma_deg <= 90:
         raise UserError(f"{rupture.name}: rakes with a standard deviation of {sigma_deg:g} degrees; allowed: 0 to 90")
     drawn = _generator(seed, RAKE_STREAM, index, 0).standard_normal(1 if together else len(rupture.surface))
@@ -246,7 +240,7 @@ def perturbed_rake(index: int, rupture: Rupture, sigma_deg: float, seed: int, *,
 
 
 def onset_times(surface: Surface, hypocentre: int, speed: float, vs_m_s: float | DepthProfile) -> Array:
-    """(n,) s. Distances are measured over the surface: along the columns' line, and down the rows'."""
+    """Onsets (n,) in s. Distances are measured over the surface: along the columns' line, and down the rows'."""
     z = surface.positions[:, 2]
     distance = _distance_over(surface, hypocentre)
     if not isinstance(vs_m_s, DepthProfile):
@@ -259,19 +253,9 @@ def onset_times(surface: Surface, hypocentre: int, speed: float, vs_m_s: float |
 
 
 def _distance_over(surface: Surface, start: int) -> Array:
-    grid = surface.positions.reshape(surface.rows, surface.columns, 3)
-    along, down = np.zeros(surface.columns), np.zeros(surface.rows)
-    along[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=1), axis=2).mean(axis=0))
-    down[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=0), axis=2).mean(axis=1))
+    along, down = unfolded(surface.positions, surface.rows, surface.columns)
     row, column = divmod(start, surface.columns)
     return np.hypot((down - down[row])[:, None], (along - along[column])[None, :]).ravel()
-
-
-def _rigidity(rupture: Rupture, rules: VariationRules) -> Array:
-    """(n,) Pa, of the rules."""
-    mu = rules.rigidity_Pa
-    depth = rupture.surface.positions[:, 2]
-    return mu.at(depth) if isinstance(mu, DepthProfile) else np.full(len(depth), mu)
 
 
 def _standard(field: Array) -> Array:
@@ -282,10 +266,6 @@ def _standard(field: Array) -> Array:
 
 
 def _generator(*words: int) -> np.random.Generator:
-    """Of the words alone."""
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(_sequence(words))))
-
-
-def _sequence(words: Sequence[int]) -> list[int]:
-    """Each as two of 32 bits, so that no two lists of words make the same."""
-    return [part for word in words for part in (word & 0xFFFFFFFF, word >> 32)]
+    """Of the words alone: each as two of 32 bits, so that no two lists of words make the same."""
+    halves = [half for word in words for half in (word & 0xFFFFFFFF, word >> 32)]
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(halves)))

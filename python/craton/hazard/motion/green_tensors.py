@@ -20,7 +20,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,19 +32,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
 
-__all__ = ["COMPONENTS", "GreenTensors", "Placing", "write_tensors"]
+__all__ = ["COMPONENTS", "GreenTensors", "Placing", "opened", "write_tensors"]
 
 Array = NDArray[np.float64]
 COMPONENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
-FACTS = (
-    "dt_s",
-    "first_time_s",
-    "h_m",
-    "force_N",
-    "force_position_m",
-    "force_pulse_integral_s",
-    "force_pulse_centre_s",
-)
+FORCE = ("force_N", "force_position_m", "force_pulse_integral_s", "force_pulse_centre_s")
+FACTS = ("dt_s", "first_time_s", "h_m", *FORCE)
+"""Attributes that a file must have."""
+UNITS = {"s": " s", "m": " m", "deg": " degrees", "samples": ""}
+"""By the end of a name."""
+WRITTEN = "strain Green's tensors that craton waves run has written to their end"
 READ_BYTES = 2**26
 """Read from a file at a time, at most (but a point at least)."""
 NEIGHBOURS = 4
@@ -63,57 +60,59 @@ class Placing:
     weight: Array
 
     def mean(self, values: Array) -> Array:
-        """(n,), of values (points,) by the weights."""
+        """Means (n,) of the neighbours' values (points,), by the weights."""
         return np.asarray((self.weight * values[self.point]).sum(axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class _File:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Facts:
+    """What all files of a site have in common."""
+
+    site_m: Array
+    """(3,)"""
+    position_m: Array
+    """(points, 3)"""
+    dt_s: float
+    first_time_s: float
+    """of the first sample, from the beginning of the run"""
+    samples: int
+    h_m: float
+    """side of a cell"""
+    azimuth_deg: float
+    """of the x axis, clockwise from north"""
+    pulse: str
+    centre_s: float
+    """of the pulse: time 0 of what it stands for"""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _File(_Facts):
     path: Path
     axis: int
     force_N: float
-    site_m: Array
-    dt_s: float
-    first_time_s: float
-    samples: int
-    h_m: float
-    azimuth_deg: float
-    pulse: str
     impulse_s: float
-    centre_s: float
-    position_m: Array
 
 
-@dataclass(frozen=True, eq=False)
-class GreenTensors:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GreenTensors(_Facts):
     """What the files of a site say, and their tensors when they are asked for. Not collective: any rank opens them by itself."""
 
     paths: tuple[Path, ...]
     """in the order of the directions"""
     directions: tuple[str, ...]
     """of the forces, and so of the ground motion: some of x, y, z, in this order"""
-    site_m: tuple[float, float, float]
-    position_m: Array
-    """(points, 3)"""
     lambda_Pa: Array
+    """(points,)"""
     mu_Pa: Array
-    dt_s: float
-    first_time_s: float
-    """of the first sample, from the beginning of the run"""
-    samples: int
-    h_m: float
-    azimuth_deg: float
-    """of the x axis, clockwise from north"""
-    pulse: str
-    centre_s: float
-    """of the pulse: time 0 of what it stands for"""
     impulse_Ns: tuple[float, ...]
     """of each direction"""
 
     @staticmethod
     def open(paths: Sequence[str | os.PathLike[str]], site: Sequence[float] | None = None) -> GreenTensors:
-        """One to three files, in any order; site: where it should be, x, y, z in m. UserError for a file that is not there, not
-        whole or not of a force, and for files of different sites, time steps, points or pulses.
+        """The tensors in one to three files, given in any order. site: where it should be, x, y, z in m.
+
+        UserError for a file that is not there, not whole or not of a force, and for files of different sites, time steps, points
+        or pulses.
         """
         if not 1 <= len(paths) <= 3:
             raise UserError(f"{len(paths)} SGT files; allowed: 1 to 3, one for each direction of the force")
@@ -124,27 +123,18 @@ class GreenTensors:
         if site is not None:
             _check_site(first, np.asarray(site, float))
         lam, mu = _moduli(first.path, len(first.position_m))
-        x, y, z = (float(p) for p in first.site_m)
         return GreenTensors(
-            tuple(file.path for file in files),
-            tuple("xyz"[file.axis] for file in files),
-            (x, y, z),
-            first.position_m,
-            lam,
-            mu,
-            first.dt_s,
-            first.first_time_s,
-            first.samples,
-            first.h_m,
-            first.azimuth_deg,
-            first.pulse,
-            first.centre_s,
-            tuple(file.force_N * file.impulse_s for file in files),
+            **{item.name: getattr(first, item.name) for item in fields(_Facts)},
+            paths=tuple(file.path for file in files),
+            directions=tuple("xyz"[file.axis] for file in files),
+            lambda_Pa=lam,
+            mu_Pa=mu,
+            impulse_Ns=tuple(file.force_N * file.impulse_s for file in files),
         )
 
     @property
     def bytes_per_point(self) -> int:
-        """In memory: all directions, six components, all samples, float32."""
+        """Bytes in memory of a point: all directions, six components, all samples, float32."""
         return len(self.directions) * len(COMPONENTS) * self.samples * 4
 
     @property
@@ -154,8 +144,9 @@ class GreenTensors:
 
     @cached_property
     def reach_m(self) -> float:
-        """How far from the nearest point a place may be: sqrt(3) times the largest distance between a point and its nearest, a
-        cell at least.
+        """How far from the nearest point a place may be: sqrt(3) times the largest distance of a point from its nearest.
+
+        It is the side of a cell at least.
         """
         if len(self.position_m) < 2:
             return self.h_m
@@ -165,8 +156,9 @@ class GreenTensors:
     def place(
         self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
     ) -> Placing:
-        """Neighbours of places, weighted by inverse distance, or the nearest alone (interpolation = "nearest"). where: begins
-        the message of the UserError for the first place that is farther than reach_m from every point.
+        """Neighbours of places (n, 3), weighted by inverse distance, or the nearest alone (interpolation = "nearest").
+
+        UserError, which begins with `where`, for the first place that is farther than reach_m from every point.
         """
         if interpolation not in ("inverse_distance", "nearest"):
             raise UserError(f"interpolation = '{interpolation}'; allowed: inverse_distance, nearest")
@@ -183,7 +175,7 @@ class GreenTensors:
     def rigidity_Pa(
         self, position_m: Array, where: str, *, interpolation: str = "inverse_distance", reach_m: float | None = None
     ) -> Array:
-        """(n,), of the ground at places, from the points that place() chooses: what a unit of slip there is multiplied with."""
+        """Rigidity (n,) of the ground at places, from the points that place() chooses: what slip there is multiplied with."""
         return self.place(position_m, where, interpolation=interpolation, reach_m=reach_m).mean(self.mu_Pa)
 
     def _refuse(self, position_m: Array, distance: Array, reach: float, where: str) -> None:
@@ -197,8 +189,9 @@ class GreenTensors:
         )
 
     def extract(self, points: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(points, directions, 6, samples), of points by their numbers, in the order given, each as often as it is. Neighbours
-        in the file are read together; besides the result at most READ_BYTES are in memory.
+        """Tensors (points, directions, 6, samples) of points by their numbers, in the order given, each as often as it is.
+
+        Neighbours in the file are read together; besides the result at most READ_BYTES are in memory.
         """
         wanted, back = np.unique(np.asarray(points, np.int64), return_inverse=True)
         if len(wanted) and not 0 <= wanted[0] <= wanted[-1] < len(self.position_m):
@@ -207,7 +200,7 @@ class GreenTensors:
             )
         out = np.empty((len(wanted), len(self.directions), len(COMPONENTS), self.samples), np.float32)
         for at, path in enumerate(self.paths):
-            with _opened(path) as file:
+            with opened(path, WRITTEN) as file:
                 tensors = _dataset(file, "sgt")
                 for first, last in _runs(wanted, tensors):
                     low = int(wanted[first])
@@ -238,8 +231,9 @@ def write_tensors(
     pulse_centre_s: float = 0.0,
     azimuth_deg: float = 0.0,
 ) -> Path:
-    """A file that open() reads, of tensors (points, 6, samples) that another program has computed: tensor strains after a force
-    along direction x, y or z. Not collective.
+    """Writes a file that open() reads, of tensors (points, 6, samples) that another program has computed.
+
+    They are tensor strains after a force along direction x, y or z. Not collective.
     """
     path = Path(path)
     count = len(position_m)
@@ -281,7 +275,7 @@ def _runs(wanted: NDArray[np.int64], tensors: Any) -> Iterator[tuple[int, int]]:
 
 
 def _read(path: Path) -> _File:
-    with _opened(path) as file:
+    with opened(path, WRITTEN) as file:
         tensors = _dataset(file, "sgt")
         if tensors.ndim != 3 or tensors.shape[1] != len(COMPONENTS):
             raise UserError(f"{path}: sgt of shape {tensors.shape}; allowed: [point][xx yy zz xy xz yz][time]")
@@ -308,19 +302,17 @@ def _read(path: Path) -> _File:
                 f"{path}: force_pulse_integral_s = {impulse:g}; allowed: above 0 s, a pulse that stands for an impulse"
             )
         return _File(
-            path,
-            int(along[0]),
-            float(force[along[0]]),
-            np.ravel(np.asarray(facts["force_position_m"], float)),
-            float(facts["dt_s"]),
-            float(facts["first_time_s"]),
-            int(tensors.shape[2]),
-            float(facts["h_m"]),
-            float(facts.get("azimuth_deg", 0.0)),
-            np.asarray(facts.get("force_pulse", ""), np.str_).item(),  # of C++ a string of bytes
-            impulse,
-            float(facts["force_pulse_centre_s"]),
-            position,
+            path=path,
+            axis=int(along[0]),
+            force_N=float(force[along[0]]),
+            impulse_s=impulse,
+            site_m=np.ravel(np.asarray(facts["force_position_m"], float)),
+            position_m=position,
+            samples=int(tensors.shape[2]),
+            azimuth_deg=float(facts.get("azimuth_deg", 0.0)),
+            pulse=np.asarray(facts.get("force_pulse", ""), np.str_).item(),  # of C++ a string of bytes
+            centre_s=float(facts["force_pulse_centre_s"]),
+            **{name: float(facts[name]) for name in ("dt_s", "first_time_s", "h_m")},
         )
 
 
@@ -335,18 +327,10 @@ def _check_alike(one: _File, other: _File) -> None:
         raise wrong(f"both of a force along {'xyz'[one.axis]}")
     if not np.allclose(one.site_m, other.site_m, rtol=0, atol=AT_A_POINT * one.h_m):
         raise wrong(f"site at {_triple(other.site_m)}, not {_triple(one.site_m)} m")
-    for name, unit in (
-        ("dt_s", " s"),
-        ("h_m", " m"),
-        ("samples", ""),
-        ("first_time_s", " s"),
-        ("azimuth_deg", " degrees"),
-        ("impulse_s", " s"),
-        ("centre_s", " s"),
-    ):
+    for name in ("dt_s", "h_m", "samples", "first_time_s", "azimuth_deg", "impulse_s", "centre_s"):
         a, b = getattr(one, name), getattr(other, name)
         if abs(a - b) > ALIKE * max(abs(a), abs(b)):
-            raise wrong(f"{name} = {b:.9g}, not {a:.9g}{unit}")
+            raise wrong(f"{name} = {b:.9g}, not {a:.9g}{UNITS[name.rpartition('_')[2]]}")
     if one.position_m.shape != other.position_m.shape:
         raise wrong(f"{len(other.position_m)} points, not {len(one.position_m)}")
     apart = np.abs(one.position_m - other.position_m).max(axis=1)
@@ -364,7 +348,7 @@ def _check_site(file: _File, site: Array) -> None:
 
 
 def _moduli(path: Path, count: int) -> tuple[Array, Array]:
-    with _opened(path) as file:
+    with opened(path, WRITTEN) as file:
         lam, mu = (np.asarray(_dataset(file, name), np.float64) for name in ("lambda_Pa", "mu_Pa"))
     if lam.shape != (count,) or mu.shape != (count,):
         raise UserError(f"{path}: {mu.shape} moduli for {count} points; allowed: one of each for each")
@@ -372,11 +356,10 @@ def _moduli(path: Path, count: int) -> tuple[Array, Array]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
+def opened(path: Path, allowed: str) -> Iterator[h5py.File]:
+    """An HDF5 file to be read. UserError where it is missing, which says what is allowed, or not complete."""
     if not path.is_file():
-        raise UserError(
-            f"{path}: no such file; allowed: strain Green's tensors that craton waves run has written to their end"
-        )
+        raise UserError(f"{path}: no such file; allowed: {allowed}")
     try:
         file = h5py.File(path, "r")
     except OSError as problem:

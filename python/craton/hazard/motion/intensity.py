@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Of n records. Rotated ones and means have no columns where a horizontal component is missing."""
+    """Measures of n records. Rotated ones and means have no columns where a horizontal component is missing."""
 
     periods_s: Array
     components: tuple[str, ...]
@@ -62,12 +62,12 @@ class Measures:
         return names
 
     def table(self) -> Array:
-        """(n, columns)."""
+        """All measures, (n, columns)."""
         return np.concatenate([getattr(self, name).reshape(len(self), -1) for name in TABLES], axis=1)
 
     @staticmethod
     def joined(parts: Sequence[Measures]) -> Measures:
-        """One after the other; all of the same components, periods and damping."""
+        """Records of several, one after the other; all have the same components, periods and damping."""
         first = parts[0]
         return Measures(
             first.periods_s,
@@ -88,8 +88,9 @@ def measure_records(
     components: Sequence[str] = ("x", "y", "z"),
     damping: float = 0.05,
 ) -> Measures:
-    """Of velocities (n, component, time) in m/s; x and y come first where there are both. Not collective. UserError for what
-    cannot be a period or a damping, and for numbers that are not finite.
+    """Measures of velocities (n, component, time) in m/s; x and y come first where there are both. Not collective.
+
+    UserError for what cannot be a period or a damping, and for numbers that are not finite.
     """
     periods = np.ascontiguousarray(np.ravel(np.asarray(periods_s, float)))
     velocity = np.ascontiguousarray(velocity, np.float32)
@@ -117,7 +118,7 @@ def measure_records(
 
 
 def accelerations(velocity: NDArray[np.float32], dt_s: float) -> Array:
-    """(n, component, time), m/s^2."""
+    """Accelerations (n, component, time), m/s^2, of velocities, m/s, in the same form."""
     if not dt_s > 0:
         raise UserError(f"samples every {dt_s:g} s; allowed: above 0 s")
     return _craton.accelerations(np.ascontiguousarray(velocity, np.float32), dt_s)
@@ -126,8 +127,9 @@ def accelerations(velocity: NDArray[np.float32], dt_s: float) -> Array:
 def response_spectra(
     acceleration: ArrayLike, dt_s: float, periods_s: ArrayLike, *, damping: float = 0.05, rotated: bool = True
 ) -> tuple[Array, Array, Array]:
-    """PSA (n, component, period), RotD50 and RotD100 (n, period; none without `rotated`) of accelerations (n, component, time),
-    in their unit.
+    """PSA (n, component, period), RotD50 and RotD100 (n, period) of accelerations (n, component, time), in their unit.
+
+    Without `rotated`, RotD50 and RotD100 are empty.
     """
     records = np.ascontiguousarray(acceleration, np.float64)
     if records.ndim != 3:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from craton.errors import UserError
 from craton.hazard.forecast.rupture import Rupture, Variation
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.intensity import Measures, measure_records
-from craton.hazard.motion.seismograms import BATCH, seismograms
+from craton.hazard.motion.seismograms import BATCH, How, seismograms
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -42,6 +42,15 @@ class SiteMeasures:
     def __len__(self) -> int:
         return len(self.rupture)
 
+    @staticmethod
+    def joined(parts: Sequence[SiteMeasures]) -> SiteMeasures:
+        """Rows of one part or more, one after the other."""
+        return SiteMeasures(
+            np.concatenate([part.rupture for part in parts]),
+            np.concatenate([part.number for part in parts]),
+            Measures.joined([part.measures for part in parts]),
+        )
+
 
 def measure(
     green: GreenTensors,
@@ -50,26 +59,21 @@ def measure(
     periods_s: ArrayLike,
     *,
     damping: float = 0.05,
-    slip_rate: str = "liu",
-    interpolation: str = "inverse_distance",
-    reach_m: float | None = None,
     batch: int = BATCH,
-    memory_mb: float = 1024.0,
     world: _craton.World | None = None,
     comm: MPI.Comm | None = None,
     costs: Sequence[float] | None = None,
-    progress: Callable[[int], object] = lambda rows: None,
+    progress: Callable[[int], object] = lambda _rows: None,
+    **how: Unpack[How],
 ) -> SiteMeasures:
-    """Collective with world and comm (all ranks get all rows); else of this process alone. variations: a function of a rupture's
-    index, called by the rank that does the rupture, so that no more than a batch is ever in memory; or all of them in any order.
-    interpolation, reach_m: how subfaults find their points (GreenTensors.place). costs: predicted, one per rupture (its subfaults
-    times its variations); by default the subfaults. progress: called with the rows just done. UserError on every rank for what
-    one refuses.
+    """Measures of all variations of all ruptures: collective with world and comm (all ranks get all rows), else of this process.
+
+    variations: a function of a rupture's index, called by the rank that does the rupture, so that no more than a batch is ever in
+    memory; or all of them in any order. costs: predicted, one per rupture (its subfaults times its variations); by default the
+    subfaults. progress: called with the number of rows just done. UserError on every rank for what one refuses.
     """
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
-    predicted = (
-        [float(len(rupture.surface)) for rupture in ruptures] if costs is None else [float(cost) for cost in costs]
-    )
+    predicted = [float(cost) for cost in (costs if costs is not None else [len(one.surface) for one in ruptures])]
     done: dict[int, SiteMeasures] = {}
 
     def work(task: int) -> None:
@@ -80,18 +84,15 @@ def measure(
             periods_s,
             index=task,
             damping=damping,
-            slip_rate=slip_rate,
-            interpolation=interpolation,
-            reach_m=reach_m,
             batch=batch,
-            memory_mb=memory_mb,
             progress=progress,
+            **how,
         )
 
     if world is None or comm is None:
         for task in range(len(ruptures)):
             work(task)
-        return _joined([done], green, periods_s, damping)
+        return _sorted([done], green, periods_s, damping)
     failure = ""
     queue = _craton.WorkQueue(world, predicted)  # others may steal from it until all have agreed
     with _craton.ProgressThread(world):
@@ -103,7 +104,7 @@ def measure(
                 failure = str(error)
     _craton.agree(world, failure)
     del queue
-    return _joined(comm.allgather(done), green, periods_s, damping)
+    return _sorted(comm.allgather(done), green, periods_s, damping)
 
 
 def measure_rupture(
@@ -114,14 +115,11 @@ def measure_rupture(
     *,
     index: int = 0,
     damping: float = 0.05,
-    slip_rate: str = "liu",
-    interpolation: str = "inverse_distance",
-    reach_m: float | None = None,
     batch: int = BATCH,
-    memory_mb: float = 1024.0,
-    progress: Callable[[int], object] = lambda rows: None,
+    progress: Callable[[int], object] = lambda _rows: None,
+    **how: Unpack[How],
 ) -> SiteMeasures:
-    """Of one rupture's variations, in this process. index: what rows say of their rupture."""
+    """Measures of one rupture's variations, in this process. index: what rows say of their rupture."""
     numbers: list[int] = []
 
     def counted() -> Iterable[Variation]:
@@ -130,17 +128,7 @@ def measure_rupture(
             yield one
 
     parts = []
-    motions = seismograms(
-        green,
-        rupture,
-        counted(),
-        slip_rate=slip_rate,
-        interpolation=interpolation,
-        reach_m=reach_m,
-        batch=batch,
-        memory_mb=memory_mb,
-    )
-    for velocity in motions:
+    for velocity in seismograms(green, rupture, counted(), batch=batch, **how):
         parts.append(measure_records(velocity, green.dt_s, periods_s, components=green.directions, damping=damping))
         progress(len(velocity))
     measures = Measures.joined(parts or [_none(green, periods_s, damping)])
@@ -156,20 +144,13 @@ def _by_rupture(variations: Iterable[Variation], count: int) -> VariationsOf:
     return sorted_out.__getitem__
 
 
-def _joined(
+def _sorted(
     done: Sequence[dict[int, SiteMeasures]], green: GreenTensors, periods_s: ArrayLike, damping: float
 ) -> SiteMeasures:
-    found: dict[int, Any] = {}
-    for some in done:
-        found.update(some)
-    parts = [found[task] for task in sorted(found)]
-    if not parts:
-        return SiteMeasures(np.empty(0, np.int64), np.empty(0, np.int64), _none(green, periods_s, damping))
-    return SiteMeasures(
-        np.concatenate([part.rupture for part in parts]),
-        np.concatenate([part.number for part in parts]),
-        Measures.joined([part.measures for part in parts]),
-    )
+    """What all ranks have done, in the order of the ruptures."""
+    found = dict(item for some in done for item in some.items())
+    nothing = SiteMeasures(np.empty(0, np.int64), np.empty(0, np.int64), _none(green, periods_s, damping))
+    return SiteMeasures.joined([found[task] for task in sorted(found)] or [nothing])
 
 
 def _none(green: GreenTensors, periods_s: ArrayLike, damping: float) -> Measures:

@@ -19,6 +19,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import TypedDict, Unpack
 
 import numpy as np
 import scipy
@@ -31,7 +32,7 @@ from craton.hazard.motion.green_tensors import COMPONENTS, GreenTensors
 from craton.hazard.motion.slip_rates import SlipRates, slip_rates
 from craton.seismology.sources.point_sources import double_couple
 
-__all__ = ["BATCH", "RuptureAtSite", "seismograms"]
+__all__ = ["BATCH", "How", "RuptureAtSite", "seismograms"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-4
@@ -46,28 +47,35 @@ TWICE_SHEAR = np.array([1.0, 1, 1, 2, 2, 2])
 """M : H from six components of each."""
 
 
+class How(TypedDict, total=False):
+    """Keywords of RuptureAtSite, and of all functions that make one."""
+
+    slip_rate: str
+    """shape of a subfault's slip rate: liu, which is the default, cosine or triangle"""
+    interpolation: str
+    """how subfaults find their points (GreenTensors.place)"""
+    reach_m: float | None
+    memory_mb: float
+    """that a rupture may take; 1024 by default"""
+
+
 def seismograms(
     green: GreenTensors,
     rupture: Rupture,
     variations: Iterable[Variation],
     *,
-    slip_rate: str = "liu",
-    interpolation: str = "inverse_distance",
-    reach_m: float | None = None,
     batch: int = BATCH,
-    memory_mb: float = 1024.0,
+    **how: Unpack[How],
 ) -> Iterator[NDArray[np.float32]]:
-    """Velocities (variation, direction, time), m/s, of variations in their order, up to `batch` at a time; samples at 0, dt_s, 2
-    dt_s ... interpolation, reach_m: how subfaults find their points (GreenTensors.place). Not collective. Variations are taken one
-    batch after the other, so there may be any number: memory is what RuptureAtSite.bytes and bytes_per_variation times the batch
-    say. UserError for a surface outside the points' reach or along other axes, variations that do not fit the surface, and
-    memory.
+    """Velocities (variation, direction, time), m/s, of variations in their order, up to `batch` at a time. Not collective.
+
+    Samples are at 0, dt_s, 2 dt_s ... Variations are taken one batch after the other, so there may be any number: memory is what
+    RuptureAtSite.bytes and bytes_per_variation times the batch say. UserError for a surface outside the points' reach or along
+    other axes, variations that do not fit the surface, and memory.
     """
     if batch < 1:
         raise UserError(f"batch = {batch}; allowed: 1 or more")
-    site = RuptureAtSite(
-        green, rupture, slip_rate=slip_rate, interpolation=interpolation, reach_m=reach_m, memory_mb=memory_mb
-    )
+    site = RuptureAtSite(green, rupture, **how)
     rest = iter(variations)
     while some := list(islice(rest, batch)):
         yield site.velocities(some)
@@ -86,8 +94,10 @@ class RuptureAtSite:
         reach_m: float | None = None,
         memory_mb: float = 1024.0,
     ) -> None:
-        """Not collective. Reads the tensors at the surface's subfaults, and no others. UserError for a surface outside their
-        reach, for one whose x axis has another azimuth than theirs, and for one that would take more than memory_mb.
+        """Reads the tensors at the surface's subfaults, and no others. Not collective. The keywords: How.
+
+        UserError for a surface outside their reach, for one whose x axis has another azimuth than theirs, and for one that would
+        take more than memory_mb.
         """
         self.green, self.rupture, self.slip_rate, self.memory_mb = green, rupture, slip_rate, memory_mb
         self._period = 0
@@ -101,42 +111,42 @@ class RuptureAtSite:
 
     @property
     def dt_s(self) -> float:
-        """Between samples of a seismogram: as of the tensors."""
+        """Time between samples of a seismogram: as of the tensors."""
         return self.green.dt_s
 
     @property
     def samples(self) -> int:
-        """Of a seismogram: from 0 until the tensors end."""
+        """Samples of a seismogram: from 0 until the tensors end."""
         return int(math.floor(self.green.duration_s / self.dt_s + 1e-9)) + 1
 
     @property
     def bytes(self) -> int:
-        """In memory for all variations together, once some have been computed."""
+        """Memory for all variations together, once some have been computed."""
         return self._series.nbytes + (self._spectra.bytes if self._period else 0)
 
     @property
     def bytes_per_variation(self) -> int:
-        """In memory while a batch is computed, about: motions twice, spectra three times, seismograms twice."""
+        """Memory while a batch is computed, about: motions twice, spectra three times, seismograms twice."""
         values = len(self.green.directions) * (self._period or self.green.samples)
         return 64 * len(self.rupture.surface) + 20 * values
 
     @property
     def operations_per_variation(self) -> float:
-        """On real numbers, of the sum over subfaults; once some have been computed."""
+        """Operations on real numbers of the sum over subfaults; once some have been computed."""
         return self._spectra.operations
 
     @property
     def frequencies(self) -> int:
-        """That are summed; once some variations have been computed."""
+        """How many frequencies are summed; once some variations have been computed."""
         return int(self._values.shape[2])
 
     def velocities(self, variations: Sequence[Variation]) -> NDArray[np.float32]:
-        """(variation, direction, time), m/s."""
+        """Velocities (variation, direction, time), m/s, after the beginning of the rupture."""
         motions = self._prepared(variations)  # first: it may make new spectra
         return scipy.fft.irfft(self._spectra.sum(*motions), n=self._period, axis=2)[:, :, : self.samples]
 
     def seconds_of_sum(self, variations: Sequence[Variation]) -> float:
-        """That the sum over subfaults takes, for benchmarks."""
+        """How long the sum over subfaults takes, for benchmarks."""
         motions = self._prepared(variations)
         begun = time.perf_counter()
         self._spectra.sum(*motions)
@@ -161,12 +171,8 @@ class RuptureAtSite:
 
     def _prepare(self, delay_s: float, shortest_s: float, longest_s: float) -> None:
         """Spectra for delays and rise times up to these. Made anew, with room to spare, when one is beyond."""
-        if (
-            self._period
-            and delay_s <= self._delay_s
-            and self._table is not None
-            and self._table.covers(shortest_s, longest_s)
-        ):
+        known = self._table is not None and self._table.covers(shortest_s, longest_s)
+        if self._period and delay_s <= self._delay_s and known:
             return
         green = self.green
         if not self._period or delay_s > self._delay_s:
@@ -202,14 +208,15 @@ class RuptureAtSite:
 
 
 def moments_of_unit_slip(surface: Surface, mu_Pa: Array) -> Array:
-    """(n, 6), N m per m of slip, along the model's axes: xx, yy, zz, xy, xz, yz."""
+    """Moment tensors (n, 6), N m per m of slip, along the model's axes: xx, yy, zz, xy, xz, yz."""
     tensors = double_couple(surface.strike, surface.dip, surface.rake, -surface.azimuth_deg)
     return (mu_Pa * surface.area)[:, None] * tensors
 
 
 def _contracted(green: GreenTensors, point: NDArray[np.int64], weight: Array, patterns: Array) -> NDArray[np.float32]:
-    """(subfault, direction, time): velocity after unit slip at once, m/s per m, in pulses of the force. Subfaults in the order of
-    their points, so many at a time that their tensors fit EXTRACT_BYTES.
+    """Velocities (subfault, direction, time) after unit slip at once, m/s per m, in pulses of the force.
+
+    Subfaults are taken in the order of their points, so many at a time that their tensors fit EXTRACT_BYTES.
     """
     count, directions = len(patterns), len(green.directions)
     out = np.empty((count, directions, green.samples), np.float32)

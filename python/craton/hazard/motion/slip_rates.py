@@ -39,11 +39,12 @@ STEP = 2 * math.pi * SAMPLES / PERIOD
 
 @dataclass(frozen=True)
 class SlipRates:
-    """values (rise times, frequencies): B of rise times RATIO^(first + n) at frequencies j / period_s."""
+    """B of rise times RATIO^(first + n) at frequencies j / period_s."""
 
     shape: str
     first: int
     values: NDArray[np.complex64]
+    """(rise times, frequencies)"""
 
     @property
     def centre(self) -> float:
@@ -71,8 +72,9 @@ def time_function(shape: str, rise_s: float) -> SourceTime:
 
 
 def slip_rates(shape: str, shortest_s: float, longest_s: float, period_s: float, frequencies: int) -> SlipRates:
-    """For rise times in that range and frequencies 0, 1 / period_s, ... (frequencies - 1) / period_s. UserError for an unknown
-    shape.
+    """The table of a shape for a range of rise times, at frequencies 0, 1 / period_s, ... (frequencies - 1) / period_s.
+
+    UserError for an unknown shape.
     """
     time_function(shape, 1.0)
     first, last = math.floor(math.log(shortest_s, RATIO)), math.ceil(math.log(longest_s, RATIO))

@@ -70,7 +70,7 @@ class Work:
             if np.any(np.asarray(at) < low) or np.any(np.asarray(at) > high):
                 raise self.config.wrong(f"[[site]] {site.name} at {_triple(at)} m{allowed}")
         for one in self.forecast.ruptures:
-            wrong = np.any((one.surface.positions < low) | (one.surface.positions > high), axis=1)
+            wrong = one.surface.outside(low, high)
             if wrong.any():
                 worst = int(np.argmax(wrong))
                 raise self.config.wrong(
