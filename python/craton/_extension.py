@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 # NumPy first: it brings its own OpenBLAS, which detects the processor correctly and must not see the hint below.
 import numpy as _numpy  # noqa: F401
 
+__all__ = ["build_info", "check_mpi", "end_all_ranks_on_uncaught_exceptions", "extension", "openblas_core"]
+
 
 def openblas_core() -> str | None:
     """The OpenBLAS kernel set that this processor can run, or None where OpenBLAS decides well by itself.

@@ -115,7 +115,8 @@ def cholesky(matrix: Any, workers: Workers = "auto") -> Any:
 
 def solve(matrix: Real, rhs: ArrayLike) -> NDArray[np.float64]:
     """Solves A x = rhs for a symmetric positive-definite A, which its factor overwrites (cholesky)."""
-    return cholesky(matrix).solve(rhs)
+    found: NDArray[np.float64] = cholesky(matrix).solve(rhs)
+    return found
 
 
 def log_determinant(matrix: Real) -> float:

@@ -230,13 +230,13 @@ def template_of(
 ) -> str:
     """A commented TOML file with every table, key and default.
 
-    heading: its first line. tables: by name, "[name]" for one of a list of tables. examples: values to show instead of the
-    defaults, by "table.key", or by "key" for whichever table has it. width: columns before the help of a key.
+    `heading`: its first line. `tables`: by name, "[name]" for one of a list of tables. `examples`: values to show instead of the
+    defaults, by "table.key", or by "key" for whichever table has it. `width`: columns before the help of a key.
     """
     lines, shown = [f"# {heading}", ""], examples or {}
     for name, table in tables.items():
         lines += [f"# {' '.join((table.__doc__ or '').split())}", f"[{name}]"]
-        for item in dataclasses.fields(table):  # type: ignore[arg-type]
+        for item in dataclasses.fields(table):
             value = shown.get(f"{name.strip('[]')}.{item.name}", shown.get(item.name, item.default))
             lines.append(f"{f'{item.name} = {toml_value(value)}':<{width}} # {item.metadata['help']}")
         lines.append("")

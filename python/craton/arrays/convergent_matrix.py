@@ -34,23 +34,23 @@ class GramReport:
 class ConvergentMatrix(Held, Matrix):
     """A dense distributed matrix to which any thread of any rank adds blocks at any time. Collective, blocking constructor.
 
-    m = craton.ConvergentMatrix(world, 8192, 8192)      # float64 zeros; or (world, (8192, 8192))
-    m.update(block, rows, cols)                         # any thread of any rank, one-sided
-    m[rows, cols] += block                              # the same
-    m.commit()                                          # collective: all of it is there, exactly once
-    m[0:10, 5].get()                                    # from wherever it lives
+        m = craton.ConvergentMatrix(world, 8192, 8192)      # float64 zeros; or (world, (8192, 8192))
+        m.update(block, rows, cols)                         # any thread of any rank, one-sided
+        m[rows, cols] += block                              # the same
+        m.commit()                                          # collective: all of it is there, exactly once
+        m[0:10, 5].get()                                    # from wherever it lives
 
-    rows, cols: the extents, or `rows` alone a tuple of both. dtype: float32, float64, complex64, complex128 or int64.
-    block: rows and columns of a block of ScaLAPACK's block-cyclic layout (one number: square, which linear algebra wants;
-    None: 64, or less where ranks would own nothing). grid: process rows and columns; (0, 0) for the most square grid.
-    Storage is column major.
+    `rows`, `cols`: the extents, or `rows` alone a tuple of both. `dtype`: float32, float64, complex64, complex128 or int64.
+    `block`: rows and columns of a block of ScaLAPACK's block-cyclic layout. One number makes it square, which linear algebra wants;
+    None is 64, or less where ranks would own nothing. `grid`: process rows and columns; (0, 0) for the most square grid. Storage is
+    column major.
 
-    merge: how an arriving element joins the one that is there; it must be associative and commutative. "add", "min", "max" (not
-    for complex numbers), a NumPy ufunc of two arguments, or a function of (into, arriving) that changes `into` in place. Both are
-    one-dimensional arrays of one length that must not be kept. Such a function runs under a lock with the GIL taken, on whichever
-    thread the update arrives: it is slow and must not call Craton. An exception in it is a UserError of that update(), which may be
-    merged in part; or it ends the job, where the update came from another node.
-    identity: the value that changes nothing, which all elements begin as (of a ufunc: its own where it has one).
+    `merge`: how an arriving element joins the one that is there; it must be associative and commutative. `"add"`, `"min"`, `"max"`
+    (not for complex numbers), a NumPy ufunc of two arguments, or a function of (into, arriving) that changes `into` in place. Both
+    are one-dimensional arrays of one length that must not be kept. Such a function runs under a lock with the GIL taken, on
+    whichever thread the update arrives: it is slow and must not call Craton. An exception in it is a UserError of that update(),
+    which may be merged in part; where the update came from another node, it ends the job. `identity`: the value that changes
+    nothing, which all elements begin as (of a ufunc: its own where it has one).
 
     UserError on every rank: a grid that does not have as many processes as the world has ranks, a rank that would own nothing
     (more ranks than blocks), too little memory.
@@ -169,9 +169,9 @@ class ConvergentMatrix(Held, Matrix):
         """Adds G^T W G to the upper triangle without forming it; float32 and float64 only.
 
         panel: G, k x n, whose column b belongs to indices[b], any strides. weights: of its k rows (None: one). A list of panels
-        with the same indices, and of their weights, is stacked. tolerance > 0: the panel may first be compressed to its numerical rank;
-        the trace norm of what is lost is at most tolerance * trace(G^T W G). method: where products for other nodes are made;
-        "auto" asks the cost model. Any thread, not collective, blocks as update.
+        with the same indices, and of their weights, is stacked. `tolerance` above 0: the panel may first be compressed to its
+        numerical rank; the trace norm of what is lost is at most tolerance * trace(G^T W G). `method`: where products for other
+        nodes are made; "auto" asks the cost model. Any thread, not collective, blocks as update.
 
         UserError: shapes that do not match, indices out of range, negative weights, a matrix that is not square or whose merge is
         not "add".
@@ -260,7 +260,8 @@ class ConvergentMatrix(Held, Matrix):
 
     def copy_as_f64(self) -> ConvergentMatrix:
         """The same matrix, of the same layout, in double precision. Collective, blocking. float32 and float64 only."""
-        return ConvergentMatrix._of(self._real("copy_as_f64").copy_as_f64())
+        made: ConvergentMatrix = ConvergentMatrix._of(self._real("copy_as_f64").copy_as_f64())
+        return made
 
     def save(
         self,
@@ -272,9 +273,9 @@ class ConvergentMatrix(Held, Matrix):
     ) -> None:
         """Writes one HDF5 dataset in global order, all ranks together. Collective, blocking.
 
-        It is written beside the path and renamed when it is whole. append: adds it to a file that is there. symmetric: records that
-        only the upper triangle is meaningful. hints: for MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the same on
-        every rank. UserError on every rank when the file cannot be written.
+        It is written beside the path and renamed when it is whole. `append`: adds it to a file that is there. `symmetric`: records
+        that only the upper triangle is meaningful. `hints`: for MPI-IO (striping_factor, ...), over those of CRATON_IO_HINTS; the
+        same on every rank. UserError on every rank when the file cannot be written.
         """
         self._core.save(str(path), dataset, symmetric, append, dict(hints or {}))
 

@@ -18,8 +18,8 @@ from craton.errors import UserError
 class ConvergentVector(Held):
     """A distributed vector to which any thread of any rank adds at any time: the gradient beside a Hessian. Collective constructor.
 
-    It is block-cyclic over all ranks. size: elements. block: elements of a block. dtype: as ConvergentMatrix's, whose contract it
-    has; sums only. v[indices] += values is an update (any thread, not collective); what wants values of v[indices] gathers the
+    It is block-cyclic over all ranks, in blocks of `block` elements. `dtype`: as ConvergentMatrix's, whose contract it has; sums
+    only. `v[indices] += values` is an update (any thread, not collective); what wants values of v[indices] gathers the
     vector, which is collective. UserError on every rank: a size or block below 1, too little memory.
     """
 
@@ -85,7 +85,8 @@ class ConvergentVector(Held):
     def local_indices_global(self) -> NDArray[np.int64]:
         """The index in the whole vector of each element of `local`."""
         indices = np.arange(self.size)
-        return indices[indices // self.block % self.world.size == self.world.rank]
+        mine: NDArray[np.int64] = indices[indices // self.block % self.world.size == self.world.rank]
+        return mine
 
     def __repr__(self) -> str:
         ranks = self.world.size
@@ -105,7 +106,8 @@ class ConvergentVector(Held):
         self._core.update(values, indices)
 
     def _fetched(self, picks: tuple[Picked, ...]) -> NDArray[Any]:
-        return self.gather()[np.asarray(picks[0].indices)]
+        values: NDArray[Any] = self.gather()[np.asarray(picks[0].indices)]
+        return values
 
     def _added(self, block: NDArray[Any], picks: tuple[Picked, ...]) -> None:
         self.update(block, picks[0].indices)

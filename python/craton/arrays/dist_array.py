@@ -1,13 +1,15 @@
 """Arrays cut into tiles that any rank may own, read and written by anyone with NumPy's slices.
 
-D = craton.DistArray(world, (n, n))                 # float64 zeros, one tile per rank
-F = D.like()
-block = D[i0:i1, j0:j1].get()                       # one-sided, whoever owns it
-F[k0:k1, l0:l1] += contribution                     # added whole, from any rank and thread
-F.sync()                                            # collective: everything started before it is done
-energy = D.dot(F)
-values, vectors = craton.linalg.eigh(F)
-P = vectors @ D
+In short:
+
+    D = craton.DistArray(world, (n, n))                 # float64 zeros, one tile per rank
+    F = D.like()
+    block = D[i0:i1, j0:j1].get()                       # one-sided, whoever owns it
+    F[k0:k1, l0:l1] += contribution                     # added whole, from any rank and thread
+    F.sync()                                            # collective: everything started before it is done
+    energy = D.dot(F)
+    values, vectors = craton.linalg.eigh(F)
+    P = vectors @ D
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class LocalTile:
 class DistArray(Arithmetic, Array):
     """An array of 1 to 4 dimensions, cut into tiles by boundaries along each, every tile on any rank. Collective constructor.
 
-    dtype: float32, float64, complex64, complex128, int32 or int64. All elements are zero. How it is cut, the same on every rank:
+    `dtype`: float32, float64, complex64, complex128, int32 or int64. All elements are zero. How it is cut, the same on every rank:
+
         nothing       as evenly as can be, a tile per rank of `grid`
         tiles         tiles of so many indices (one number, or one per dimension), dealt to `grid` in turn along each dimension:
                       block-cyclic, as ScaLAPACK does
@@ -280,7 +283,8 @@ class DistArray(Arithmetic, Array):
 
         kind: "fro" the root of the sum of squares, "max" the largest |element|, "one" the sum of |elements|. UserError: another.
         """
-        return self._core.norm(kind)
+        found: float = self._core.norm(kind)
+        return found
 
     def save(self, path: str, dataset: str, *, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
         """Writes one HDF5 dataset of this shape, all ranks together. Collective, blocking.

@@ -215,11 +215,11 @@ class Arithmetic:
         return _times_vector(self, other, True)
 
 
-def _real(elements: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+def _real(elements: NDArray[Any], out: NDArray[Any] | None = None) -> Any:
     return np.positive(elements.real, out=out)
 
 
-def _imag(elements: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+def _imag(elements: NDArray[Any], out: NDArray[Any] | None = None) -> Any:
     return np.positive(elements.imag, out=out)
 
 

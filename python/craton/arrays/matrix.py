@@ -102,8 +102,11 @@ class Convergent(Array):
             f"{type(self).__name__}: arithmetic on whole {self._instead} (a DistArray has the rest, element by element)"
         )
 
-    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __mul__ = __rmul__ = __neg__ = __abs__ = _refuse
+    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __rmul__ = __neg__ = __abs__ = _refuse
     __truediv__ = __rtruediv__ = __itruediv__ = __pow__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+    def __mul__(self, factor: Any) -> Any:
+        self._refuse()
 
 
 class Held(Convergent):

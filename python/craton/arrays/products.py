@@ -68,8 +68,8 @@ def matmul(
     named by `symmetric`. All matrices are of one element type (float32 or float64), in one world, on one process grid; `out`
     is neither of the factors. With beta = 0 what `out` holds is not read.
 
-    DistArrays may have any layouts, and are not symmetric; a new result has the boundaries of op(A)'s rows and op(B)'s
-    columns, and its tiles a factor's owners where it is cut as that factor is, else dealt to a grid of ranks in turn.
+    DistArrays may have any layouts, and are not symmetric. A new result has the boundaries of op(A)'s rows and op(B)'s columns. Its
+    tiles have a factor's owners where it is cut as that factor is; else they are dealt to a grid of ranks in turn.
 
     UserError on every rank: shapes, grids or element types that do not fit.
     """

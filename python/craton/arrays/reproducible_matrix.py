@@ -16,10 +16,10 @@ from craton.arrays.matrix import Block, Matrix, checked_shape, fitting_block
 class ReproducibleMatrix(Matrix):
     """Sums whose bits depend neither on the number of ranks and threads nor on the order of updates. Collective constructor.
 
-    Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit integers:
-    8 bytes per element. largest: bounds the sum over all updates of their largest magnitudes. dtype: float32 or float64, what goes
-    in and comes out. block and grid as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for linear algebra; sum, norm and
-    products are those of it.
+    Every contribution is rounded once to a whole multiple of `resolution`, about largest * 2**-62, and added in 64-bit integers: 8
+    bytes per element. `largest` bounds the sum over all updates of their largest magnitudes. `dtype`: float32 or float64, what goes
+    in and comes out. `block` and `grid` as ConvergentMatrix's. to_matrix() gives a ConvergentMatrix for linear algebra; sum, norm
+    and products are those of it.
     """
 
     __slots__ = ()

@@ -60,9 +60,9 @@ class ArrayView(Elements):
     """A rectangle of a DistArray, A[i0:i1, j0:j1]: nothing is fetched until its elements are asked for.
 
     It is a view, as a slice of a NumPy array is: elements are those at the time of asking. Where NumPy wants an array (np.asarray,
-    arithmetic, np.linalg, methods such as sum or T) it gets a copy, fetched anew each time, as get() does: keep its result where
-    elements are used more than once. += and -= add to the array, one-sided and whole (accumulate). Other operations in place are
-    refused, for they would lose what others add meanwhile.
+    arithmetic, np.linalg, methods such as sum or T) it gets a copy, fetched anew each time. get() does the same in words; keep its
+    result where elements are used more than once. `+=` and -= add to the array, one-sided and whole (accumulate). Other operations
+    in place are refused, for they would lose what others add meanwhile.
 
     Not collective, any thread, blocking where the name does not begin with start_ or post_. Accumulates may meet each other, and
     gets each other; all else needs a sync() between (array/dist_array.hpp).

@@ -16,9 +16,9 @@ from craton.errors import UserError
 class Elements(NDArrayOperatorsMixin):
     """A part of a distributed array: nothing is fetched until its elements are asked for.
 
-    Where NumPy or Python wants elements it gets a copy of them, fetched anew each time: np.asarray, arithmetic, np.linalg,
-    float(), methods such as sum or T. += and -= add to the array; other operations in place are refused, for they would
-    lose what others add meanwhile.
+    Where NumPy or Python wants elements it gets a copy of them, fetched anew each time: np.asarray, arithmetic, np.linalg, float(),
+    methods such as sum or T. `+=` and `-=` add to the array. Other operations in place are refused, for they would lose what others
+    add meanwhile.
     """
 
     __slots__ = ()
@@ -56,11 +56,11 @@ class Elements(NDArrayOperatorsMixin):
         """Elements in all."""
         return int(np.prod(self.shape, dtype=np.int64))
 
-    def __iadd__(self, block: ArrayLike) -> Any:  # type: ignore[override, misc]
+    def __iadd__(self, block: ArrayLike) -> Any:  # type: ignore[misc]
         self.accumulate(block)
         return self
 
-    def __isub__(self, block: ArrayLike) -> Any:  # type: ignore[override, misc]
+    def __isub__(self, block: ArrayLike) -> Any:  # type: ignore[misc]
         self.accumulate(np.negative(np.asarray(block)))
         return self
 
@@ -70,8 +70,8 @@ class Elements(NDArrayOperatorsMixin):
             f"({self._instead})"
         )
 
-    __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = __imatmul__ = _refuse  # type: ignore[assignment]
-    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _refuse  # type: ignore[assignment]
+    __imul__ = __itruediv__ = __ifloordiv__ = __imod__ = __ipow__ = __imatmul__ = _refuse
+    __iand__ = __ior__ = __ixor__ = __ilshift__ = __irshift__ = _refuse
     _instead = "A[...] = function(A[...]) where nobody does"
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
