@@ -12,9 +12,10 @@ import pytest
 from craton.errors import UserError
 from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
 from craton.seismology.geometry.projection import projection_about
-from craton.seismology.ground.media import Constant, Layers, Material, QualityRules, averaged, quality_rule, read_layers
+from craton.seismology.ground.media import Constant, Layers, Material, QualityRules, quality_rule, read_layers
 from craton.seismology.ground.media_files import open_awp, open_hdf5, open_netcdf, write_awp
 from craton.seismology.ground.media_partition import open_partitions, write_partitions
+from craton.seismology.wave_run.sampling import Asked
 from scipy.io import netcdf_file
 
 GRID = Grid((12, 10, 8), 100.0, projection_about("azimuthal_equidistant", -118.0, 34.0))
@@ -323,17 +324,20 @@ def test_one_rank_can_deal_out_slabs():
 
 
 def test_an_interface_inside_a_cell_counts_by_its_part():
-    """At 0.75 of a cell: rho the arithmetic mean, mu and lambda harmonic ones."""
+    """At 0.75 of a cell: rho the arithmetic mean, mu and lambda + 2 mu harmonic ones."""
     layers = Layers(rows=((275.0, 4000, 2000, 2600), (0.0, 6000, 3464, 2700)))
     cut = layers.subsamples(GRID)
     assert cut == (1, 1, 4)
-    rho, lam, mu = averaged(layers.sample(GRID, GRID.box, cut), cut)
+    ground = Asked(layers, GRID, cut[2], anelastic=False)
     upper, lower = 2600 * 2000.0**2, 2700 * 3464.0**2
-    assert rho[3, 3, 2] == pytest.approx(0.75 * 2600 + 0.25 * 2700)
-    assert mu[3, 3, 2] == pytest.approx(1 / (0.75 / upper + 0.25 / lower), rel=1e-6)
-    both = 2600 * 4000.0**2 - 2 * upper, 2700 * 6000.0**2 - 2 * lower
-    assert lam[3, 3, 2] == pytest.approx(1 / (0.75 / both[0] + 0.25 / both[1]), rel=1e-6)
-    assert mu[0, 0, 1] == pytest.approx(upper, rel=1e-6) and mu[0, 0, 3] == pytest.approx(lower, rel=1e-6)
+    vp, vs, rho = (values.astype(float) for values in ground(50.0, 50.0, 250.0, 100.0, 4, 4))
+    assert rho[3, 3] == pytest.approx(0.75 * 2600 + 0.25 * 2700)
+    assert (rho * vs**2)[3, 3] == pytest.approx(1 / (0.75 / upper + 0.25 / lower), rel=1e-6)
+    both = 2600 * 4000.0**2, 2700 * 6000.0**2
+    assert (rho * vp**2)[3, 3] == pytest.approx(1 / (0.75 / both[0] + 0.25 / both[1]), rel=1e-6)
+    for depth, mu in ((150.0, upper), (350.0, lower)):
+        _, vs, rho = (values.astype(float) for values in ground(50.0, 50.0, depth, 100.0, 1, 1))
+        assert (rho * vs**2)[0, 0] == pytest.approx(mu, rel=1e-6)
     # where no number of parts fits, as many as there may be
     assert Layers(rows=((271.3, 4000, 2000, 2600), (0.0, 6000, 3464, 2700))).subsamples(GRID) == (1, 1, 16)
 
@@ -394,8 +398,8 @@ def test_water_is_allowed_where_it_is_meant():
     )
     found = sea.sample(GRID, GRID.box)
     assert np.all(found.vs[:, :, :3] == 0) and np.all(found.qs > 0) and sea.range(GRID).slowest_vs == 3464
-    _, _, mu = averaged(sea.sample(GRID, GRID.box, (1, 1, 2)), (1, 1, 2))
-    assert np.all(mu[:, :, :3] == 0)
+    ground = Asked(sea, GRID, 2, anelastic=False)
+    assert all(np.all(ground(50.0, 50.0, depth, 100.0, 12, 10)[1] == 0) for depth in (50.0, 150.0, 250.0))
 
 
 def test_slow_rock_is_raised():

@@ -14,6 +14,7 @@ from craton.seismology.sources.point_sources import (
     MODES,
     PointSources,
     box_metres,
+    catalogue_point,
     check_inside,
     double_couple,
     from_r_theta_phi,
@@ -196,7 +197,7 @@ def test_bricks_take_the_sources_that_reach_into_them():
     grid = Grid((20, 10, 10), 2.0)
     boxes = list(bricks(grid.cells, (2, 1, 1)))
     points = [point_source("force_x", (x, 5, 0), 1.0, Gaussian(0.1)) for x in (0, 17, 19.5, 22, 40)]
-    found = [[p.position_m[0] for p in PointSources.of(points, box_metres(box, grid, 1))[1].points] for box in boxes]
+    found = [[p.position_m[0] for p in PointSources.of(points, *box_metres(box, grid, 1))[1].points] for box in boxes]
     assert found == [[0, 17, 19.5], [19.5, 22, 40]]
 
 
@@ -278,7 +279,7 @@ def test_events_of_catalogues(tmp_path, kind):
     assert (event.longitude_deg, event.latitude_deg, event.depth_m) == pytest.approx((143.84, 42.21, 28240))
     assert event.half_duration_s == pytest.approx(33.5)
     grid = Grid((100, 100, 100), 1000.0, projection_about("azimuthal_equidistant", 143.84, 42.21), 0.0, (5e4, 5e4))
-    point = event.point(grid, None)
+    point = catalogue_point(event, grid, None)
     assert point.position_m == pytest.approx((5e4, 5e4, 28240), abs=1e-3)
     assert point.time_function == Triangle(67.0)
     # dyn cm to N m; x north is -theta, y east is phi, z down is -r

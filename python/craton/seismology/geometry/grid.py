@@ -51,10 +51,6 @@ class Box:
         p, q, r = self.last
         return Box((i - width, j - width, k - width), (p + width, q + width, r + width))
 
-    def planes(self, k0: int, k1: int) -> Box:
-        """Its part k0 <= k < k1."""
-        return Box((*self.first[:2], max(k0, self.first[2])), (*self.last[:2], min(k1, self.last[2])))
-
     def __str__(self) -> str:
         return " x ".join(f"[{low}, {high})" for low, high in zip(self.first, self.last, strict=True))
 
@@ -84,34 +80,37 @@ class Grid:
 
     def contains(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> NDArray[np.bool_]:
         """Its outer faces included; False for NaN."""
-        inside = [
-            (np.asarray(at) >= 0) & (np.asarray(at) <= size) for at, size in zip((x, y, z), self.size_m, strict=True)
-        ]
-        return np.asarray(inside[0] & inside[1] & inside[2])
+        along = zip((x, y, z), self.size_m, strict=True)
+        return np.all([(np.asarray(at) >= 0) & (np.asarray(at) <= size) for at, size in along], axis=0)
 
     def x_y(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
-        """M. UserError where the grid has no place on the Earth."""
+        """X and y in m of degrees. UserError where the grid has no place on the Earth."""
         east, north = self._placed().forward(longitude_deg, latitude_deg)
-        sine, cosine = math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
+        sine, cosine = self._azimuth()
         return north * cosine + east * sine + self.origin_m[0], east * cosine - north * sine + self.origin_m[1]
 
     def lon_lat(self, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        """Degrees: the inverse of x_y."""
+        """Longitude and latitude in degrees of x and y in m: the inverse of x_y."""
         along, across = np.asarray(x, float) - self.origin_m[0], np.asarray(y, float) - self.origin_m[1]
-        sine, cosine = math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
+        sine, cosine = self._azimuth()
         return self._placed().inverse(along * sine + across * cosine, along * cosine - across * sine)
 
+    def _azimuth(self) -> tuple[float, float]:
+        """Its sine and cosine."""
+        return math.sin(math.radians(self.azimuth_deg)), math.cos(math.radians(self.azimuth_deg))
+
     def north_deg(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """The direction of true north at (x, y), in degrees from the x axis towards y; without a place on the Earth, that of the
-        grid's azimuth everywhere.
+        """The direction of true north at (x, y), in degrees from the x axis towards y.
+
+        Without a place on the Earth it is that of the grid's azimuth everywhere.
         """
         shape = np.broadcast_shapes(np.shape(x), np.shape(y))
         if self.projection is None:
             return np.full(shape, -self.azimuth_deg)
         return self.projection.north_deg(*self.lon_lat(x, y)) - self.azimuth_deg
 
-    def axis(self, d: int, first: int, last: int, subsamples: int = 1) -> Array:
-        """Along dimension d, the middles of the parts of cells first .. last - 1, each cut into `subsamples`; m."""
+    def axis(self, first: int, last: int, subsamples: int = 1) -> Array:
+        """Along any axis, the middles of the parts of cells first .. last - 1, each cut into `subsamples`; m."""
         return (first + (np.arange((last - first) * subsamples) + 0.5) / subsamples) * self.spacing_m
 
     def facts(self) -> dict[str, Any]:
@@ -135,8 +134,9 @@ class Grid:
 
 
 def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
-    """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells; among equals the fewest cuts
-    along x, whose rows are whole in memory. The same as array::best_process_grid.
+    """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells.
+
+    Among equals it has the fewest cuts along x, whose rows are whole in memory. The same as array::best_process_grid.
     """
     best, least = (1, 1, ranks), math.inf
     for px, py in itertools.product(range(1, ranks + 1), repeat=2):

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from craton.seismology.geometry.latitudes import FLATTENING
+
 __all__ = ["PROJECTIONS", "AzimuthalEquidistant", "Projection", "TransverseMercator", "projection_about"]
 
 Array = NDArray[np.float64]
 
 RADIUS_M = 6378137.0
-FLATTENING = 1 / 298.257223563
 MINOR_M = RADIUS_M * (1 - FLATTENING)
 ECCENTRICITY = math.sqrt(FLATTENING * (2 - FLATTENING))
 N = FLATTENING / (2 - FLATTENING)
@@ -59,9 +60,7 @@ class Projection:
         raise NotImplementedError
 
     def north_deg(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> Array:
-        """The azimuth, in the plane, of true north at a point: minus the convergence of meridians, clockwise from the plane's
-        north.
-        """
+        """The azimuth in the plane of true north at a point, degrees clockwise: minus the convergence of meridians."""
         step = 1e-4
         longitude, latitude = np.asarray(longitude_deg, float), np.asarray(latitude_deg, float)
         east_0, north_0 = self.forward(longitude, latitude - step)

@@ -1,8 +1,7 @@
 """What the ground is made of: velocities, density and quality factors at any point, for any box of cells.
 
 A medium is asked for points (`at`), or for all cells of a box, each cut into parts (`sample`), so that every rank reads only what
-its brick needs. From the parts effective media are made: the arithmetic mean of rho, harmonic means of lambda and mu over a cell
-(Moczo et al. 2002), which put an interface inside a cell where it is.
+its brick needs. The solver averages the parts (wave_run/sampling.py).
 
 All in SI: m/s, kg/m^3. Without qp and qs (None) a medium is elastic.
 """
@@ -12,14 +11,15 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import numbered_rows
 from craton.seismology.geometry.grid import Box, Grid
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "Medium",
     "QualityRules",
     "Range",
-    "averaged",
     "check_material",
     "quality_rule",
     "read_layers",
@@ -82,16 +81,11 @@ class Range:
     lowest_qp: float = math.inf
     lowest_qs: float = math.inf
 
-    def joined(self, other: Range) -> Range:
-        """The range of both."""
-        return Range(
-            min(self.slowest_vs, other.slowest_vs),
-            max(self.fastest_vp, other.fastest_vp),
-            min(self.lightest, other.lightest),
-            max(self.heaviest, other.heaviest),
-            min(self.lowest_qp, other.lowest_qp),
-            min(self.lowest_qs, other.lowest_qs),
-        )
+    @staticmethod
+    def over(ranges: Iterable[Range]) -> Range:
+        """The range of all of them together; at least one."""
+        columns = zip(*map(astuple, ranges), strict=True)
+        return Range(*(pick(values) for pick, values in zip((min, max, min, max, min, min), columns, strict=True)))
 
     @staticmethod
     def of(material: Material) -> Range:
@@ -109,9 +103,7 @@ class Range:
 
 @dataclass(frozen=True)
 class QualityRules:
-    """Quality factors from velocities, or from each other. qs may use vp and vs, qp also qs (a rule of each other's would be a
-    circle).
-    """
+    """Quality factors from velocities, or qp from qs; each rule gets what is known so far by name."""
 
     qp: Callable[[dict[str, Field]], Field]
     qs: Callable[[dict[str, Field]], Field]
@@ -158,7 +150,7 @@ def quality_rule(name: str, rule: float | str) -> Callable[[dict[str, Field]], F
 
 @dataclass(frozen=True)
 class Medium:
-    """The base of all."""
+    """The base of all. What derives from it has `raw`, and may have its own `range` and `subsamples`."""
 
     water: bool = False
     """vs = 0 is meant where it stands."""
@@ -173,9 +165,9 @@ class Medium:
 
     def range(self, grid: Grid) -> Range:
         """Of all that lies in the grid; reads it through once, part by part. UserError for what cannot be."""
-        return _joined(Range.of(material) for _, material in self.slabs(grid, grid.box))
+        return Range.over(Range.of(material) for _, material in self.slabs(grid, grid.box))
 
-    def subsamples(self, grid: Grid) -> Subsamples:
+    def subsamples(self, _grid: Grid) -> Subsamples:
         """Into how many parts cells should be cut along x, y and z, so that their means are right."""
         return 2, 2, 2
 
@@ -191,8 +183,9 @@ class Medium:
         return material
 
     def sample(self, grid: Grid, box: Box, subsamples: Subsamples = (1, 1, 1)) -> Material:
-        """At the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory. Not collective: each
-        rank reads what its box needs. Cells outside the grid are as its outer faces.
+        """At the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory.
+
+        Not collective: each rank reads what its box needs. Cells outside the grid are as its outer faces.
         """
         shape = tuple(n * s for n, s in zip(box.shape, subsamples, strict=True))
         out: dict[str, Field] = {}
@@ -206,16 +199,17 @@ class Medium:
     def slabs(
         self, grid: Grid, box: Box, planes: int = 0, subsamples: Subsamples = (1, 1, 1)
     ) -> Iterator[tuple[tuple[int, int], Material]]:
-        """A box's cells k0 <= k < k1, so many planes at a time (0: as many as need little memory), from the top down: one rank
-        can read all and deal it out.
+        """The parts of a box's cells from the top down: k0 and k1 of some planes, and their material as of `sample`.
+
+        planes: so many at a time; 0: as many as need little memory. One rank can read all and deal it out.
         """
         per_plane = box.shape[0] * box.shape[1] * math.prod(subsamples)
         planes = planes or max(1, SCRATCH_CELLS // max(per_plane, 1))
-        x = grid.axis(0, box.first[0], box.last[0], subsamples[0])[:, None, None]
-        y = grid.axis(1, box.first[1], box.last[1], subsamples[1])[None, :, None]
+        x = grid.axis(box.first[0], box.last[0], subsamples[0])[:, None, None]
+        y = grid.axis(box.first[1], box.last[1], subsamples[1])[None, :, None]
         for k0 in range(box.first[2], box.last[2], planes):
             k1 = min(k0 + planes, box.last[2])
-            z = grid.axis(2, k0, k1, subsamples[2])[None, None, :]
+            z = grid.axis(k0, k1, subsamples[2])[None, None, :]
             yield (k0, k1), self.at(grid, x, y, z)
 
 
@@ -229,7 +223,7 @@ class Constant(Medium):
     qp: float | None = None
     qs: float | None = None
 
-    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+    def raw(self, _grid: Grid, x: Array, y: Array, z: Array) -> Material:
         """Material at x, y, z in m, the same everywhere."""
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         values = (self.vp, self.vs, self.rho, self.qp, self.qs)
@@ -239,15 +233,16 @@ class Constant(Medium):
         """That of the one material."""
         return Range.of(self.at(grid, *np.zeros((3, 1))))
 
-    def subsamples(self, grid: Grid) -> Subsamples:
+    def subsamples(self, _grid: Grid) -> Subsamples:
         """(1, 1, 1): whole cells."""
         return 1, 1, 1
 
 
 @dataclass(frozen=True)
 class Layers(Medium):
-    """Flat layers, the last one without a bottom. Rows of thickness in m (of the last: any), vp, vs, rho and, in all rows or
-    none, qp and qs.
+    """Flat layers, the last one without a bottom.
+
+    Rows have thickness in m (of the last: any), vp, vs, rho and, in all rows or none, qp and qs.
     """
 
     rows: tuple[tuple[float, ...], ...] = ()
@@ -269,7 +264,7 @@ class Layers(Medium):
         """Depths of the interfaces, m."""
         return np.cumsum([row[0] for row in self.rows[:-1]])
 
-    def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
+    def raw(self, _grid: Grid, x: Array, y: Array, z: Array) -> Material:
         """Material of the layers at x, y, z in m."""
         shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
         layer = np.searchsorted(self.interfaces_m, z, side="right")
@@ -299,24 +294,15 @@ class Layers(Medium):
 
 def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
     """A text file of such rows, # begins a comment. UserError names the row."""
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}; allowed: a text file of layers") from None
     rows: list[tuple[float, ...]] = []
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].replace(",", " ").split()
-        if not words:
-            continue
+    for place, line, words in numbered_rows(Path(path), "a text file of layers"):
         try:
-            row = tuple(float(word) for word in words)
+            row = tuple(map(float, words))
         except ValueError:
             row = ()
         if len(row) not in (4, 6) or not all(map(math.isfinite, row)):
             raise UserError(
-                f"{path}:{number}: '{line.strip()[:60]}'; allowed: thickness in m, vp and vs in m/s, rho in kg/m^3, and perhaps "
-                "qp and qs"
+                f"{place}: '{line}'; allowed: thickness in m, vp and vs in m/s, rho in kg/m^3, and perhaps qp and qs"
             )
         rows.append(row)
     if not rows:
@@ -324,53 +310,22 @@ def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
     return Layers(rows=tuple(rows), where=str(path), **common)  # type: ignore[arg-type]
 
 
-def averaged(material: Material, subsamples: Subsamples) -> tuple[Array, Array, Array]:
-    """rho, lambda and mu of whole cells from those of their parts: the arithmetic mean, and harmonic ones (0 where a part is
-    water).
-    """
-
-    def mean(values: Array) -> Array:
-        a, b, c = subsamples
-        i, j, k = values.shape
-        return np.asarray(values.reshape(i // a, a, j // b, b, k // c, c).mean(axis=(1, 3, 5)))
-
-    def harmonic(values: Array) -> Array:
-        with np.errstate(divide="ignore"):
-            return 1 / mean(1 / values)
-
-    return mean(np.asarray(material.rho, float)), harmonic(material.lam), harmonic(material.mu)
-
-
 def check_material(
     material: Material, x: ArrayLike, y: ArrayLike, z: ArrayLike, *, water: bool, where: str = "media"
 ) -> None:
     """UserError for the first point at which the ground cannot be so."""
+    vp, vs, rho, fields = material.vp, material.vs, material.rho, material.fields().items()
+    land = "above 0 m/s, or [media] water = true where water is meant"
+    fastest = np.float32(math.sqrt(0.5) * (1 + 1e-6))
     with np.errstate(invalid="ignore"):
         wrong: Sequence[tuple[str, Field, NDArray[np.bool_], str]] = (
-            *(
-                (name, values, ~np.isfinite(values), "a finite number everywhere in the grid")
-                for name, values in material.fields().items()
-            ),
-            ("rho", material.rho, material.rho <= 0, "a density above 0 kg/m^3"),
-            ("vp", material.vp, material.vp <= 0, "a velocity above 0 m/s"),
-            ("vs", material.vs, material.vs < 0, "0 m/s (water) or more"),
-            (
-                "vs",
-                material.vs,
-                (material.vs == 0) & (not water),
-                "above 0 m/s, or [media] water = true where water is meant",
-            ),
-            (
-                "vs",
-                material.vs,
-                material.vs > material.vp * np.float32(math.sqrt(0.5) * (1 + 1e-6)),
-                "at most vp / sqrt(2), so that lambda is not negative",
-            ),
-            *(
-                (name, values, values <= 0, "a quality factor above 0")
-                for name, values in material.fields().items()
-                if name.startswith("q")
-            ),
+            *((name, one, ~np.isfinite(one), "a finite number everywhere in the grid") for name, one in fields),
+            ("rho", rho, rho <= 0, "a density above 0 kg/m^3"),
+            ("vp", vp, vp <= 0, "a velocity above 0 m/s"),
+            ("vs", vs, vs < 0, "0 m/s (water) or more"),
+            ("vs", vs, (vs == 0) & (not water), land),
+            ("vs", vs, vs > vp * fastest, "at most vp / sqrt(2), so that lambda is not negative"),
+            *((name, one, one <= 0, "a quality factor above 0") for name, one in fields if name.startswith("q")),
         )
     for name, values, found, allowed in wrong:
         if found.any():
@@ -390,10 +345,3 @@ def _raised(material: Material, slowest: float) -> Material:
         return material
     factor = np.where(low, slowest / np.where(low, material.vs, 1), 1).astype(np.float32)
     return replace(material, vs=np.where(low, np.float32(slowest), material.vs), vp=material.vp * factor)
-
-
-def _joined(ranges: Iterator[Range]) -> Range:
-    total = next(ranges)
-    for one in ranges:
-        total = total.joined(one)
-    return total

@@ -1,14 +1,13 @@
-"""Media on grids in files: NetCDF in the convention of IRIS EMC, HDF5, and the binary triple of AWP. Each rank reads the part it
-needs.
+"""Media on grids in files: NetCDF in the convention of IRIS EMC, HDF5, and the binary triple of AWP.
 
-NetCDF (classic or 4): three-dimensional variables vp, vs, rho and perhaps qp, qs over the dimensions longitude, latitude and depth,
-in any order: the dimensions' names say which is which. Units come from the attributes `units`; without them km/s, g/cm^3, km,
-degrees.
-HDF5: the same with h5py alone: datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and
-one-dimensional datasets of those names: x, y, z in m of the grid, or longitude, latitude, depth; fields without `units` are in SI.
-Between the points values are interpolated linearly.
-AWP: float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI; no header, so the size
-of the file must be that of its grid. A value fills its cell.
+NetCDF   classic or 4: three-dimensional variables vp, vs, rho and perhaps qp, qs over the dimensions longitude, latitude and depth,
+         in any order: the dimensions' names say which is which. Without the attribute `units`: km/s, g/cm^3, km, degrees
+HDF5     datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and one-dimensional datasets of those
+         names: x, y, z in m of the grid, or longitude, latitude, depth. Without the attribute `units`: SI
+AWP      float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI; no header, so the size
+         of the file must be that of its grid. A value fills its cell
+
+Each rank reads the part it needs. Values of NetCDF and HDF5 are interpolated linearly between the points.
 """
 
 from __future__ import annotations
@@ -25,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.files import replaced
+from craton.seismology.files import opened_hdf5, present, readable
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.ground.media import Material, Medium
 
@@ -59,6 +60,8 @@ SPELLINGS = (
     (re.compile(r"^(1|none|count|unitless|dimensionless)$"), ""),
 )
 KIND_OF = {"vp": "velocity", "vs": "velocity", "rho": "density", "qp": "factor", "qs": "factor"}
+NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable"
+"""How NetCDF 4 marks a dataset that stands for the length of a dimension alone."""
 DEFAULT_EMC = {"velocity": "km/s", "density": "g/cm3", "length": "km", "angle": "degrees", "factor": ""}
 DEFAULT_SI = {"velocity": "m/s", "density": "kg/m3", "length": "m", "angle": "degrees", "factor": ""}
 
@@ -73,18 +76,19 @@ class Variable:
     read: Callable[[tuple[slice, ...]], NDArray[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GriddedMedium(Medium):
     """Values on a grid of points with axes of any spacing, in a file that is read part by part."""
 
-    path: Path = Path()
-    axes: tuple[str, str, str] = ("x", "y", "z")
-    points: tuple[Array, Array, Array] = (np.empty(0),) * 3
+    path: Path
+    axes: tuple[str, str, str]
+    points: tuple[Array, ...]
     """Along each axis, increasing: degrees or m."""
-    flipped: tuple[bool, bool, bool] = (False, False, False)
-    variables: Mapping[str, tuple[Variable, float, tuple[int, int, int]]] = None  # type: ignore[assignment]
+    flipped: tuple[bool, ...]
+    """Where the file has an axis decreasing."""
+    variables: Mapping[str, tuple[Variable, float, tuple[int, ...]]]
     """With the factor to SI, and where in it the three axes are."""
-    _kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    _kept: list[tuple[Grid, Array, Array, list[Weights]]] = field(default_factory=list, compare=False, repr=False)
     outside: str = "refuse"
     """or "nearest": beyond its ends the file goes on as at them"""
 
@@ -97,25 +101,17 @@ class GriddedMedium(Medium):
 
     def _horizontal(self, grid: Grid, x: Array, y: Array) -> list[Weights]:
         """Along the first two axes; kept, because one plane after the other is asked for and projecting takes longest."""
-        kept = self._kept.get("horizontal")
-        if (
-            kept
-            and kept[0] == grid
-            and all(np.array_equal(old, new) for old, new in zip(kept[1:3], (x, y), strict=True))
-        ):
-            return kept[3]  # type: ignore[no-any-return]
+        for of_grid, old_x, old_y, found in self._kept:
+            if of_grid == grid and np.array_equal(old_x, x) and np.array_equal(old_y, y):
+                return found
         u, v = x, y
         if self.axes[0] == "longitude":
             longitude, v = grid.lon_lat(x, y)
-            u = self._turned(longitude)
+            middle = 0.5 * (self.points[0][0] + self.points[0][-1])
+            u = longitude - 360 * np.round((longitude - middle) / 360)  # by whole turns, to where the file has them
         found = [self._weights(0, u), self._weights(1, v)]
-        self._kept["horizontal"] = (grid, x.copy(), y.copy(), found)
+        self._kept[:] = [(grid, x.copy(), y.copy(), found)]
         return found
-
-    def _turned(self, longitude: Array) -> Array:
-        """By whole turns, to where the file has them."""
-        middle = 0.5 * (self.points[0][0] + self.points[0][-1])
-        return np.asarray(longitude - 360 * np.round((longitude - middle) / 360))
 
     def _weights(self, d: int, values: Array) -> Weights:
         """The point below each value, and how far it is to the next one. Half an interval beyond the ends is still inside."""
@@ -152,14 +148,10 @@ class GriddedMedium(Medium):
         for d, where in enumerate(order):
             n = len(self.points[d])
             wanted[where] = slice(n - part[d].stop, n - part[d].start) if self.flipped[d] else part[d]
-        try:
-            values = np.asarray(variable.read(tuple(wanted)))
-        except (OSError, RuntimeError, KeyError) as error:
-            raise UserError(f"{self.path}: {name} cannot be read: {_one_line(error)}; allowed: a whole file") from None
+        with readable(self.path, "a whole file", f"{name} cannot be read: "):
+            values = np.array(variable.read(tuple(wanted)))
         block = np.transpose(values, order).astype(np.float32)
-        for d in range(3):
-            if self.flipped[d]:
-                block = np.flip(block, d)
+        block = np.flip(block, tuple(d for d in range(3) if self.flipped[d]))
         for key in ("_FillValue", "missing_value"):
             if key in variable.attributes:
                 block[block == np.float32(np.ravel(variable.attributes[key])[0])] = np.nan
@@ -206,56 +198,42 @@ def _in_planes(block: NDArray[np.float32], u: Weights, v: Weights, w: Weights) -
 
 
 def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:
-    """UserError for a file that is missing, damaged, or whose axes do not say which is which."""
-    path = _present(path, "a NetCDF file")
+    """A NetCDF file, classic or 4. UserError where it is missing, damaged, or its axes do not say which is which.
+
+    outside: "nearest" where the file goes on beyond its ends as at them. common: settings of Medium.
+    """
+    path = present(path, "a NetCDF file")
     with path.open("rb") as stream:
         classic = stream.read(3) == b"CDF"
-    variables = _netcdf_classic(path) if classic else _netcdf4(path)
+    variables = _classic_variables(path) if classic else _hdf5_variables(path, "NetCDF")
     return _gridded(path, variables, DEFAULT_EMC, outside, common)
 
 
 def open_hdf5(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:
-    """UserError as of open_netcdf."""
-    path = _present(path, "an HDF5 file")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise UserError(f"{path}: not a complete HDF5 file: {_one_line(error)}; allowed: one") from None
-
-    def names(name: str, data: h5py.Dataset) -> tuple[str, ...]:
-        axes = data.attrs.get("axes", "")
-        words = (axes.decode() if isinstance(axes, bytes) else str(axes)).replace(",", " ").split()
-        return tuple(words) if words else (name,) if data.ndim == 1 else ("",) * data.ndim
-
-    variables = {
-        name: Variable(names(name, data), data.shape, dict(data.attrs), data.__getitem__)
-        for name, data in file.items()
-        if isinstance(data, h5py.Dataset)
-    }
-    return _gridded(path, variables, DEFAULT_SI, outside, common)
+    """An HDF5 file. UserError and settings as of open_netcdf."""
+    path = present(path, "an HDF5 file")
+    return _gridded(path, _hdf5_variables(path, "HDF5"), DEFAULT_SI, outside, common)
 
 
-def _netcdf4(path: Path) -> dict[str, Variable]:
-    import h5netcdf
-
-    try:
-        file = h5netcdf.File(path, "r")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(f"{path}: not a complete NetCDF file: {_one_line(error)}; allowed: one") from None
-
-    def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
-        def read(part: tuple[slice, ...], _keep: Any = file) -> NDArray[Any]:
-            """A variable does not keep its file open; this does."""
-            return np.asarray(variable[part])
-
-        return read
-
+def _hdf5_variables(path: Path, kind: str) -> dict[str, Variable]:
+    """Also of NetCDF 4, which is HDF5 with dimension scales."""
+    file = opened_hdf5(path, "one", kind)
     return {
-        name: Variable(tuple(v.dimensions), v.shape, dict(v.attrs), reader(v)) for name, v in file.variables.items()
+        name: Variable(_dimensions(name, data), data.shape, dict(data.attrs), data.__getitem__)
+        for name, data in file.items()
+        if isinstance(data, h5py.Dataset) and not _text(data.attrs.get("NAME", "")).startswith(NO_VARIABLE)
     }
 
 
-def _netcdf_classic(path: Path) -> dict[str, Variable]:
+def _dimensions(name: str, data: h5py.Dataset) -> tuple[str, ...]:
+    """As the attribute `axes` or dimension scales name them; an axis is its own."""
+    if data.ndim == 1:
+        return (name,)
+    words = _text(data.attrs.get("axes", "")).replace(",", " ").split()
+    return tuple(words) or tuple(one[0].name.rpartition("/")[2] if len(one) else "" for one in data.dims)
+
+
+def _classic_variables(path: Path) -> dict[str, Variable]:
     from scipy.io import netcdf_file
 
     class Mapped(netcdf_file):  # type: ignore[misc]
@@ -269,16 +247,11 @@ def _netcdf_classic(path: Path) -> dict[str, Variable]:
     try:
         file = Mapped(path, "r", mmap=True, maskandscale=False)
     except Exception:  # whatever its parser stumbles over: it speaks of arrays, not of files
-        size = path.stat().st_size
-        raise UserError(
-            f"{path}: not a complete NetCDF file: cut short at {size} bytes, or damaged; allowed: one"
-        ) from None
-
-    def reader(variable: Any) -> Callable[[tuple[slice, ...]], NDArray[Any]]:
-        return lambda part: np.array(variable[part])
+        what = f"cut short at {path.stat().st_size} bytes, or damaged"
+        raise UserError(f"{path}: not a complete NetCDF file: {what}; allowed: one") from None
 
     return {
-        name: Variable(tuple(v.dimensions), v.shape, dict(v._attributes), reader(v))
+        name: Variable(tuple(v.dimensions), v.shape, dict(v._attributes), v.__getitem__)
         for name, v in file.variables.items()
     }
 
@@ -316,13 +289,7 @@ def _gridded(
         factor = _factor(path, name, KIND_OF[known], variable.attributes, default)
         read[known] = (variable, factor, order)
     return GriddedMedium(
-        path=path,
-        axes=axes,
-        points=points,
-        flipped=flipped,
-        variables=read,  # type: ignore[arg-type]
-        outside=outside,
-        **common,
+        path=path, axes=axes, points=points, flipped=flipped, variables=read, outside=outside, **common
     )
 
 
@@ -381,28 +348,18 @@ def _factor(path: Path, name: str, kind: str, attributes: Mapping[str, Any], def
 
 
 def _text(value: Any) -> str:
+    value = value.flat[0] if isinstance(value, np.ndarray) and value.size else value
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
-
-
-def _present(path: str | os.PathLike[str], what: str) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: {what}")
-    return path
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AwpMedium(Medium):
     """Cells of a binary file, each of one value."""
 
-    path: Path = Path()
-    values: NDArray[np.float32] = None  # type: ignore[assignment]
+    path: Path
+    values: NDArray[np.float32]
     """[k, j, i, value], mapped"""
-    spacing_m: float = 1.0
+    spacing_m: float
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
         """Material at x, y, z in m: that of the cell they are in. UserError outside the file."""
@@ -428,8 +385,8 @@ class AwpMedium(Medium):
 
 
 def open_awp(path: str | os.PathLike[str], cells: tuple[int, int, int], spacing_m: float, **common: Any) -> AwpMedium:
-    """UserError unless the file has the size of three or five values for each of its cells."""
-    path = _present(path, "a binary file of vp, vs, rho (and qp, qs)")
+    """A binary file of AWP. UserError unless it has the size of three or five values for each of its cells."""
+    path = present(path, "a binary file of vp, vs, rho (and qp, qs)")
     size, (nx, ny, nz) = path.stat().st_size, cells
     wanted = {count: 4 * count * nx * ny * nz for count in (3, 5)}
     for count, expected in wanted.items():
@@ -443,16 +400,8 @@ def open_awp(path: str | os.PathLike[str], cells: tuple[int, int, int], spacing_
 
 
 def write_awp(path: str | os.PathLike[str], medium: Medium, grid: Grid) -> None:
-    """A medium at the middles of the grid's cells, plane by plane; under its name once it is whole."""
-    path = Path(path)
-    aside = path.with_name(f"{path.name}.partial")
-    try:
-        with aside.open("wb") as stream:
-            for _, material in medium.slabs(grid, grid.box):
-                together = np.stack(list(material.fields().values()), axis=-1)
-                stream.write(np.ascontiguousarray(together.transpose(2, 1, 0, 3), dtype="<f4").tobytes())
-        os.replace(aside, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}; allowed: a file that can") from None
-    finally:
-        aside.unlink(missing_ok=True)
+    """Writes a medium at the middles of the grid's cells, plane by plane; under its name once it is whole."""
+    with replaced(Path(path)) as aside, aside.open("wb") as stream:
+        for _, material in medium.slabs(grid, grid.box):
+            together = np.stack(list(material.fields().values()), axis=-1)
+            stream.write(np.ascontiguousarray(together.transpose(2, 1, 0, 3), dtype="<f4").tobytes())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.files import write_text
+from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks
 from craton.seismology.ground.media import Material, Medium, Range, Subsamples
 
@@ -37,38 +40,34 @@ def write_partitions(
     subsamples: Subsamples | None = None,
     margin: int = 2,
 ) -> Path:
-    """The manifest's path. Not collective; a brick at a time, slab by slab, so memory stays small. The manifest is written last:
-    without it a folder is not complete. UserError when something cannot be written.
+    """Writes a medium for `parts` bricks along x, y and z, and gives the manifest's path. Not collective.
+
+    A brick is written at a time, slab by slab, so that memory stays small. The manifest comes last: without it a folder is not
+    complete. UserError when something cannot be written.
     """
     folder, cut = Path(folder), subsamples or medium.subsamples(grid)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
-        total: Range | None = None
-        for at, box in zip(_places(parts), bricks(grid.cells, parts), strict=True):
-            one = _write(folder / _name(at), medium, grid, box.grown(margin), cut)
-            total = one if total is None else total.joined(one)
-        facts = {
-            "grid": grid.facts(),
-            "parts": list(parts),
-            "subsamples": list(cut),
-            "margin": margin,
-            "range": vars(total),
-        }
-        aside = folder / f"{MANIFEST}.partial"
-        aside.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        os.replace(aside, folder / MANIFEST)
+        places = zip(_places(parts), bricks(grid.cells, parts), strict=True)
+        total = Range.over(
+            one for at, box in places for one in _written(folder / _name(at), medium, grid, box.grown(margin), cut)
+        )
+        facts = {"grid": grid.facts(), "parts": parts, "subsamples": cut, "margin": margin, "range": vars(total)}
+        write_text(
+            folder / MANIFEST, json.dumps(facts, indent=2) + "\n"
+        )  # not strict JSON: quality factors may be infinite
     except OSError as error:
         raise UserError(f"{folder}: cannot be written: {error.strerror or error}; allowed: a folder that can") from None
     return folder / MANIFEST
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PartitionedMedium(Medium):
     """Answers for points inside one of its bricks with their margins, by the sample nearest to them."""
 
-    folder: Path = Path()
-    facts: dict[str, Any] = None  # type: ignore[assignment]
+    folder: Path
+    facts: dict[str, Any]
 
     @property
     def parts(self) -> tuple[int, int, int]:
@@ -76,12 +75,12 @@ class PartitionedMedium(Medium):
         a, b, c = self.facts["parts"]
         return a, b, c
 
-    def subsamples(self, grid: Grid) -> Subsamples:
+    def subsamples(self, _grid: Grid) -> Subsamples:
         """Those that were written."""
         a, b, c = self.facts["subsamples"]
         return a, b, c
 
-    def range(self, grid: Grid) -> Range:
+    def range(self, _grid: Grid) -> Range:
         """Over all parts, as it was when they were written."""
         return Range(**self.facts["range"])
 
@@ -118,25 +117,18 @@ class PartitionedMedium(Medium):
         )
 
     def _read(self, path: Path, part: tuple[slice, ...]) -> dict[str, NDArray[np.float32]]:
-        try:
-            with h5py.File(path, "r") as file:
-                # [k, j, i] in the file is [i, j, k] with i fastest here
-                return {name: np.asarray(file[name][part[::-1]]).T for name in file}
-        except (OSError, KeyError) as error:
-            raise UserError(
-                f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: write the media again"
-            ) from None
+        with readable(path, "write the media again"), h5py.File(path, "r") as file:
+            # [k, j, i] in the file is [i, j, k] with i fastest here
+            return {name: np.asarray(file[name][part[::-1]]).T for name in file}
 
 
 def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:
     """manifest: the media.json that write_partitions made."""
     path = Path(manifest)
-    try:
+    with readable(path, f"{MANIFEST} of media written in parts", ""):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if not {"grid", "parts", "subsamples", "margin", "range"} <= set(facts):
             raise ValueError("not of media")
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: {error}; allowed: {MANIFEST} of media written in parts") from None
     return PartitionedMedium(folder=path.parent, facts=facts, **common)
 
 
@@ -148,17 +140,14 @@ def _name(at: tuple[int, int, int]) -> str:
     return f"media-{at[0]}-{at[1]}-{at[2]}.h5"
 
 
-def _write(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Range:
+def _written(path: Path, medium: Medium, grid: Grid, box: Box, cut: Subsamples) -> Iterator[Range]:
+    """Writes the file of a brick slab by slab, and tells the range of each slab."""
     shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))[::-1]
-    total: Range | None = None
     with h5py.File(path, "w") as file:
         for (k0, k1), material in medium.slabs(grid, box, subsamples=cut):
             planes = slice((k0 - box.first[2]) * cut[2], (k1 - box.first[2]) * cut[2])
-            one = Range.of(material)
-            total = one if total is None else total.joined(one)
             for name, values in material.fields().items():
                 if name not in file:
                     file.create_dataset(name, shape, dtype="f4")
                 file[name][planes] = values.transpose(2, 1, 0)
-    assert total is not None
-    return total
+            yield Range.of(material)

@@ -56,8 +56,9 @@ def read_kinematic(
     memory_bytes: int = 2**30,
     start_s: float = 0.0,
 ) -> KinematicPoints:
-    """All subfaults of an SRF file (or its HDF5 form), or those inside a brick and `margin_cells` round it, which is what
-    interpolation reaches. Not collective. UserError for a subfault outside the grid, and for more samples than memory_bytes.
+    """All subfaults of an SRF file (or its HDF5 form), or those inside a brick and `margin_cells` round it.
+
+    So far interpolation reaches. Not collective. UserError for a subfault outside the grid, and for more samples than memory_bytes.
     """
     low, high = box_metres(box, grid, margin_cells) if box else (np.full(3, -np.inf), np.full(3, np.inf))
     places, patterns, begins, intervals, series = [], [], [], [], []

@@ -62,8 +62,9 @@ def moment_tensor_event(event: Any) -> MomentTensorEvent:
 
 
 def _origin(event: Any, moment: Any) -> tuple[Any, bool]:
-    """The centroid that belongs to the tensor. Some files (of the SPUD service) let the tensor refer to the hypocentre, and call
-    the centroid so in its identifier only.
+    """The centroid that belongs to the tensor, and True; or another origin, or None, and False.
+
+    Some files (of the SPUD service) let the tensor refer to the hypocentre, and call the centroid so in its identifier only.
     """
     derived = moment.derived_origin_id.get_referred_object() if moment.derived_origin_id else None
     centroids = [

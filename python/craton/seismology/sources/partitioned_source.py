@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.files import replaced
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import iterate_subfaults
 from craton.seismology.sources.subfaults import Rigidity, placed_subfaults, points_of
@@ -46,26 +47,18 @@ def partition_source(
     buffer_bytes: int = BUFFER_BYTES,
     start_s: float = 0.0,
 ) -> Path:
-    """Writes the form above. Reads the source twice: to plan where each piece goes (an index is held, some hundred bytes per
-    subfault), then to write, with at most about `buffer_bytes` of samples in memory. The file gets its name once it is whole.
-    Not collective.
+    """Writes the form above; the file gets its name once it is whole. Not collective.
+
+    Reads the source twice: to plan where each piece goes (an index is held, some hundred bytes per subfault), then to write, with
+    at most about `buffer_bytes` of samples in memory. UserError for a source that cannot be read, or a file that cannot be written.
     """
-    path, target = Path(path), Path(target)
-    aside = target.with_name(f"{target.name}.partial")
-    plan = _Plan(path, grid, rigidity, tile_cells, window_s, start_s)
-    try:
-        with h5py.File(aside, "w") as file:
-            plan.write(file, grid)
-            samples = file.create_dataset("samples", (plan.total,), dtype="f4")
-            for offsets, values in plan.batches(buffer_bytes):
-                _scatter(samples, offsets, values)
-        os.replace(aside, target)
-    except OSError as error:
-        raise UserError(
-            f"{target}: cannot be written: {' '.join(str(error).split())}; allowed: a file that can"
-        ) from None
-    finally:
-        aside.unlink(missing_ok=True)
+    target = Path(target)
+    plan = _Plan(Path(path), grid, rigidity, tile_cells, window_s, start_s)
+    with replaced(target) as aside, h5py.File(aside, "w") as file:
+        plan.write(file, grid)
+        samples = file.create_dataset("samples", (plan.total,), dtype="f4")
+        for offsets, values in plan.batches(buffer_bytes):
+            _scatter(samples, offsets, values)
     return target
 
 

@@ -21,25 +21,25 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import present, read_by_obspy
 from craton.seismology.geometry.grid import Box, Grid
-from craton.seismology.sources.moment_tensor_events import moment_tensor_event
+from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
 from craton.seismology.sources.source_time import SourceTime, Triangle
 
 __all__ = [
     "COMPONENTS",
     "MODES",
-    "CatalogueEvent",
     "PointSource",
     "PointSources",
     "Source",
     "box_metres",
+    "catalogue_point",
     "check_inside",
     "double_couple",
     "fault_vectors",
@@ -71,15 +71,15 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """Moment or force"""
+        """Moment or force, a key of COMPONENTS."""
 
     @property
     def position_m(self) -> Array:
-        """(n, 3)"""
+        """(n, 3), m."""
 
     @property
     def pattern(self) -> Array:
-        """(n, 6) in N m: xx, yy, zz, xy, xz, yz; or (n, 3) in N"""
+        """(n, 6) in N m: xx, yy, zz, xy, xz, yz; or (n, 3) in N."""
 
     def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
         """(n, steps): what the pattern is to be multiplied with in each step, 1/s for moments."""
@@ -119,17 +119,12 @@ class PointSources:
 
     @staticmethod
     def of(
-        points: Sequence[PointSource], box_m: tuple[Array, Array] | None = None
+        points: Sequence[PointSource], low: ArrayLike = -np.inf, high: ArrayLike = np.inf
     ) -> tuple[PointSources, PointSources]:
-        """The moments and the forces among them; with box_m = (lowest, highest) corner only those inside."""
-
-        def wanted(point: PointSource) -> bool:
-            at = np.asarray(point.position_m)
-            return box_m is None or bool(np.all(at >= box_m[0]) and np.all(at < box_m[1]))
-
-        inside = [point for point in points if wanted(point)]
-        moments = tuple(point for point in inside if point.kind == "moment")
-        return PointSources("moment", moments), PointSources("force", tuple(p for p in inside if p.kind == "force"))
+        """The moments and the forces among the points between two corners of a box, (3), m."""
+        inside = [p for p in points if np.all(np.greater_equal(p.position_m, low) & np.less(p.position_m, high))]
+        moments, forces = (tuple(p for p in inside if p.kind == kind) for kind in COMPONENTS)
+        return PointSources("moment", moments), PointSources("force", forces)
 
     @property
     def position_m(self) -> Array:
@@ -143,10 +138,8 @@ class PointSources:
 
     def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
         """(n, steps): what the pattern is multiplied with in each step."""
-        out = np.zeros((len(self.points), steps), np.float32)
-        for row, point in zip(out, self.points, strict=True):
-            row[:] = point.in_steps(first_step, steps, dt_s)
-        return out
+        rows = [point.in_steps(first_step, steps, dt_s) for point in self.points]
+        return np.array(rows, np.float32).reshape(-1, steps)
 
 
 def point_source(
@@ -157,7 +150,9 @@ def point_source(
     *,
     start_s: float = 0.0,
 ) -> PointSource:
-    """amplitude: six moments in N m, one force, or three for force_xyz. UserError for an unknown mode, another count, or what is
+    """A point source along the grid's axes.
+
+    amplitude: six moments in N m, one force in N, or three for force_xyz. UserError for an unknown mode, another count, or what is
     not finite.
     """
     if mode not in MODES:
@@ -228,65 +223,46 @@ def moment_of_magnitude(mw: float) -> float:
     return float(10 ** (1.5 * mw + 9.1))
 
 
-@dataclass(frozen=True)
-class CatalogueEvent:
-    """A point source as catalogues give it."""
+def read_catalogue_event(path: str | os.PathLike[str]) -> MomentTensorEvent:
+    """The first event of a file that ObsPy reads: CMTSOLUTION, QuakeML and others.
 
-    longitude_deg: float
-    latitude_deg: float
-    depth_m: float
-    tensor_r_theta_phi: tuple[float, ...]
-    """rr, tt, pp, rt, rp, tp, N m"""
-    half_duration_s: float
-    """0: not given"""
-
-    def point(self, grid: Grid, time_function: SourceTime | None, start_s: float = 0.0) -> PointSource:
-        """Without a time function: a triangle of twice the half duration, as the catalogues mean it."""
-        if time_function is None:
-            if not self.half_duration_s > 0:
-                raise UserError("source: the event has no duration; allowed: a time_function for it")
-            time_function = Triangle(2 * self.half_duration_s)
-        x, y = (float(p) for p in grid.x_y(self.longitude_deg, self.latitude_deg))
-        tensor = from_r_theta_phi(self.tensor_r_theta_phi, float(grid.north_deg(x, y)))
-        return point_source("moment_rate", (x, y, self.depth_m), tensor.tolist(), time_function, start_s=start_s)
-
-
-def read_catalogue_event(path: str | os.PathLike[str]) -> CatalogueEvent:
-    """The first event of a file that ObsPy reads: CMTSOLUTION, QuakeML and others. UserError where there is none with a moment
-    tensor and a place.
+    UserError where there is none with a moment tensor and a place.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads")
-    try:
-        from obspy import read_events
-    except ImportError:
-        raise UserError(f"{path}: ObsPy is needed to read it; allowed: pip install 'craton[seismology]'") from None
-    try:
-        events = read_events(str(path))
-    except Exception as error:  # of many readers
-        raise UserError(
-            f"{path}: {' '.join(str(error).split())}; allowed: CMTSOLUTION, QuakeML, or what else ObsPy reads"
-        ) from None
+    allowed = "CMTSOLUTION, QuakeML, or what else ObsPy reads"
+    path = present(path, allowed)
+    events = read_by_obspy("read_events", path, allowed)
     if not len(events):
         raise UserError(f"{path}: holds no event; allowed: an event with a moment tensor")
     try:
-        found = moment_tensor_event(events[0])
+        return moment_tensor_event(events[0])
     except ValueError as error:
         raise UserError(f"{path}: its first event: {error}") from None
-    return CatalogueEvent(
-        found.longitude_deg, found.latitude_deg, found.depth_m, found.tensor_r_theta_phi, found.half_duration_s
-    )
+
+
+def catalogue_point(
+    event: MomentTensorEvent, grid: Grid, time_function: SourceTime | None, start_s: float = 0.0
+) -> PointSource:
+    """A catalogue's event as a point of the grid.
+
+    Without a time function: a triangle of twice the half duration, as catalogues mean it. UserError where they give none.
+    """
+    if time_function is None:
+        if not event.half_duration_s > 0:
+            raise UserError("source: the event has no duration; allowed: a time_function for it")
+        time_function = Triangle(2 * event.half_duration_s)
+    x, y = (float(p) for p in grid.x_y(event.longitude_deg, event.latitude_deg))
+    tensor = from_r_theta_phi(event.tensor_r_theta_phi, float(grid.north_deg(x, y)))
+    return point_source("moment_rate", (x, y, event.depth_m), tensor.tolist(), time_function, start_s=start_s)
 
 
 def box_metres(box: Box, grid: Grid, margin_cells: int = 0) -> tuple[Array, Array]:
-    """The corners of a brick's part of the grid in m, with so many cells more on each side. Outer bricks reach outside the grid,
-    so that every point on its outer faces belongs to one.
+    """The corners of a brick's part of the grid in m, with so many cells more on each side.
+
+    Outer bricks reach outside the grid, so that every point on its outer faces belongs to one.
     """
-    low = np.array(box.first, float) - margin_cells
-    high = np.array(box.last, float) + margin_cells
-    low = np.where(np.array(box.first) <= 0, -np.inf, low * grid.spacing_m)
-    high = np.where(np.array(box.last) >= np.array(grid.cells), np.inf, high * grid.spacing_m)
+    first, last = np.array(box.first), np.array(box.last)
+    low = np.where(first <= 0, -np.inf, (first - margin_cells) * grid.spacing_m)
+    high = np.where(last >= np.array(grid.cells), np.inf, (last + margin_cells) * grid.spacing_m)
     return low, high
 
 

@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import numbered_rows
+from craton.settings import finite
 
 __all__ = [
     "KINDS",
@@ -73,18 +75,19 @@ class SourceTime:
         """g(t) of a force: its largest value is 1."""
         return self.rate(t) / self._largest
 
-    def rate_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
-        """The rate that steps of length dt_s about these times take: the value there, since s is smooth."""
+    def rate_in_steps(self, middles_s: ArrayLike, _dt_s: float) -> Array:
+        """The rate that steps about these times take, 1/s: the value there, since s is smooth."""
         return self.rate(middles_s)
 
-    def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
-        """The history that steps of length dt_s about these times take: the value there."""
+    def history_in_steps(self, middles_s: ArrayLike, _dt_s: float) -> Array:
+        """The history that steps about these times take: the value there."""
         return self.history(middles_s)
 
     @cached_property
     def pulse_s(self) -> tuple[float, float] | None:
-        """Of the history as a pulse its integral and its centre (the first moment over the integral). None where it is no pulse:
-        one that does not come back to 0, or whose integral is 0.
+        """Integral of the history as a pulse, and its centre: the first moment over the integral, s.
+
+        None where it is no pulse: one that does not come back to 0, or whose integral is 0.
         """
         step = self.end_s / PULSE_SAMPLES
         middles = (np.arange(PULSE_SAMPLES) + 0.5) * step
@@ -98,13 +101,10 @@ class SourceTime:
     @cached_property
     def highest_frequency_hz(self) -> float:
         """Above it the rate's spectrum stays below LEVEL of its largest value."""
-        return self._highest(LEVEL)
-
-    def _highest(self, level: float) -> float:
         step = self.end_s / SPECTRUM_SAMPLES
         rate = self.rate((np.arange(SPECTRUM_SAMPLES) + 0.5) * step)
         spectrum = np.abs(np.fft.rfft(rate, SPECTRUM_SAMPLES * SPECTRUM_PADDING))
-        above = np.flatnonzero(spectrum >= level * spectrum.max())[-1]
+        above = np.flatnonzero(spectrum >= LEVEL * spectrum.max())[-1]
         return float((above + 1) / (SPECTRUM_SAMPLES * SPECTRUM_PADDING * step))
 
     @cached_property
@@ -246,8 +246,9 @@ class Ricker(SourceTime):
 
 @dataclass(frozen=True)
 class Table(SourceTime):
-    """Straight lines between samples, 0 outside. A step takes the mean over its length, so that no moment is lost however
-    finely the samples lie.
+    """Straight lines between samples, 0 outside.
+
+    A step takes the mean over its length, so that no moment is lost however finely the samples lie.
     """
 
     times_s: tuple[float, ...]
@@ -299,7 +300,7 @@ def means_over_steps(
     steps: int,
     dt_s: float,
 ) -> NDArray[np.float32]:
-    """Of many series at once the means over steps [j dt, (j+1) dt], j = first_step .. first_step + steps - 1; float32 (n, steps).
+    """Means of many series over steps [j dt, (j+1) dt], j = first_step .. first_step + steps - 1: float32 (n, steps).
 
     Row n of `samples` holds counts[n] samples of series n, from number first_sample[n] on; sample m is at begin_s[n] +
     m sample_s. Straight lines between them, and to 0 one interval before the first and after the last, so that the integral is
@@ -330,24 +331,14 @@ def means_over_steps(
 
 def read_series(path: str | os.PathLike[str]) -> Table:
     """Rows of time in s and rate (any unit: the integral becomes 1), # begins a comment. UserError names the row."""
-    path = Path(path)
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}; allowed: a text file of time and rate") from None
-    rows: list[tuple[float, float]] = []
-    for number, line in enumerate(lines, 1):
-        words = line.partition("#")[0].replace(",", " ").split()
-        if not words:
-            continue
+    path, rows = Path(path), list[tuple[float, float]]()
+    for place, line, words in numbered_rows(path, "a text file of time and rate"):
         try:
-            time, rate = (float(word) for word in words)
-            if not (math.isfinite(time) and math.isfinite(rate)):
-                raise ValueError
+            time, rate = (finite(float(word)) for word in words)
         except ValueError:
-            raise UserError(f"{path}:{number}: '{line.strip()[:60]}'; allowed: a finite time in s and rate") from None
+            raise UserError(f"{place}: '{line}'; allowed: a finite time in s and rate") from None
         if rows and time <= rows[-1][0] or not rows and time < 0:
-            raise UserError(f"{path}:{number}: time {time:g} s; allowed: 0 or more, and above the row before")
+            raise UserError(f"{place}: time {time:g} s; allowed: 0 or more, and above the row before")
         rows.append((time, rate))
     if len(rows) < 2:
         raise UserError(f"{path}: {len(rows)} samples; allowed: two or more rows of time in s and rate")

@@ -1,5 +1,4 @@
-"""Finite faults in the Standard Rupture Format, versions 1.0 and 2.0 (Graves 2006, 2014): read one subfault at a time, and
-written.
+"""Finite faults in the Standard Rupture Format, versions 1.0 and 2.0 (Graves 2006, 2014).
 
     2.0
     PLANE 1
@@ -20,7 +19,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import h5py
@@ -28,21 +28,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.files import replaced
+from craton.seismology.files import readable
 
 __all__ = ["Plane", "Subfault", "iterate_hdf5", "iterate_srf", "iterate_subfaults", "read_planes", "write_srf"]
 
 Array = NDArray[np.float64]
 HDF5_MAGIC = b"\x89HDF"
-HDF5_NEEDED = (
-    "longitude_deg",
-    "latitude_deg",
-    "depth_m",
-    "strike_deg",
-    "dip_deg",
-    "rake_deg",
-    "area_m2",
-    "start_s",
-)
+HDF5_NEEDED = ("longitude_deg", "latitude_deg", "depth_m", "strike_deg", "dip_deg", "rake_deg", "area_m2", "start_s")
 ROWS = 256
 """Subfaults of an HDF5 file that are read at a time."""
 
@@ -79,8 +72,8 @@ class Subfault:
     sample_s: float
     slip_rates_m_s: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]
     slips_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    vs_m_s: float = field(default=-1.0)
-    density_kg_m3: float = field(default=-1.0)
+    vs_m_s: float = -1.0
+    density_kg_m3: float = -1.0
 
     @property
     def mu(self) -> float | None:
@@ -94,10 +87,8 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self.path, self.number = path, 0
-        try:
+        with readable(path, "an SRF file"):
             self._stream = path.open(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror}; allowed: an SRF file") from None
 
     def __enter__(self) -> _Lines:
         return self
@@ -133,13 +124,13 @@ class _Lines:
 
 
 def iterate_subfaults(path: str | os.PathLike[str]) -> Iterator[Subfault]:
-    """Of an SRF file or the HDF5 form, by the file's first bytes. One subfault is in memory at a time (of HDF5, a few)."""
+    """The subfaults of an SRF file or of the HDF5 form, which the file's first bytes tell apart.
+
+    One subfault is in memory at a time (of HDF5, some hundred). UserError names the line or the dataset.
+    """
     path = Path(path)
-    try:
-        with path.open("rb") as stream:
-            magic = stream.read(4)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}; allowed: an SRF file, or its HDF5 form") from None
+    with readable(path, "an SRF file, or its HDF5 form"), path.open("rb") as stream:
+        magic = stream.read(4)
     return iterate_hdf5(path) if magic == HDF5_MAGIC else iterate_srf(path)
 
 
@@ -170,39 +161,25 @@ def read_planes(path: str | os.PathLike[str]) -> list[Plane]:
 
 
 def write_srf(path: str | os.PathLike[str], subfaults: Iterable[Subfault], planes: Iterable[Plane] = ()) -> None:
-    """Version 2.0, in one block of points; under its name once it is whole. The subfaults are counted first, so a generator is
-    kept in memory.
+    """Writes version 2.0, in one block of points; under its name once it is whole.
+
+    The subfaults are counted first, so a generator is kept in memory. UserError where the file cannot be written.
     """
-    path, rows, planes = Path(path), list(subfaults), list(planes)
-    aside = path.with_name(f"{path.name}.partial")
-    try:
-        with aside.open("w", encoding="ascii") as stream:
-            stream.write("2.0\n")
-            if planes:
-                stream.write(f"PLANE {len(planes)}\n")
-            for p in planes:
-                stream.write(
-                    f"{p.longitude_deg!r} {p.latitude_deg!r} {p.along_strike} {p.down_dip} {p.length_km!r} {p.width_km!r}\n"
-                    f"{p.strike_deg!r} {p.dip_deg!r} {p.top_km!r} {p.hypocentre_strike_km!r} {p.hypocentre_dip_km!r}\n"
-                )
-            stream.write(f"POINTS {len(rows)}\n")
-            for one in rows:
-                stream.write(_written(one))
-        os.replace(aside, path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror}; allowed: a file that can") from None
-    finally:
-        aside.unlink(missing_ok=True)
+    rows, planes = list(subfaults), list(planes)
+    with replaced(Path(path)) as aside, aside.open("w", encoding="ascii") as stream:
+        stream.write("2.0\n" + (f"PLANE {len(planes)}\n" if planes else ""))
+        for plane in planes:
+            words = [repr(value) for value in astuple(plane)]
+            stream.write(f"{' '.join(words[:6])}\n{' '.join(words[6:])}\n")
+        stream.write(f"POINTS {len(rows)}\n")
+        stream.writelines(map(_written, rows))
 
 
 def iterate_hdf5(path: str | os.PathLike[str]) -> Iterator[Subfault]:
     """Some rows at a time. UserError for what is missing or of another shape."""
     path = Path(path)
-    try:
-        with h5py.File(path, "r") as file:
-            yield from _hdf5_rows(path, file)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {' '.join(str(error).split())}; allowed: a whole HDF5 file") from None
+    with readable(path, "a whole HDF5 file"), h5py.File(path, "r") as file:
+        yield from _hdf5_rows(path, file)
 
 
 def _hdf5_rows(path: Path, file: h5py.File) -> Iterator[Subfault]:
@@ -222,10 +199,10 @@ def _hdf5_rows(path: Path, file: h5py.File) -> Iterator[Subfault]:
         rows = slice(first, first + ROWS)
         block = np.asarray(rates[rows], dtype=np.float32)
         columns = [np.asarray(file[name][rows], float) for name in HDF5_NEEDED]
-        extra = [
+        vs, density = (
             np.asarray(file[name][rows], float) if name in file else np.full(len(block), -1.0)
             for name in ("vs_m_s", "density_kg_m3")
-        ]
+        )
         if not (np.isfinite(block).all() and all(np.isfinite(column).all() for column in columns)):
             raise UserError(f"{path}: subfaults {first} to {first + len(block) - 1} hold NaN; allowed: finite numbers")
         for number, row in enumerate(zip(*columns, strict=True)):
@@ -235,8 +212,8 @@ def _hdf5_rows(path: Path, file: h5py.File) -> Iterator[Subfault]:
                 sample_s=sample,
                 slip_rates_m_s=(block[number], none, none),
                 slips_m=(slip, 0.0, 0.0),
-                vs_m_s=float(extra[0][number]),
-                density_kg_m3=float(extra[1][number]),
+                vs_m_s=float(vs[number]),
+                density_kg_m3=float(density[number]),
             )
 
 
@@ -274,21 +251,13 @@ def _subfault(lines: _Lines, version: float) -> Subfault:
     rates = _rates(lines, int(sum(counts)))
     ends = np.cumsum([0, *counts]).astype(int)
     vs, density = rock or (-1.0, -1.0)
+    along, across, opening = (rates[a:b] for a, b in pairwise(ends))
+    slip_1, slip_2, slip_3 = (slip * 1e-2 for slip in slips[0::2])
+    rock = [vs * 1e-2 if vs > 0 else -1.0, density * 1e3 if density > 0 else -1.0]
     return Subfault(
-        lon,
-        lat,
-        depth * 1e3,
-        strike,
-        dip,
-        rake,
-        area * 1e-4,
-        start,
-        sample,
-        tuple(rates[a:b] for a, b in zip(ends, ends[1:], strict=False)),  # type: ignore[arg-type]
-        tuple(slip * 1e-2 for slip in slips[0::2]),  # type: ignore[arg-type]
-        vs * 1e-2 if vs > 0 else -1.0,
-        density * 1e3 if density > 0 else -1.0,
-    )
+        lon, lat, depth * 1e3, strike, dip, rake, area * 1e-4, start, sample,
+        (along, across, opening), (slip_1, slip_2, slip_3), *rock,
+    )  # fmt: skip
 
 
 def _rates(lines: _Lines, count: int) -> NDArray[np.float32]:
@@ -299,27 +268,24 @@ def _rates(lines: _Lines, count: int) -> NDArray[np.float32]:
         if not more:
             raise lines.wrong(f"the file ends after {len(words)} of {count} slip rates", "a whole file")
         words += more
+    if len(words) != count:
+        raise lines.wrong(f"{len(words)} slip rates", f"{count} finite numbers")
     try:
         rates = np.array(words, dtype=float) * 1e-2
     except ValueError:
         rates = np.array([np.nan])
-    if len(words) != count:
-        raise lines.wrong(f"{len(words)} slip rates", f"{count} finite numbers")
     if not np.isfinite(rates).all():
         raise lines.wrong("a slip rate that is no finite number", f"{count} finite numbers")
     return rates.astype(np.float32)
 
 
 def _written(one: Subfault) -> str:
-    def number(value: float) -> str:
-        return f"{value:.9g}"
-
     head = (one.longitude_deg, one.latitude_deg, one.depth_m * 1e-3, one.strike_deg, one.dip_deg)
     tail = (one.area_m2 * 1e4, one.start_s, one.sample_s)
     rock = (one.vs_m_s * 1e2 if one.vs_m_s > 0 else -1.0, one.density_kg_m3 * 1e-3 if one.density_kg_m3 > 0 else -1.0)
-    lines = [" ".join(number(value) for value in (*head, *tail, *rock))]
-    slips = [f"{number(slip * 1e2)} {len(rates)}" for slip, rates in zip(one.slips_m, one.slip_rates_m_s, strict=True)]
-    lines.append(f"{number(one.rake_deg)} {' '.join(slips)}")
+    lines = [" ".join(f"{value:.9g}" for value in (*head, *tail, *rock))]
+    slips = [f"{slip * 1e2:.9g} {len(rates)}" for slip, rates in zip(one.slips_m, one.slip_rates_m_s, strict=True)]
+    lines.append(f"{one.rake_deg:.9g} {' '.join(slips)}")
     for rates in one.slip_rates_m_s:
         words = [f"{float(rate) * 1e2:.9g}" for rate in rates]
         lines += [" ".join(words[at : at + 6]) for at in range(0, len(words), 6)]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Self
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import opened_hdf5, present
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.partitioned_source import frame_of
 from craton.seismology.sources.point_sources import box_metres
@@ -25,11 +25,16 @@ Array = NDArray[np.float64]
 class StreamedSource:
     """A partitioned source within one brick: a Source whose samples are read when their steps come.
 
-    What is held at any time, the points' places and patterns and all that `blocks` or `rates` need aside, stays below memory_bytes.
-    Not collective; each rank opens the file by itself. close() when done, or use it in a with statement.
+    Memory stays below memory_bytes: the points' places and patterns, and all that `blocks` and `rates` need aside. Not collective;
+    each rank opens the file by itself. close() when done, or use it in a with statement. UserError for a file that is missing,
+    damaged, or of a grid that lies elsewhere, and for a bound too small for a single step.
     """
 
     kind = "moment"
+    position_m: Array
+    """(n, 3), m"""
+    pattern: Array
+    """(n, 6): moment per metre of slip, N m / m"""
 
     def __init__(
         self,
@@ -41,8 +46,8 @@ class StreamedSource:
         margin_cells: int = 4,
         memory_bytes: int = 2**28,
     ) -> None:
-        self.path, self.dt_s, self.memory_bytes = Path(path), dt_s, memory_bytes
-        self._file = _opened(self.path)
+        self.path, self.dt_s, self.memory_bytes = present(path, "a partitioned source"), dt_s, memory_bytes
+        self._file = opened_hdf5(self.path, "a partitioned source")
         try:
             self._check_frame(grid)
             self._select(grid, box or grid.box, margin_cells)
@@ -51,7 +56,7 @@ class StreamedSource:
             self._file.close()
             raise
 
-    def __enter__(self) -> StreamedSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -62,34 +67,24 @@ class StreamedSource:
         self._file.close()
 
     @property
-    def position_m(self) -> Array:
-        """(n, 3), m."""
-        return self._position
-
-    @property
-    def pattern(self) -> Array:
-        """(n, 6): moment per metre of slip, N m / m."""
-        return self._pattern
-
-    @property
     def end_s(self) -> float:
         """From when on nothing moves."""
         return float(self._windows * self._window_s + self._longest)
 
     def blocks(self, first_step: int, steps: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """first_step .. first_step + steps - 1 in parts that fit the bound: the part's first step, and rates of (n, its steps)."""
+        """Parts of steps first_step .. first_step + steps - 1 that fit the bound: first step, and rates of (n, its steps)."""
         last = first_step + steps
         for at in range(first_step, last, self.steps_at_a_time):
             yield at, self.rates(at, min(self.steps_at_a_time, last - at), self.dt_s)
 
     def rates(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
         """(n, steps): means over these steps. UserError for more steps than the bound allows (steps_at_a_time)."""
-        if len(self._position) and steps > self.steps_at_a_time:
+        if len(self.position_m) and steps > self.steps_at_a_time:
             raise UserError(
-                f"{self.path}: {steps} steps of {len(self._position)} points at once; allowed: {self.steps_at_a_time} "
+                f"{self.path}: {steps} steps of {len(self.position_m)} points at once; allowed: {self.steps_at_a_time} "
                 f"in {self.memory_bytes / 2**20:g} MiB"
             )
-        out = np.zeros((len(self._position), steps), np.float32)
+        out = np.zeros((len(self.position_m), steps), np.float32)
         begin, end = first_step * dt_s - self._longest, (first_step + steps) * dt_s + self._longest
         w0 = max(0, int(np.floor((begin - self._longest) / self._window_s)))
         w1 = min(self._windows, int(np.floor((end + self._longest) / self._window_s)) + 1)
@@ -139,25 +134,18 @@ class StreamedSource:
             position = file["position_m"][rows]
             inside = np.all(position >= low, axis=1) & np.all(position < high, axis=1)
             own.append(rows.start + np.flatnonzero(inside))
-            tables.append(
-                np.column_stack([position, file["pattern"][rows], file["begin_s"][rows], file["sample_s"][rows]])[
-                    inside
-                ]
-            )
+            columns = [position, *(file[name][rows] for name in ("pattern", "begin_s", "sample_s"))]
+            tables.append(np.column_stack(columns)[inside])
         self._own = np.concatenate([*own, np.empty(0, np.int64)]).astype(np.int64)
         table = np.concatenate([*tables, np.empty((0, 11))])
-        self._position, self._pattern, self._begin, self._sample = (
-            table[:, :3],
-            table[:, 3:9],
-            table[:, 9],
-            table[:, 10],
-        )
+        self.position_m, self.pattern = table[:, :3], table[:, 3:9]
+        self._begin, self._sample = table[:, 9], table[:, 10]
         self._own_tiles = near[[len(one) > 0 for one in own]] if len(near) else near
         self._longest = float(self._sample.max()) if len(table) else 0.0
 
     def _steps(self) -> int:
         """As many at a time as the bound allows: the rates, the samples of the fullest tile, and what interpolation needs."""
-        n = len(self._position)
+        n = len(self.position_m)
         if not n:
             return 2**31
         # the index; 11 numbers of each point, twice while they are gathered; interpolation's group
@@ -213,14 +201,3 @@ def _joined(
     counts = np.add.reduceat(pieces[:, 2], starts)
     within = np.arange(int(pieces[:, 2].sum())) - np.repeat(np.cumsum(pieces[:, 2]) - pieces[:, 2], pieces[:, 2])
     return own[starts], pieces[starts, 1], counts, np.repeat(pieces[:, 3] - base, pieces[:, 2]) + within
-
-
-def _opened(path: Path) -> h5py.File:
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: a partitioned source")
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise UserError(
-            f"{path}: not a complete HDF5 file: {' '.join(str(error).split())}; allowed: a partitioned source"
-        ) from None

@@ -31,8 +31,9 @@ SCRATCH_BYTES = 2**22
 
 
 def placed_subfaults(path: str | os.PathLike[str], grid: Grid) -> Iterator[tuple[Subfault, Array, float]]:
-    """All subfaults with their positions and the directions of north there; some at a time, because projecting many costs little
-    more than one. UserError for one outside the grid.
+    """All subfaults with their positions and the directions of north there. UserError for one outside the grid.
+
+    They are projected some at a time, because many cost little more than one.
     """
     number, some, held = 0, list[Subfault](), 0
     for one in iterate_subfaults(path):
@@ -97,7 +98,7 @@ def add_means(
     first_step: int,
     dt_s: float,
 ) -> None:
-    """Means of the series of some points, into their rows; those of one interval together, a group at a time."""
+    """Writes the means of the series of some points into their rows; those of one interval together, a group at a time."""
     steps = out.shape[1]
     begin, interval_of = begin_s[points], sample_s[points]
     # of each series what lies about these steps, an interval to spare on both sides: its ends must not count as the series' own

@@ -13,7 +13,7 @@ from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Range
 from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
-from craton.seismology.wave_run.setup import Setup, unrelaxed_factor
+from craton.seismology.wave_run.setup import Setup, largest_step_s, unrelaxed_factor
 
 __all__ = ["POINTS_PER_S", "Findings", "check_sources", "examine", "memory_bytes"]
 
@@ -25,6 +25,10 @@ MEDIA, WEIGHTS = 8, 2
 """16 bits each: buoyancy, lambda and mu where they act; anelastic W."""
 PML_FIELDS = 6
 """float32 of each cell of an absorbing side: one psi for each difference across it (3 velocities, 3 stresses)."""
+OTHERWISE = ("grid", "range", "memory_of_rank", "measured")
+"""Fields of Findings that its dictionary has by other names, or not at all."""
+DERIVED = ("points", "courant", "carried_hz", "source_points_per_wavelength", "time_s")
+"""Properties of Findings that its dictionary has."""
 HALO, LINE = 2, 16
 """Planes round a brick; floats of a cache line, to whose multiples rows are padded."""
 
@@ -86,29 +90,13 @@ class Findings:
         plain = {
             "cells": list(self.grid.cells),
             "spacing_m": self.grid.spacing_m,
-            "points": self.points,
-            **{name: value for name, value in vars(self.range).items()},
-            "fastest_m_s": self.fastest_m_s,
-            "dt_s": self.dt_s,
-            "largest_dt_s": self.largest_dt_s,
-            "courant": self.courant,
             "courant_limit": STABILITY,
-            "steps": self.steps,
-            "carried_hz": self.carried_hz,
-            "points_per_wavelength": self.points_per_wavelength,
-            "highest_source_hz": self.highest_source_hz,
-            "source_points_per_wavelength": self.source_points_per_wavelength,
-            "ranks": list(self.ranks),
-            "threads": self.threads,
-            "anelastic": self.anelastic,
             "memory_of_rank_bytes": self.memory_of_rank,
-            "points_per_s": self.points_per_s,
-            "time_s": self.time_s,
-            "sources": self.sources,
-            "stations": self.stations,
-            "sgt_points": self.sgt_points,
-            "warnings": list(self.warnings),
+            **vars(self.range),
+            **{name: value for name, value in vars(self).items() if name not in OTHERWISE},
+            **{name: getattr(self, name) for name in DERIVED},
         }
+        plain |= {name: list(plain[name]) for name in ("ranks", "warnings")}
         return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in plain.items()}
 
     def table(self) -> Table:
@@ -124,76 +112,59 @@ class Findings:
 
     def rows(self) -> list[tuple[str, str]]:
         """Label and text of each line of the table."""
-        h, size = self.grid.spacing_m, self.grid.size_m
-        given, r = self.points_per_wavelength or 5, self.range
-        rows = [
-            (
-                "grid",
-                f"{_by(self.grid.cells)} cells of {h:g} m: {self.points:,} points, {_by(f'{s / 1e3:g}' for s in size)} km",
-            ),
-            (
-                "ground",
-                f"vs from {r.slowest_vs:g}, vp to {r.fastest_vp:g} m/s, rho {r.lightest:g} to {r.heaviest:g} kg/m^3",
-            ),
-        ]
-        if self.anelastic:
-            rows.append(
-                (
-                    "attenuation",
-                    f"Qs from {r.lowest_qs:.3g}, Qp from {r.lowest_qp:.3g}; P waves to {self.fastest_m_s:.5g} m/s",
-                )
-            )
-        rows += [
-            (
-                "step",
-                f"{self.dt_s:.6g} s; vp dt / h = {self.courant:.4f}, stable below {STABILITY:.4f} ({self.largest_dt_s:.6g} s)",
-            ),
+        grid, r = self.grid, self.range
+        highest, per_wavelength = self.highest_source_hz, self.points_per_wavelength or 5
+        courant, limit = f"vp dt / h = {self.courant:.4f}", f"{STABILITY:.4f} ({self.largest_dt_s:.6g} s)"
+        size = _by(f"{side / 1e3:g}" for side in grid.size_m)
+        guess = "" if self.measured else f", a guess for {math.prod(self.ranks)} x {self.threads} cores"
+        q = f"Qs from {r.lowest_qs:.3g}, Qp from {r.lowest_qp:.3g}; P waves to {self.fastest_m_s:.5g} m/s"
+        reach = f"{highest:.3g} Hz: {self.source_points_per_wavelength:.1f} points per wavelength"
+        velocities = f"vs from {r.slowest_vs:g}, vp to {r.fastest_vp:g} m/s"
+        return [
+            ("grid", f"{_by(grid.cells)} cells of {grid.spacing_m:g} m: {self.points:,} points, {size} km"),
+            ("ground", f"{velocities}, rho {r.lightest:g} to {r.heaviest:g} kg/m^3"),
+            *([("attenuation", q)] if self.anelastic else []),
+            ("step", f"{self.dt_s:.6g} s; {courant}, stable below {limit}"),
             ("steps", f"{self.steps:,}: {self.steps * self.dt_s:g} s"),
-            ("resolves", f"{self.carried_hz:.3g} Hz at {given:g} points per wavelength of the slowest S waves"),
-        ]
-        if math.isfinite(self.highest_source_hz):
-            points = self.source_points_per_wavelength
-            rows.append(("sources reach", f"{self.highest_source_hz:.3g} Hz: {points:.1f} points per wavelength"))
-        rows += [
+            (
+                "resolves",
+                f"{self.carried_hz:.3g} Hz at {per_wavelength:g} points per wavelength of the slowest S waves",
+            ),
+            *([("sources reach", reach)] if math.isfinite(highest) else []),
             (
                 "sources",
                 f"{self.sources}; {self.stations} stations, {self.sgt_points:,} points of strain Green's tensors",
             ),
             ("memory", f"{self.memory_of_rank / 2**30:.3g} GiB on each of {_by(self.ranks)} ranks"),
-            (
-                "time",
-                f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s"
-                + ("" if self.measured else f", a guess for {math.prod(self.ranks)} x {self.threads} cores"),
-            ),
+            ("time", f"{duration(self.time_s)} at {self.points_per_s / 1e6:g} million points/s{guess}"),
         ]
-        return rows
 
 
 def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -> Findings:
-    """Reads the whole medium once, part by part, and all sources and receivers. Not collective. UserError for what would keep the
-    run from working. points_per_s: of all ranks together, as measured.
+    """Reads the whole medium once, part by part, and all sources and receivers. Not collective.
+
+    ranks: 0 for those of the configuration. points_per_s: of all ranks together, as measured. UserError for what would keep the run
+    from working.
     """
     setup = Setup(config)
     ranks = ranks or config.run.ranks or math.prod(config.run.decomposition) or 1
     found = setup.medium.range(setup.grid)
     dt_s = setup.step_s(found)
-    highest = check_sources(setup, found)
-    parts = setup.decomposition(ranks)
     anelastic = math.isfinite(found.lowest_qp)
     guess = POINTS_PER_S["anelastic" if anelastic else "elastic"] * ranks * config.run.threads
     points, receivers = setup.sgt_points, setup.receivers
     return Findings(
         grid=setup.grid,
         range=found,
-        ranks=parts,
+        ranks=setup.decomposition(ranks),
         threads=config.run.threads,
         anelastic=anelastic,
         dt_s=dt_s,
-        largest_dt_s=STABILITY * setup.grid.spacing_m / (found.fastest_vp * unrelaxed_factor(config, found)),
+        largest_dt_s=largest_step_s(config, found),
         fastest_m_s=found.fastest_vp * unrelaxed_factor(config, found),
         steps=setup.steps(dt_s),
         points_per_wavelength=config.grid.points_per_wavelength,
-        highest_source_hz=highest,
+        highest_source_hz=check_sources(setup, found),
         memory_of_rank=max(memory_bytes(box, config, anelastic) for box in setup.boxes(ranks)),
         points_per_s=points_per_s or guess,
         measured=points_per_s is not None,
@@ -205,22 +176,18 @@ def examine(config: Config, ranks: int = 0, points_per_s: float | None = None) -
 
 
 def check_sources(setup: Setup, found: Range) -> float:
-    """The highest frequency of all point sources (NaN without one). UserError where it is more than the grid carries, and for a
-    source outside the grid.
+    """The highest frequency of all point sources, Hz (NaN without one).
+
+    UserError where it is more than the grid carries, and for a source outside the grid.
     """
-    grid, highest = setup.config.grid, math.nan
-    for number, point in enumerate(setup.points, 1):
-        frequency = point.time_function.highest_frequency_hz
+    grid, path = setup.config.grid, setup.config.path
+    slowest = found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp
+    frequencies = [point.time_function.highest_frequency_hz for point in setup.points]
+    for number, frequency in enumerate(frequencies, 1):
         if grid.points_per_wavelength:
-            check_frequency(
-                frequency,
-                found.slowest_vs if math.isfinite(found.slowest_vs) else found.fastest_vp,
-                grid.spacing_m,
-                grid.points_per_wavelength,
-                f"{setup.config.path}: point source {number}",
-            )
-        highest = frequency if math.isnan(highest) else max(highest, frequency)
-    return highest
+            where = f"{path}: point source {number}"
+            check_frequency(frequency, slowest, grid.spacing_m, grid.points_per_wavelength, where)
+    return max(frequencies, default=math.nan)
 
 
 def memory_bytes(box: Box, config: Config, anelastic: bool) -> int:
@@ -262,13 +229,11 @@ def _warnings(setup: Setup, dt_s: float) -> list[str]:
             if not inside(point.position_m):
                 notes.append(f"point source {number} lies in an absorbing side ({edge:g} m wide)")
         stations = setup.receivers
-        lost = (
-            [n for n, at in zip(stations.names, stations.position_m, strict=True) if not inside(at)] if stations else []
-        )
+        named = zip(stations.names, stations.position_m, strict=True) if stations else ()
+        lost = [name for name, at in named if not inside(at)]
         if lost:
-            notes.append(
-                f"{len(lost)} stations lie in an absorbing side: {', '.join(lost[:3])}{' ...' * (len(lost) > 3)}"
-            )
+            some = f"{', '.join(lost[:3])}{' ...' * (len(lost) > 3)}"
+            notes.append(f"{len(lost)} stations lie in an absorbing side: {some}")
     ends = [p.start_s + p.time_function.end_s for p in setup.points]
     if ends and max(ends) > config.time.duration_s + 0.5 * dt_s:
         notes.append(f"a source lasts to {max(ends):.3g} s, longer than the run")

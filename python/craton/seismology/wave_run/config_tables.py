@@ -10,38 +10,44 @@ from craton.seismology.geometry.projection import PROJECTIONS
 from craton.seismology.ground.media import Layers, quality_rule
 from craton.seismology.sources.point_sources import MODES
 from craton.seismology.sources.source_time import KINDS
-from craton.settings import Reader, boolean, choice, finite, integer, number, setting, text
+from craton.settings import (
+    REQUIRED,
+    Reader,
+    boolean,
+    choice,
+    directory_setting,
+    finite,
+    integer,
+    number,
+    setting,
+    text,
+)
 
 FIELDS = ("vx", "vy", "vz", "xx", "yy", "zz", "xy", "xz", "yz")
+
+
+def listed(item: Reader, allowed: str, counts: tuple[int, ...] = ()) -> Reader:
+    """Reads a list whose items `item` reads, as a tuple. counts: how many there may be; any number where it is empty."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple) or (counts and len(value) not in counts):
+            raise ValueError(allowed)
+        try:
+            return tuple(item(one) for one in value)
+        except ValueError:
+            raise ValueError(allowed) from None
+
+    return read
 
 
 def _numbers(counts: tuple[int, ...], low: float, high: float, unit: str, *, empty: bool = False) -> Reader:
     """A list of so many numbers in a range."""
     wanted = " or ".join(str(count) for count in counts)
     allowed = f"a list of {wanted} numbers in [{low:g}, {high:g}] {unit}".rstrip() + (", or []" if empty else "")
-
-    def read(value: Any) -> tuple[float, ...]:
-        if not isinstance(value, list | tuple) or not (len(value) in counts or (empty and not value)):
-            raise ValueError(allowed)
-        try:
-            found = tuple(finite(item) for item in value)
-        except ValueError:
-            raise ValueError(allowed) from None
-        if not all(low <= item <= high for item in found):
-            raise ValueError(allowed)
-        return found
-
-    return read
+    return listed(number(low, high), allowed, (*counts, 0) if empty else counts)
 
 
-def parts(value: Any) -> tuple[int, ...]:
-    """Reads a number of bricks, or of cells, along each axis."""
-    allowed = "a list of 3 whole numbers above 0, [px, py, pz], or []"
-    if not isinstance(value, list | tuple) or len(value) not in (0, 3):
-        raise ValueError(allowed)
-    if not all(isinstance(item, int) and not isinstance(item, bool) and 0 < item <= 10**6 for item in value):
-        raise ValueError(allowed)
-    return tuple(value)
+parts = listed(integer(1, 10**6), "a list of 3 whole numbers above 0, [px, py, pz], or []", (0, 3))
 
 
 def _rule(name: str) -> Reader:
@@ -58,47 +64,37 @@ def _rule(name: str) -> Reader:
 
 def _rows(value: Any) -> tuple[tuple[float, ...], ...]:
     allowed = "a list of layers [thickness_m, vp, vs, rho] or [thickness_m, vp, vs, rho, qp, qs], from the top down"
-    if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) for row in value):
-        raise ValueError(allowed)
+    rows: tuple[tuple[float, ...], ...] = listed(listed(finite, allowed), allowed)(value)
     try:
-        rows = tuple(tuple(finite(item) for item in row) for row in value)
-        if rows:
-            Layers(rows=rows)
-    except (ValueError, UserError):
+        return Layers(rows=rows).rows if rows else rows
+    except UserError:
         raise ValueError(allowed) from None
-    return rows
 
 
-def _stations(value: Any) -> tuple[tuple[Any, ...], ...]:
-    allowed = 'a list of stations ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
-    if not isinstance(value, list | tuple) or not all(isinstance(row, list | tuple) for row in value):
-        raise ValueError(allowed)
-    for row in value:
-        if (
-            len(row) not in (3, 4)
-            or not isinstance(row[0], str)
-            or any(isinstance(item, str | bool) for item in row[1:])
-        ):
-            raise ValueError(allowed)
-    return tuple(tuple(row) for row in value)
+STATION = 'a list of stations ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
+
+
+def _station(row: Any) -> tuple[Any, ...]:
+    if not isinstance(row, list | tuple) or len(row) not in (3, 4) or not isinstance(row[0], str):
+        raise ValueError(STATION)
+    if not all(type(item) in (int, float) for item in row[1:]):
+        raise ValueError(STATION)
+    return tuple(row)
 
 
 def _fields(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not value or not all(item in FIELDS for item in value):
-        raise ValueError(f"a list of one or more of {', '.join(FIELDS)}")
-    return tuple(value)
+    allowed = f"a list of one or more of {', '.join(FIELDS)}"
+    found: tuple[str, ...] = listed(choice(*FIELDS), allowed)(value)
+    if not found:
+        raise ValueError(allowed)
+    return found
 
 
 @dataclass(frozen=True)
 class RunConfig:
     """Where results go, and how the work is shared out."""
 
-    directory: str = setting(
-        "",
-        text,
-        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
-        path="output",
-    )
+    directory: str = directory_setting()
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank")
     device: str = setting(
@@ -117,7 +113,7 @@ class GridConfig:
         (), _numbers((3,), 1e-6, 1e6, "km", empty=True), "km; [x, y, z], or give size_m"
     )
     size_m: tuple[float, ...] = setting((), _numbers((3,), 1e-3, 1e9, "m", empty=True), "m; [x, y, z], or give size_km")
-    spacing_m: float = setting("<required>", number(1e-3, 1e6, "m"), "m; side of a cell")
+    spacing_m: float = setting(REQUIRED, number(1e-3, 1e6, "m"), "m; side of a cell")
     origin_lon_lat: tuple[float, ...] = setting(
         (),
         _numbers((2,), -360, 360, "degrees", empty=True),
@@ -152,7 +148,7 @@ class GridConfig:
 class TimeConfig:
     """How long, and in what steps."""
 
-    duration_s: float = setting("<required>", number(1e-9, 1e7, "s"), "s")
+    duration_s: float = setting(REQUIRED, number(1e-9, 1e7, "s"), "s")
     dt_s: float = setting(0.0, number(0, 1e5, "s"), "s; 0 takes 0.95 of the largest stable step")
 
 
@@ -274,7 +270,7 @@ class ReceiversConfig:
     """Stations, whose seismograms are written."""
 
     file: str = setting("", text, "CSV or StationXML, relative to this file's folder", path="input")
-    stations: tuple[tuple[Any, ...], ...] = setting((), _stations, '[["name", x_m, y_m(, z_m)], ...]')
+    stations: tuple[tuple[Any, ...], ...] = setting((), listed(_station, STATION), '[["name", x_m, y_m(, z_m)], ...]')
     every: int = setting(1, integer(1, 10**6), "steps between samples")
 
 
@@ -316,3 +312,19 @@ class CheckpointConfig:
 
     every_s: float = setting(0.0, number(0, 1e7, "s"), "s of wall clock; 0: none")
     every_steps: int = setting(0, integer(0, 10**9), "steps; 0: none")
+
+
+TABLES: dict[str, type] = {
+    "run": RunConfig,
+    "grid": GridConfig,
+    "time": TimeConfig,
+    "media": MediaConfig,
+    "attenuation": AttenuationConfig,
+    "boundary": BoundaryConfig,
+    "receivers": ReceiversConfig,
+    "sgt": SgtConfig,
+    "snapshots": SnapshotsConfig,
+    "movie": MovieConfig,
+    "checkpoint": CheckpointConfig,
+}
+"""All but [[source]], by name, in the order in which they are written."""

@@ -1,9 +1,11 @@
 """Where the motion is recorded: stations with names, and lists of points without (millions of them).
 
-Stations, by the file's ending:  .csv  a header with name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m); columns of
-other names are left alone.  .xml  StationXML through ObsPy, at the surface.
-Points:  .npy  an array (n, 3) of x, y, z in m;  .h5  a dataset position_m of that shape;  else text: rows of x y z in m, or as the
-AWP codes have it, their count alone on the first line and then cells counted from 1 (k = 1: the surface).
+stations  .csv    a header with name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m); other columns are left alone
+          .xml    StationXML through ObsPy, at the surface
+points    .npy    an array (n, 3) of x, y, z in m
+          .h5     a dataset position_m of that shape
+          others  text: rows of x y z in m, or as the AWP codes have it: their count alone on the first line, then cells
+                  counted from 1 (k = 1: the surface)
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
 
 __all__ = ["Receivers", "check_points", "read_points", "read_stations", "stations_from_list"]
@@ -39,31 +42,33 @@ class Receivers:
 
 
 def read_stations(path: str | os.PathLike[str], grid: Grid) -> Receivers:
-    """UserError names the row: a column that is missing, what is no number, NaN, a place outside the grid, a name given twice."""
-    path = _present(path)
+    """The stations of a table or of StationXML.
+
+    UserError names the row: a column that is missing, what is no number, NaN, a place outside the grid, a name given twice.
+    """
+    path = present(path, "a list of receivers")
     names, position = _station_xml(path, grid) if path.suffix.lower() == ".xml" else _station_csv(path, grid)
     return _named(names, position, grid, str(path))
 
 
 def stations_from_list(rows: Sequence[Sequence[float | str]], grid: Grid, where: str = "stations") -> Receivers:
-    """Rows of name, x, y (and z) in m."""
-    names, places = [], []
-    for number, row in enumerate(rows, 1):
-        numbers = [value for value in row[1:] if isinstance(value, int | float) and not isinstance(value, bool)]
-        if not row or not isinstance(row[0], str) or len(numbers) != len(row) - 1 or len(numbers) not in (2, 3):
-            raise UserError(
-                f'{where}: row {number} is {list(row)}; allowed: ["name", x_m, y_m] or ["name", x_m, y_m, z_m]'
-            )
-        names.append(row[0])
-        places.append([*numbers, 0.0][:3])
-    return _named(names, np.array(places, float).reshape(-1, 3), grid, where)
+    """The stations of rows of name, x, y (and z) in m, as [receivers] stations has them. UserError as of read_stations."""
+    places = [[*row[1:], 0.0][:3] for row in rows]
+    return _named([str(row[0]) for row in rows], np.array(places, float).reshape(-1, 3), grid, where)
 
 
 def read_points(path: str | os.PathLike[str], grid: Grid) -> Array:
-    """(n, 3), m. UserError names the row."""
-    path = _present(path)
-    reader = {".npy": _points_npy, ".h5": _points_hdf5, ".hdf5": _points_hdf5}.get(path.suffix.lower())
-    position = reader(path) if reader else _points_text(path, grid)
+    """The points of a file: (n, 3), m. UserError names the row."""
+    path = present(path, "a list of receivers")
+    kind = path.suffix.lower()
+    if kind == ".npy":
+        with readable(path, "a NumPy array (n, 3)", ""):
+            position = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    elif kind in (".h5", ".hdf5"):
+        with readable(path, "an HDF5 file with position_m (n, 3)", ""), h5py.File(path, "r") as file:
+            position = np.asarray(file["position_m"], dtype=np.float64)
+    else:
+        position = _points_text(path, grid)
     if position.ndim != 2 or position.shape[1] != 3 or not len(position):
         raise UserError(f"{path}: an array of shape {position.shape}; allowed: (n, 3), x, y, z in m of each point")
     check_points(position, grid, str(path))
@@ -104,11 +109,8 @@ def _named(names: Sequence[str], position: Array, grid: Grid, where: str) -> Rec
 
 
 def _station_csv(path: Path, grid: Grid) -> tuple[list[str], Array]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row and not row[0].lstrip().startswith("#")]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read: {error}; allowed: a CSV table of stations") from None
+    with readable(path, "a CSV table of stations"), path.open(encoding="utf-8-sig", newline="") as stream:
+        rows = [row for row in csv.reader(stream) if row and not row[0].lstrip().startswith("#")]
     header = [cell.strip() for cell in rows[0]] if rows else []
     columns = next((c for c in COLUMNS if {"name", *c[:2]} <= set(header)), None)
     if columns is None:
@@ -138,47 +140,20 @@ def _number(path: Path, row: int, column: str, text: str) -> float:
 
 
 def _station_xml(path: Path, grid: Grid) -> tuple[list[str], Array]:
-    try:
-        from obspy import read_inventory
-    except ImportError:
-        raise UserError(f"{path}: ObsPy is needed to read it; allowed: pip install 'craton[seismology]'") from None
-    try:
-        inventory = read_inventory(str(path))
-    except Exception as error:  # of many readers
-        raise UserError(f"{path}: {' '.join(str(error).split())}; allowed: StationXML") from None
+    inventory = read_by_obspy("read_inventory", path, "StationXML")
     found = [(f"{net.code}.{sta.code}", sta.longitude, sta.latitude) for net in inventory for sta in net]
     found = list(dict.fromkeys(found))  # epochs of one station
     x, y = grid.x_y([row[1] for row in found], [row[2] for row in found])
     return [row[0] for row in found], np.column_stack([x, y, np.zeros(len(found))])
 
 
-def _points_npy(path: Path) -> Array:
-    try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{path}: {' '.join(str(error).split())}; allowed: a NumPy array (n, 3)") from None
-
-
-def _points_hdf5(path: Path) -> Array:
-    try:
-        with h5py.File(path, "r") as file:
-            return np.asarray(file["position_m"], dtype=np.float64)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise UserError(
-            f"{path}: {' '.join(str(error).split())}; allowed: an HDF5 file with position_m (n, 3)"
-        ) from None
-
-
 def _points_text(path: Path, grid: Grid) -> Array:
-    try:
-        with path.open(encoding="utf-8") as stream:
-            first = stream.readline().split()
-            if not first and not stream.read(1):
-                raise ValueError("an empty file")
+    with readable(path, "rows of x y z in m", ""), path.open(encoding="utf-8") as stream:
+        first = stream.readline().split()
+        if not first and not stream.read(1):
+            raise ValueError("an empty file")
         awp = len(first) == 1 and first[0].isdigit()
         rows = np.loadtxt(path, dtype=np.float64, skiprows=int(awp), ndmin=2)
-    except (OSError, ValueError) as error:  # also what is not text
-        raise UserError(f"{path}: {' '.join(str(error).split())[:160]}; allowed: rows of x y z in m") from None
     if not awp:
         return rows
     if rows.shape != (int(first[0]), 3) or not np.array_equal(rows, np.round(rows)):
@@ -187,10 +162,3 @@ def _points_text(path: Path, grid: Grid) -> Array:
             "whole numbers, cells counted from 1"
         )
     return np.asarray((rows - np.array([0.5, 0.5, 1])) * grid.spacing_m)
-
-
-def _present(path: str | os.PathLike[str]) -> Path:
-    path = Path(path)
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; allowed: a list of receivers")
-    return path

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import opened_hdf5, present
 from craton.seismology.wave_run.folder import WavesFolder
 
 __all__ = ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"]
@@ -71,22 +72,16 @@ def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismogram
     folder = folder if isinstance(folder, WavesFolder) else WavesFolder(folder)
     names, position, placed = _read_stations(folder.stations)
     with _opened(folder.seismograms) as file:
-        values = _dataset(file, "velocity")
-        facts = dict(values.attrs)
-        velocity = np.asarray(values, np.float32)
+        if "velocity" not in file:
+            raise UserError(f"{folder.seismograms}: no dataset velocity; allowed: what craton waves run wrote")
+        facts = dict(file["velocity"].attrs)
+        velocity = np.asarray(file["velocity"], np.float32)
     if velocity.ndim != 3 or len(velocity) != len(names):
         raise UserError(
             f"{folder.seismograms}: {velocity.shape} for {len(names)} stations; allowed: a file of this run"
         )
-    return Seismograms(
-        names,
-        position,
-        placed,
-        velocity,
-        float(facts["first_time_s"]),
-        float(facts["dt_s"]),
-        float(facts.get("azimuth_deg", 0.0)),
-    )
+    first_time_s, dt_s, azimuth_deg = facts["first_time_s"], facts["dt_s"], facts.get("azimuth_deg", 0.0)
+    return Seismograms(names, position, placed, velocity, float(first_time_s), float(dt_s), float(azimuth_deg))
 
 
 def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
@@ -107,18 +102,7 @@ def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
 
 
 def _opened(path: Path) -> h5py.File:
-    try:
-        return h5py.File(path, "r")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; allowed: what craton waves run has written to its end") from None
-    except OSError as problem:
-        raise UserError(f"{path}: not a complete HDF5 file ({problem})") from None
-
-
-def _dataset(file: h5py.File, name: str) -> Any:
-    if name not in file:
-        raise UserError(f"{file.filename}: no dataset {name}; allowed: what craton waves run wrote")
-    return file[name]
+    return opened_hdf5(present(path, "what craton waves run has written to its end"), "what craton waves run wrote")
 
 
 def _read_stations(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64] | None]:

@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.errors import UserError
+from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks, decompose
 from craton.seismology.geometry.projection import projection_about
 from craton.seismology.ground.media import Constant, Layers, Medium, QualityRules, Range, Subsamples, read_layers
@@ -24,6 +24,7 @@ from craton.seismology.sources.point_sources import (
     PointSources,
     Source,
     box_metres,
+    catalogue_point,
     check_inside,
     double_couple,
     moment_of_magnitude,
@@ -57,8 +58,9 @@ FORMATS = {
 
 @dataclass(frozen=True)
 class Setup:
-    """Everything that a configuration names, read when it is first asked for. Every rank makes its own; none of it is
-    collective.
+    """Everything that a configuration names, read when it is first asked for.
+
+    Every rank makes its own; none of it is collective.
     """
 
     config: Config
@@ -86,13 +88,9 @@ class Setup:
         given = self.config.receivers
         if given.file and given.stations:
             raise self.config.wrong("[receivers] both file and stations; allowed: one of them")
-        if given.file:
-            return read_stations(given.file, self.grid)
-        return (
-            stations_from_list(given.stations, self.grid, f"{self.config.path}: [receivers] stations")
-            if given.stations
-            else None
-        )
+        if given.stations:
+            return stations_from_list(given.stations, self.grid, f"{self.config.path}: [receivers] stations")
+        return read_stations(given.file, self.grid) if given.file else None
 
     @cached_property
     def sgt_points(self) -> Array | None:
@@ -106,8 +104,9 @@ class Setup:
         return (given, given, given) if given else self.medium.subsamples(self.grid)
 
     def step_s(self, found: Range) -> float:
-        """The step for a medium of that range: the configuration's, or 0.95 of the largest stable one. UserError for one that is
-        unstable.
+        """The step for a medium of that range, s: the configuration's, or 0.95 of the largest stable one.
+
+        UserError for one that is unstable.
         """
         largest, given = largest_step_s(self.config, found), self.config.time.dt_s
         if not given:
@@ -134,35 +133,26 @@ class Setup:
         return list(bricks(self.grid.cells, self.decomposition(ranks)))
 
     def sources(self, box: Box, dt_s: float) -> list[Source]:
-        """Those that reach into a brick: points' moments, points' forces, and faults, in parts of at most the memory that each may
-        take. Empty ones are left out.
-        """
-        found: list[Source] = [*PointSources.of(self.points, box_metres(box, self.grid, MARGIN_CELLS))]
-        for source in self.config.sources:
-            if source.fault_file:
-                found.append(self.fault(source, box, dt_s))
-        return [one for one in found if len(one.position_m)]
+        """Those that reach into a brick: points' moments, points' forces, and faults. Empty ones are left out."""
+        points = PointSources.of(self.points, *box_metres(box, self.grid, MARGIN_CELLS))
+        faults = [self.fault(source, box, dt_s) for source in self.config.sources if source.fault_file]
+        return [one for one in (*points, *faults) if len(one.position_m)]
 
     def fault(self, source: SourceConfig, box: Box, dt_s: float) -> Source:
         """A kinematic source within a brick: read whole, or streamed where it was partitioned."""
-        memory = int(source.memory_mb * 2**20)
-        if _is_partitioned(source.fault_file):
-            if source.start_s:
-                raise self.config.wrong(
-                    "[[source]] start_s of a partitioned fault; allowed: 0; it was set when it was written"
-                )
-            return StreamedSource(
-                source.fault_file, self.grid, dt_s, box=box, margin_cells=MARGIN_CELLS, memory_bytes=memory
+        file, start_s = source.fault_file, source.start_s
+        part: dict[str, Any] = {
+            "box": box,
+            "margin_cells": MARGIN_CELLS,
+            "memory_bytes": int(source.memory_mb * 2**20),
+        }
+        if not _is_partitioned(file):
+            return read_kinematic(file, self.grid, rigidity_of(self.medium, self.grid), start_s=start_s, **part)
+        if start_s:
+            raise self.config.wrong(
+                "[[source]] start_s of a partitioned fault; allowed: 0; it was set when it was written"
             )
-        return read_kinematic(
-            source.fault_file,
-            self.grid,
-            rigidity_of(self.medium, self.grid),
-            box=box,
-            margin_cells=MARGIN_CELLS,
-            memory_bytes=memory,
-            start_s=source.start_s,
-        )
+        return StreamedSource(file, self.grid, dt_s, **part)
 
 
 def process_grid(config: Config, ranks: int) -> tuple[int, int, int]:
@@ -196,12 +186,9 @@ def medium_of(config: Config, grid: Grid) -> Medium:
     if media.kind == "constant":
         return Constant(vp=media.vp, vs=media.vs, rho=media.rho, **common)
     if media.kind == "layers":
-        medium: Medium = (
-            read_layers(media.file, **common)
-            if media.file
-            else Layers(rows=media.layers, where=f"{config.path}: [media] layers", **common)
-        )
-        return medium
+        if media.file:
+            return read_layers(media.file, **common)
+        return Layers(rows=media.layers, where=f"{config.path}: [media] layers", **common)
     if media.read == "partitioned":
         return open_partitions(media.file)
     kind = media.format if media.format != "auto" else FORMATS.get(Path(media.file).suffix.lower(), "")
@@ -249,7 +236,7 @@ def largest_step_s(config: Config, found: Range) -> float:
 def _point(source: SourceConfig, grid: Grid) -> PointSource:
     series = _series(source)
     if source.event_file:
-        return read_catalogue_event(source.event_file).point(grid, series, source.start_s)
+        return catalogue_point(read_catalogue_event(source.event_file), grid, series, source.start_s)
     assert series is not None
     place: tuple[float, ...] = source.position_m
     if source.lon_lat:
@@ -277,10 +264,7 @@ def _series(source: SourceConfig) -> SourceTime | None:
 
 def _is_partitioned(path: str) -> bool:
     """Of HDF5 files: those that partition_source wrote."""
-    try:
-        if not h5py.is_hdf5(path):
-            return False
-        with h5py.File(path, "r") as file:
-            return "pieces" in file
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error}; allowed: a whole file") from None
+    if not h5py.is_hdf5(path):
+        return False
+    with readable(Path(path), "a whole file"), h5py.File(path, "r") as file:
+        return "pieces" in file
