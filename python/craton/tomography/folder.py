@@ -6,15 +6,23 @@ hessian.checkpoint.h5 (the assembly so far); with them `craton tomography resume
 
 from __future__ import annotations
 
-import pathlib
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from craton.runs import folder as run_folders
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.runs.folder import RunFile
 from craton.runs.record import Record
+from craton.tomography.config.load import Config
+
+FREE = (
+    ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),
+    ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("assembly", "subset"), ("assembly", "threads"),
+    ("assembly", "compress"), ("assembly", "checkpoint_minutes"), ("report", "resolution"),
+)  # fmt: skip
+"""Settings that may be others when a run is resumed: nothing that has been computed depends on them."""
 
 
 @dataclass
@@ -83,7 +91,7 @@ class RunRecord(Record):
 
 
 class RunFolder(run_folders.RunFolder[RunRecord]):
-    """Names of the files."""
+    """The folder of an inversion."""
 
     app, record_type = "tomography", RunRecord
 
@@ -93,33 +101,50 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     step = RunFile("step.h5", "working")
     checkpoint = RunFile("hessian.checkpoint.h5", "working")
 
-    def hessian_of(self, iteration: int) -> pathlib.Path:
+    def hessian_of(self, iteration: int) -> Path:
         """Where the Hessian of an iteration before the last is kept, if it is."""
         return self.path / f"hessian-{iteration}.h5"
 
     @property
-    def earlier_hessians(self) -> list[pathlib.Path]:
+    def earlier_hessians(self) -> list[Path]:
         """Those that are there, in the order of their iterations."""
         numbers = [re.fullmatch(r"hessian-(\d+)\.h5", file.name) for file in self.path.glob("hessian-*.h5")]
         return [self.hessian_of(number) for number in sorted(int(found[1]) for found in numbers if found)]
 
-    def more_results(self) -> list[pathlib.Path]:
+    def more_results(self) -> list[Path]:
+        """Hessians of iterations before the last."""
         return self.earlier_hessians
 
     @property
     def worth_resuming(self) -> bool:
+        """Whether an unfinished run has left a Hessian, or part of one."""
         return self.checkpoint.is_file() or self.hessian.is_file()
 
+    def config_to_resume(self, config: Config | None = None) -> Config | None:
+        """The configuration of the unfinished run here, with the settings in FREE as `config` has them.
+
+        None where the run has finished. UserError where no run is, one goes on, and for any other difference. Not collective.
+        """
+        ended = self.path.is_dir() and self.owner is None and self.unfinished is None and self.record.is_file()
+        if ended and self.read_record().finished:
+            return None
+        if config is None:
+            stored = self.to_resume()
+            config = Config.build(stored.configuration, Path(stored.source))
+        else:
+            self.check_resume(config.to_dict(), str(config.path), FREE)
+        return config.replaced("run", directory=str(self.path.absolute()))
+
     def discard_checkpoint(self) -> None:
-        """With what belongs to it."""
+        """Drops the checkpoint of an assembly, with what belongs to it."""
         for file in self.path.glob(f"{self.checkpoint.name}*"):
             file.unlink(missing_ok=True)
 
     def write_model(self, content: dict[str, Any]) -> None:
-        """model.h5: arrays and attributes, see write_hdf5."""
+        """Writes model.h5: arrays and attributes, see write_hdf5."""
         with replaced(self.model) as aside:
             write_hdf5(aside, content)
 
     def read_model(self) -> dict[str, Any]:
-        """Everything in model.h5."""
+        """Everything in model.h5. UserError where it is missing or damaged."""
         return read_hdf5(self.model)

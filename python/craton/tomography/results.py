@@ -1,4 +1,4 @@
-"""What a run folder holds, read back: for reports, pictures and whoever goes on with a run's model."""
+"""What a run folder holds, read back: for reports, pictures and programs that go on with a run's model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder, RunRecord
+from craton.tomography.model.fields import Fields, fields_of, read_models
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.model.fields import Fields
 
 __all__ = ["Results", "read_results", "section_place", "waveform_reduction"]
 
@@ -40,7 +40,7 @@ class Results:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end: only then are there waveforms and coverage."""
+        """Whether the run came to its end: only then it has waveforms and coverage."""
         return self.record.finished and {"coverage", "waveforms/initial", "waveforms/final"} <= self.model.keys()
 
     @property
@@ -68,42 +68,36 @@ class Results:
     @property
     def fields(self) -> Fields:
         """The recovered model, parameter by parameter."""
-        from craton._craton import EarthModel, ModelBasis
-        from craton.tomography.model.fields import Fields, parameter_names
-
-        names = parameter_names(self.model)
-        blocks = self.recovered.reshape(len(names), -1)
-        earth = EarthModel.by_name(self.record.config["earth"]["model"])
-        basis = ModelBasis(int(self.model["lateral_level"]), np.asarray(self.basis.radial_knots_m))
-        return Fields(basis, dict(zip(names, blocks, strict=True)), self.record.title, earth, self.record)
+        return fields_of(self.basis, self.recovered, self.record.title, self.record, RunFolder(self.folder).record)
 
     @property
     def shown(self) -> list[tuple[str, f64]]:
-        """The models that stand side by side."""
+        """Names and coefficients of the models that stand side by side in the report."""
         pairs = [] if self.target is None else [("input", np.ascontiguousarray(self.target))]
         return [*pairs, ("output" if pairs else "model", self.recovered)]
 
     @property
     def plume(self) -> dict[str, Any]:
-        """Where the cross-section goes through: the target's plume, or the slowest place at 300 km. Its latitude is
-        geographic.
-        """
+        """The middle of the cross-section: the target's plume, or the slowest place at 300 km. Its latitude is geographic."""
         return section_place(self.record.config, self.basis, self.recovered, self.target)
 
     @property
     def centre_deg(self) -> float:
-        """The maps' central meridian keeps the plume away from the edge: Greenwich or the Pacific."""
+        """The maps' central meridian, near Greenwich or in the Pacific, which keeps the plume away from the edge."""
         return -160.0 if abs(maps.relative_longitude(self.plume["longitude"], 0.0)) > 100.0 else 10.0
 
     @property
     def map_depths_km(self) -> list[float]:
-        """Those of MAP_DEPTHS_KM that lie in the mantle."""
+        """The MAP_DEPTHS_KM that lie in the mantle."""
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
         return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
 
 
 def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
-    """Latitude (geographic), longitude, name: the target's plume, or the slowest place at 300 km."""
+    """The middle of the cross-section: latitude (geographic) and longitude in degrees, name.
+
+    It is the target's plume, or the slowest place at 300 km where there is no target.
+    """
     wanted = config.get("target")
     if target is not None and wanted:
         name = wanted.get("plume_name") or "plume"
@@ -116,21 +110,12 @@ def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, tar
 
 
 def read_results(folder: RunFolder | str | os.PathLike[str]) -> Results:
-    """A run's folder, whether or not the run came to its end. Not collective. UserError for a folder that holds no run, or one
-    that is damaged.
-    """
-    from craton._craton import ModelBasis
+    """What a run's folder holds, whether or not the run came to its end. Not collective.
 
+    UserError for a folder that holds no run, or one that is damaged.
+    """
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    model = folder.read_model()
-    for name in ("models", "radial_knots_m", "lateral_level"):
-        if name not in model:
-            raise UserError(f"{folder.model}: '{name}' is missing; allowed: model.h5 of a run")
-    basis = ModelBasis(
-        int(model["lateral_level"]), np.ascontiguousarray(model["radial_knots_m"]), int(model.get("parameters", 1))
-    )
-    if model["models"].ndim != 2 or model["models"].shape[1] != basis.size or not len(model["models"]):
-        raise UserError(f"{folder.model}: models has shape {model['models'].shape}; allowed: (models, {basis.size})")
+    model, basis = read_models(folder.model)
     record = folder.read_record()
     if not record.iterations:
         raise UserError(f"{folder.record}: no iteration in it; allowed: the record of a run that has saved a model")
@@ -138,7 +123,7 @@ def read_results(folder: RunFolder | str | os.PathLike[str]) -> Results:
 
 
 def waveform_reduction(results: Results, name: str) -> f64:
-    """1 - ||d - g||^2 / ||d||^2 of every path."""
+    """The variance reduction 1 - ||d - g||^2 / ||d||^2 of every path. name: of the waveforms, "initial" or "final"."""
     observed, offsets = results.observations.observed, results.observations.paths.offsets[:-1]
     residual = observed - results.model[f"waveforms/{name}"]
     power = np.add.reduceat(observed**2, offsets)

@@ -1,4 +1,4 @@
-"""Starts an inversion, or goes on with one; then resolution and report, where they are asked for."""
+"""Starts or resumes an inversion; computes resolution and draws the report at its end, where they are asked for."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from mpi4py import MPI
 
 import craton
 from craton.runs.agreement import on_root
+from craton.runs.progress import make_console
 from craton.runs.progress_file import Start
 from craton.runs.running import begun, resumed
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.inversion.context import PHASES, RunContext
 from craton.tomography.inversion.driver import Inversion
-from craton.tomography.inversion.resumption import command_line, config_to_resume
-from craton.tomography.inversion.say import Quiet
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.posterior.findings import posterior_folder
 from craton.tomography.posterior.questions import Place, Questions
@@ -42,19 +41,20 @@ def run(
 ) -> RunRecord:
     """Collective: a whole inversion as the configuration describes it; leaves a run folder and returns its record.
 
-    ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them. console: of rich, where rank 0
-    prints; None for nowhere. UserError on every rank for a folder that is in use or has results, unless `overwrite`.
+    comm: None for all ranks. ranks_per_node: treats so many consecutive ranks as one node; 0 as the machine has them. console: of
+    rich, where rank 0 prints; None for nowhere. report: draws report.html. UserError on every rank for a folder that is in use or
+    has results, unless `overwrite`.
     """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     folder = RunFolder(config.run.directory)
     inputs = {
-        "the configuration": str(config.source),
+        "the configuration": str(config.path),
         "[data] file": config.data.file,
         "[events] file": config.events.file,
         "[stations] file": config.stations.file,
     }
-    command = on_root(comm, lambda: command_line(config, comm.size, ranks_per_node))
+    command = on_root(comm, lambda: config.command_line(comm.size, ranks_per_node))
     session = begun(comm, folder, _start(config, comm, command), overwrite, inputs)
     return _go(session, config, comm, ranks_per_node, console, report, resuming=False)
 
@@ -67,13 +67,15 @@ def resume(
     console: Any = None,
     report: bool = True,
 ) -> RunRecord:
-    """Collective, on any number of ranks: goes on with a run that was ended, and returns its record; that of a run which has
-    finished as it is. config: what differs from the run's own may be what `resumption.FREE` names; None for its own.
+    """Collective, on any number of ranks: goes on with a run that was ended, and returns its record.
+
+    Of a run that has finished the record is returned as it is. config: may differ from the run's own in the settings that
+    craton.tomography.folder.FREE names; None for the run's own. Other arguments and errors are those of `run`.
     """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
     folder = RunFolder(directory)
-    config = on_root(comm, lambda: config_to_resume(folder, config))
+    config = on_root(comm, lambda: folder.config_to_resume(config))
     if config is None:
         return on_root(comm, folder.read_record)
     command = on_root(comm, lambda: folder.to_resume().command)
@@ -82,9 +84,7 @@ def resume(
 
 
 def _start(config: Config, comm: MPI.Comm, command: str) -> Start:
-    return Start(
-        "tomography", config.to_dict(), str(config.source), PHASES, comm.size, config.assembly.threads, command
-    )
+    return Start("tomography", config.to_dict(), str(config.path), PHASES, comm.size, config.assembly.threads, command)
 
 
 def _go(
@@ -113,8 +113,9 @@ def _go(
 
 
 def resolve(inversion: Inversion) -> None:
-    """Collective: the posterior of the last Hessian, in the run's folder, for the report: resolution, standard deviations, and a
-    point below where the cross-section goes through, high and low in the mantle.
+    """Collective: the posterior of the last Hessian, in the run's folder, for the report.
+
+    It has resolution and standard deviations, and two places below the middle of the cross-section, high and low in the mantle.
     """
     run, basis = inversion.run, inversion.basis
     inversion.assembly.release()
@@ -128,8 +129,8 @@ def resolve(inversion: Inversion) -> None:
         places = [Place(there["latitude"], there["longitude"], depth) for depth in depths_km]
         folder = posterior_folder(run.folder.path)
         found = posterior_of_run(
-            run.folder.hessian, run.config.prior, folder.path, Questions(places), run.comm, Quiet(), overwrite=True,
-            world=run.world, pictures=False,
+            run.folder.hessian, run.config.prior, folder.path, Questions(places), run.comm, make_console(quiet=True),
+            overwrite=True, world=run.world, pictures=False,
         )  # fmt: skip
     run.say(
         f"{found.resolved:.1f} of {found.parameters} parameters are determined by the data; standard deviations "

@@ -11,6 +11,7 @@ import pytest
 from craton.errors import UserError
 from craton.tomography.config.load import TABLES, check_ranks, load_config, load_prior, template
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.values import at_depth
 from craton.tomography.data.catalogue import EVENT_COLUMNS, STATION_COLUMNS, read_events, read_stations
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "global"
@@ -53,7 +54,7 @@ def test_toml_of_a_configuration_reads_back_the_same(folder: Path) -> None:
     (folder / "sub").mkdir()
     copy = folder / "sub" / "copy.toml"
     copy.write_text(config.to_toml())
-    assert dataclasses.replace(load_config(copy), source=config.source) == config
+    assert dataclasses.replace(load_config(copy), path=config.path) == config
 
 
 def test_template_explains_every_key_with_its_default(folder: Path) -> None:
@@ -198,8 +199,8 @@ def test_another_prior(folder: Path) -> None:
     )
     layered = load_prior("strength=[[0, 0.06], [600, 0.02]],correlation_km=800", base)
     assert layered.correlation_km == 800.0
-    assert layered.strength_at(300.0) == pytest.approx(0.04)
-    assert layered.strength_at(2000.0) == 0.02
+    assert at_depth(layered.strength, 300.0) == pytest.approx(0.04)
+    assert at_depth(layered.strength, 2000.0) == 0.02
     path = written(folder, "[prior]\nstrength = 0.01")
     assert load_prior(str(path), base) == PriorConfig(strength=0.01)
     for wrong in (

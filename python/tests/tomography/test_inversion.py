@@ -26,14 +26,12 @@ from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import without_near_paths
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.forward import ModeTheory
-from craton.tomography.inversion.recovery import correlation
-from craton.tomography.inversion.resumption import command_line
-from craton.tomography.inversion.solve import solve
+from craton.tomography.inversion.forward import ModeTheory, share
+from craton.tomography.inversion.solve import solve_again
+from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import gaussian_prior
-from craton.tomography.theory.modes import cache_file, mode_catalogue
-from craton.tomography.theory.seismograms import share
+from craton.tomography.theory.modes import cache_file, cache_folder, mode_catalogue, mode_options
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +106,7 @@ def test_results_are_not_overwritten_by_accident(small_config, record):
 
 
 def test_solve_under_the_same_prior_finds_the_same_model(small_config, folder, record, tmp_path):
-    summary = solve(folder.hessian, small_config.prior, tmp_path / "again", MPI.COMM_SELF)
+    summary = solve_again(folder.hessian, small_config.prior, tmp_path / "again", MPI.COMM_SELF)
     models = folder.read_model()["models"]
     again = RunFolder(tmp_path / "again").read_model()["models"][-1]
     if record.iterations[-1].step_length == 1.0 and summary.linearised_at_iteration == len(models) - 2:
@@ -119,17 +117,17 @@ def test_solve_under_the_same_prior_finds_the_same_model(small_config, folder, r
 
 def test_a_weaker_prior_gives_a_weaker_model(small_config, folder, tmp_path):
     weaker = dataclasses.replace(small_config.prior, strength=0.002)
-    summary = solve(folder.hessian, weaker, tmp_path / "weaker", MPI.COMM_SELF)
+    summary = solve_again(folder.hessian, weaker, tmp_path / "weaker", MPI.COMM_SELF)
     assert summary.rms_model < summary.rms_run_model
 
 
 def test_solve_refuses_what_is_not_a_runs_hessian(folder, tmp_path):
     with pytest.raises(UserError, match="no such file"):
-        solve(tmp_path / "hessian.h5", PriorConfig(), tmp_path / "out", MPI.COMM_SELF)
+        solve_again(tmp_path / "hessian.h5", PriorConfig(), tmp_path / "out", MPI.COMM_SELF)
     with pytest.raises(UserError, match="is missing; allowed: hessian.h5 of a run"):
-        solve(folder.model, PriorConfig(), tmp_path / "out", MPI.COMM_SELF)
+        solve_again(folder.model, PriorConfig(), tmp_path / "out", MPI.COMM_SELF)
     with pytest.raises(UserError, match="holds the run itself"):
-        solve(folder.hessian, PriorConfig(), folder.path, MPI.COMM_SELF)
+        solve_again(folder.hessian, PriorConfig(), folder.path, MPI.COMM_SELF)
 
 
 # --------------------------------------------------------------------------------------------------------------- data
@@ -370,18 +368,20 @@ def test_the_command_repeats_the_run(small_config, tmp_path, monkeypatch):
     file = tmp_path / "a b.toml"
     file.write_text(small_config.to_toml())
     config = load_config(file)
-    assert command_line(config, 2) == f"craton tomography run '{file}' --ranks 2"
+    assert config.command_line(2) == f"craton tomography run '{file}' --ranks 2"
     changed = config.replaced("assembly", threads=3).replaced("inversion", max_iterations=7)
     monkeypatch.chdir(tmp_path)
     changed = changed.replaced("run", directory=str(tmp_path / "out" / "r"))
-    assert command_line(changed, 2, 1).endswith(
+    assert changed.command_line(2, 1).endswith(
         "--ranks 2 --ranks-per-node 1 --threads 3 --iterations 7 --directory out/r"
     )
 
 
 def test_mode_cache_is_used_and_a_damaged_one_is_replaced(small_config, record):
+    from craton._craton import ModeCatalogue
+
     earth, notes = _earth(small_config), []
-    file = cache_file(earth, small_config)
+    file = cache_file(ModeCatalogue, earth, cache_folder(small_config), mode_options(small_config))
     assert file.exists()
     period_s = mode_catalogue(earth, small_config, notes.append).period_s
     assert not notes

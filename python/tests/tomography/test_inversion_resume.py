@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import command_line
 import h5py
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def here(config, tmp_path):
     """The configuration with a folder of the test's own, and its file."""
     config = config.replaced("run", directory=str(tmp_path / "run"))
     (tmp_path / "small.toml").write_text(config.to_toml())
-    return dataclasses.replace(config, source=tmp_path / "small.toml")
+    return dataclasses.replace(config, path=tmp_path / "small.toml")
 
 
 def ended(what, moment, iteration, ranks=1, options=()):
@@ -122,10 +123,7 @@ def largest_difference(models, others):
 
 
 def craton(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "tomography", *map(str, words)],
-        env=environment_without_mpi(), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    return command_line.craton("tomography", *words, seconds=300)
 
 
 # ------------------------------------------------------------------------------------------------------ every phase
@@ -140,7 +138,7 @@ SHORT = (("assembly", 1), ("step-found", 2), ("model", 1))
     [moment if moment in SHORT else pytest.param(*moment, marks=pytest.mark.long) for moment in MOMENTS],
 )
 def test_a_killed_run_goes_on(here, undisturbed, moment, iteration):
-    killed(here.source, moment, iteration)
+    killed(here.path, moment, iteration)
     folder = RunFolder(here.run.directory)
     assert folder.progress.is_file() and (moment in ("finish", "report") or not finished(folder))
     assert (folder.checkpoint.is_file()) == (moment in ("assembly", "hessian"))
@@ -161,7 +159,7 @@ def finished(folder):
 
 
 def test_only_the_rest_of_an_assembly_is_done(here, undisturbed, monkeypatch):
-    killed(here.source, "assembly", 2)
+    killed(here.path, "assembly", 2)
     saved = find_status(here.run.directory).saved
     assert 0 < saved < 100
     done = []
@@ -181,7 +179,7 @@ def test_only_the_rest_of_an_assembly_is_done(here, undisturbed, monkeypatch):
 
 
 def test_a_killed_resumption_goes_on(here, undisturbed):
-    killed(here.source, "assembly", 1)
+    killed(here.path, "assembly", 1)
     killed(here.run.directory, "line-search", 1)
     killed(here.run.directory, "hessian", 3)
     record = inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
@@ -193,10 +191,10 @@ def test_a_killed_resumption_goes_on(here, undisturbed):
 def test_under_the_other_prior(here, tmp_path):
     """Whose weights cannot be had from the model: model.h5 has them."""
     config = here.replaced("prior", kind="matern", correlation_km=3000.0).replaced("inversion", max_iterations=2)
-    here.source.write_text(config.to_toml())
+    here.path.write_text(config.to_toml())
     whole = config.replaced("run", directory=str(tmp_path / "whole"))
     inversion.run(whole, MPI.COMM_SELF, report=False)
-    killed(here.source, "step", 2)
+    killed(here.path, "step", 2)
     record = inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
     assert largest_difference(models_of(here.run.directory), models_of(whole.run.directory)) < SAME
     others = RunFolder(whole.run.directory).read_record().iterations
@@ -204,7 +202,7 @@ def test_under_the_other_prior(here, tmp_path):
 
 
 def test_on_other_ranks_by_the_command(here, undisturbed):
-    killed(here.source, "assembly", 2, ranks=2)
+    killed(here.path, "assembly", 2, ranks=2)
     done = craton("resume", here.run.directory, "--ranks", 3, "--no-report")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert largest_difference(models_of(here.run.directory), undisturbed) < SAME_ON_OTHER_RANKS
@@ -215,12 +213,12 @@ def test_on_other_ranks_by_the_command(here, undisturbed):
 @pytest.mark.parametrize(("ranks", "others"), [(1, 4), (2, 1), (3, 2), (4, 3)])
 def test_every_phase_on_other_ranks(here, tmp_path, tmp_path_factory, ranks, others):
     """With so many paths that four ranks do not assemble them before the first checkpoint."""
-    here = dataclasses.replace(here.replaced("paths", maximum=600), source=here.source)
+    here = dataclasses.replace(here.replaced("paths", maximum=600), path=here.path)
     (tmp_path / "small.toml").write_text(here.to_toml())
     undisturbed = models_undisturbed(here, tmp_path_factory)
     worst = 0.0
     for moment, iteration in MOMENTS:
-        killed(here.source, moment, iteration, ranks)
+        killed(here.path, moment, iteration, ranks)
         report = "--report" if moment == "report" else "--no-report"  # which takes longer than all else
         done = craton("resume", here.run.directory, "--ranks", others, report)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
@@ -237,10 +235,10 @@ def test_every_phase_on_other_ranks(here, tmp_path, tmp_path_factory, ranks, oth
 def test_single_precision(here, tmp_path, moment, iteration):
     """On one rank. On several the order of the paths is another each time, and so are the sums' last digits, disturbed or not."""
     config = here.replaced("inversion", precision="float32")
-    here.source.write_text(config.to_toml())
+    here.path.write_text(config.to_toml())
     whole = config.replaced("run", directory=str(tmp_path / "whole"))
     inversion.run(whole, MPI.COMM_SELF, report=False)
-    killed(here.source, moment, iteration)
+    killed(here.path, moment, iteration)
     inversion.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
     assert largest_difference(models_of(here.run.directory), models_of(whole.run.directory)) < SAME
 
@@ -250,7 +248,7 @@ def test_a_run_in_place_of_another_goes_on_where_it_was(here, undisturbed):
     inversion.run(once, MPI.COMM_SELF, report=False)
     folder = RunFolder(here.run.directory)
     before = {file.name: file.read_bytes() for file in folder.results}
-    code, err, _ = ended(here.source, "step", 1, options=["overwrite"])
+    code, err, _ = ended(here.path, "step", 1, options=["overwrite"])
     assert code == -9, err
     assert {file.name: file.read_bytes() for file in folder.results} == before
     assert find_status(folder.path).phase == "step"
@@ -316,7 +314,7 @@ sys.stdin.read()
 
 
 def test_a_folder_in_use_is_refused(here):
-    killed(here.source, "step", 1)
+    killed(here.path, "step", 1)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, here.run.directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -332,7 +330,7 @@ def test_a_folder_in_use_is_refused(here):
 
 
 def test_another_configuration_is_refused_by_its_key(here):
-    killed(here.source, "step", 1)
+    killed(here.path, "step", 1)
     for table, changes, said in (
         ("prior", {"strength": 0.01}, r"small\.toml: \[prior\] strength = 0\.01; allowed: 0\.03, as the run in"),
         ("run", {"seed": 3}, r"\[run\] seed = 3; allowed: 2015"),
@@ -365,7 +363,7 @@ def test_what_is_no_unfinished_run_is_refused(here, tmp_path):
 
 
 def test_a_new_run_does_not_take_an_unfinished_ones_place(here):
-    killed(here.source, "step", 1)
+    killed(here.path, "step", 1)
     with pytest.raises(UserError, match="has not finished; allowed: `craton tomography resume"):
         inversion.run(here, MPI.COMM_SELF)
     inversion.run(here, MPI.COMM_SELF, overwrite=True, report=False)
@@ -374,7 +372,7 @@ def test_a_new_run_does_not_take_an_unfinished_ones_place(here):
 
 @pytest.mark.parametrize("name", ["hessian", "step", "model"])
 def test_a_damaged_file_is_named(here, name):
-    killed(here.source, "step" if name == "hessian" else "step-found", 1)
+    killed(here.path, "step" if name == "hessian" else "step-found", 1)
     file = getattr(RunFolder(here.run.directory), name)
     file.write_bytes(file.read_bytes()[:700])
     with pytest.raises(UserError, match=rf"{file.name}: not a complete"):
@@ -382,7 +380,7 @@ def test_a_damaged_file_is_named(here, name):
 
 
 def test_a_full_disk_leaves_the_checkpoint_before(here, undisturbed):
-    killed(here.source, "assembly", 1)
+    killed(here.path, "assembly", 1)
     checkpoint = RunFolder(here.run.directory).checkpoint
     before = checkpoint.read_bytes()
     code, err, _ = ended(here.run.directory, "full-disk", 1)
@@ -434,7 +432,7 @@ def test_halvings_end_where_they_are_told_to(here, monkeypatch):
 
 
 def test_status_of_a_killed_and_of_a_finished_run(here):
-    killed(here.source, "assembly", 2)
+    killed(here.path, "assembly", 2)
     found = find_status(here.run.directory)
     assert (found.state, found.phase, found.iteration, found.most_iterations) == ("interrupted", "assembly", 2, 3)
     assert 0 < found.saved < found.total == 100
@@ -473,9 +471,9 @@ def test_status_of_a_run_under_way(here, monkeypatch):
 
 
 def test_progress_remembers_what_was_asked(here):
-    killed(here.source, "step", 1)
+    killed(here.path, "step", 1)
     found = read_progress(RunFolder(here.run.directory).progress)
-    assert found.configuration == json.loads(json.dumps(here.to_dict())) and found.source == str(here.source)
+    assert found.configuration == json.loads(json.dumps(here.to_dict())) and found.source == str(here.path)
     with reserved(MPI.COMM_SELF, RunFolder(here.run.directory), lambda: None):
         pass
     assert RunFolder(here.run.directory).step.exists() is False

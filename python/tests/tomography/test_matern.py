@@ -20,8 +20,9 @@ from craton.tomography import start as inversion
 from craton.tomography.config.load import load_config, load_prior
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
+from craton.tomography.config.values import at_depth
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.solve import solve
+from craton.tomography.inversion.solve import solve_again
 from craton.tomography.inversion.step import solve_step
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
@@ -103,7 +104,7 @@ def test_the_field_at_the_knots_is_as_strong_and_as_long_as_asked(basis, prior, 
     at_knots = np.kron(lateral, basis.radial_values(KNOTS_M))
     of_field = at_knots @ covariance @ at_knots.T
     deviation = np.sqrt(np.diag(of_field))
-    strength = np.tile([SMALL.strength_at(EARTH_KM - radius / 1e3) for radius in KNOTS_M], basis.n_lateral)
+    strength = np.tile([at_depth(SMALL.strength, EARTH_KM - radius / 1e3) for radius in KNOTS_M], basis.n_lateral)
     np.testing.assert_allclose(deviation, strength, rtol=0.01)
     directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
     distance_km = cdist(*[(directions[:, None, :] * KNOTS_M[None, :, None] / 1e3).reshape(-1, 3)] * 2)
@@ -286,7 +287,7 @@ def test_the_printed_misfit_is_the_priors(config, record, world):
 
 def test_solving_again_finds_the_same_model(config, record, tmp_path, capsys):
     folder = RunFolder(config.run.directory)
-    summary = solve(folder.hessian, config.prior, tmp_path / "again", MPI.COMM_SELF)
+    summary = solve_again(folder.hessian, config.prior, tmp_path / "again", MPI.COMM_SELF)
     said = capsys.readouterr().out
     assert "Matern prior: correlation_km = 3000 on a grid of" in said and "steps to a residual of" in said
     models = folder.read_model()["models"]
@@ -294,7 +295,9 @@ def test_solving_again_finds_the_same_model(config, record, tmp_path, capsys):
     again = RunFolder(tmp_path / "again").read_model()["models"][-1]
     if record.iterations[-1].step_length == 1.0:
         np.testing.assert_allclose(again, models[-1], atol=1e-5 * np.abs(models[-1]).max())
-    other = solve(folder.hessian, dataclasses.replace(config.prior, kind="gaussian"), tmp_path / "o", MPI.COMM_SELF)
+    other = solve_again(
+        folder.hessian, dataclasses.replace(config.prior, kind="gaussian"), tmp_path / "o", MPI.COMM_SELF
+    )
     assert 0.5 < other.correlation_with_run < 0.9999
 
 

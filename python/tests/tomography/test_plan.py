@@ -15,7 +15,7 @@ from craton.commands import main as cli
 from craton.runs import process_memory
 from craton.tomography import start as inversion
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.accounting import Phases
+from craton.tomography.inversion.context import Phases
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.plan import forecast as planning

@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 from craton._launch import run_under_mpi
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.config.values import at_depth
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.posterior.analysis import column_rows, correlation_of, field_rows, knot_rows
@@ -139,7 +140,7 @@ def test_the_dense_matern_prior(found):
     to_coefficients = np.linalg.inv(np.kron(lateral, basis.radial_values(np.asarray(basis.radial_knots_m))))
     directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
     points_km = (directions[:, None, :] * case.KNOTS_M[None, :, None] / 1e3).reshape(-1, 3)
-    covariance = PriorConfig().strength_at(0.0) ** 2 * np.exp(-cdist(points_km, points_km) / 3000.0)
+    covariance = at_depth(PriorConfig().strength, 0.0) ** 2 * np.exp(-cdist(points_km, points_km) / 3000.0)
     covariance = to_coefficients @ covariance @ to_coefficients.T
     vector = np.random.default_rng(1).standard_normal(basis.size)
     near(found["matern_covariance"], covariance @ vector)

@@ -1,9 +1,8 @@
 """`craton tomography posterior` and `solve` under several priors, on a run of 210 parameters."""
 
 import json
-import subprocess
-import sys
 
+import command_line
 import h5py
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.solve import solve, solve_all
+from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms
 from craton.tomography.posterior.findings import posterior_folder
@@ -27,7 +26,6 @@ from craton.tomography.posterior.questions import Place, Questions, nearest_spik
 from craton.tomography.posterior.run import posterior_of_run
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.words import changes, explained
-from helpers import environment_without_mpi
 
 PLACE = Place(19.4, -155.3, 300.0)
 
@@ -275,10 +273,7 @@ def test_samples_after_the_inverse(problem):
 def test_errors_are_one_line(folder, tmp_path, ranks, arguments, words):
     arguments = [word.replace("RUN", str(folder.path)) for word in arguments]
     arguments = [str(folder.path), *arguments, "--ranks", str(ranks)]
-    done = subprocess.run(
-        [sys.executable, "-m", "craton.commands.main", "tomography", "posterior", *arguments],
-        cwd=tmp_path, env=environment_without_mpi(), capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    done = command_line.craton("tomography", "posterior", *arguments, cwd=tmp_path, seconds=300)
     assert done.returncode == 2, done.stderr
     assert words in done.stderr and done.stderr.count("craton: error") == 1
 
@@ -299,7 +294,7 @@ def test_solutions_are_those_of_one_at_a_time(folder, problem, tmp_path, capsys)
     stored = json.loads((tmp_path / "all" / "summary.json").read_text())["solutions"]
     assert len(models) == 4 and len(stored) == 3
     for number, config in enumerate(configs):
-        alone = solve(folder.hessian, config, tmp_path / str(number), MPI.COMM_SELF)
+        alone = solve_again(folder.hessian, config, tmp_path / str(number), MPI.COMM_SELF)
         near(RunFolder(tmp_path / str(number)).read_model()["models"][-1], models[number + 1], 1e-12)
         assert together[number].chi_data == pytest.approx(alone.chi_data)
         assert stored[number]["chi_prior"] == pytest.approx(alone.chi_prior)
@@ -309,7 +304,7 @@ def test_solutions_are_those_of_one_at_a_time(folder, problem, tmp_path, capsys)
 
 def test_misfit_by_the_tangent(folder, problem, dense, tmp_path):
     hessian, precision, _, mean = dense
-    found = solve(folder.hessian, problem.prior, tmp_path / "out", MPI.COMM_SELF)
+    found = solve_again(folder.hessian, problem.prior, tmp_path / "out", MPI.COMM_SELF)
     step = mean - problem.model
     expected = problem.chi_data - problem.gradient @ step + 0.5 * step @ hessian @ step
     assert found.chi_data == pytest.approx(expected)

@@ -21,7 +21,7 @@ from craton.tomography import start as inversion
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.persistence import RunFiles
-from craton.tomography.inversion.solve import solve
+from craton.tomography.inversion.solve import solve_again
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.report.page import write_report
 
@@ -172,19 +172,19 @@ def test_a_full_disk_is_told_before_hdf5_meets_it(config, tmp_path, monkeypatch)
 
 def test_a_solution_replaces_no_other_and_no_run(config, folder, tmp_path):
     again = tmp_path / "again"
-    solve(folder.hessian, config.prior, again, MPI.COMM_SELF)
+    solve_again(folder.hessian, config.prior, again, MPI.COMM_SELF)
     with pytest.raises(UserError, match=r"model\.h5 is there already; allowed: another folder, or --overwrite"):
-        solve(folder.hessian, config.prior, again, MPI.COMM_SELF)
-    solve(folder.hessian, config.prior, again, MPI.COMM_SELF, overwrite=True)
+        solve_again(folder.hessian, config.prior, again, MPI.COMM_SELF)
+    solve_again(folder.hessian, config.prior, again, MPI.COMM_SELF, overwrite=True)
     (again / "record.json").write_text("{}")
     with pytest.raises(UserError, match=r"record\.json of a run is there; allowed: another folder"):
-        solve(folder.hessian, config.prior, again, MPI.COMM_SELF, overwrite=True)
+        solve_again(folder.hessian, config.prior, again, MPI.COMM_SELF, overwrite=True)
 
 
 def test_solve_keeps_the_runs_damping(config, folder, tmp_path, capsys):
     damped = config.replaced("inversion", damping=0.5).replaced("run", directory=str(tmp_path / "damped"))
     inversion.run(damped, MPI.COMM_SELF, report=False)
-    summary = solve(tmp_path / "damped" / "hessian.h5", config.prior, tmp_path / "again", MPI.COMM_SELF)
+    summary = solve_again(tmp_path / "damped" / "hessian.h5", config.prior, tmp_path / "again", MPI.COMM_SELF)
     assert summary.rms_difference < 1e-6 * summary.rms_model
     assert "damping 0.5" in capsys.readouterr().out
 
@@ -193,7 +193,7 @@ def test_solve_says_what_precision_it_has(config, tmp_path):
     inversion.run(config.replaced("inversion", precision="float64"), MPI.COMM_SELF, report=False)
     hessian = RunFolder(config.run.directory).hessian
     with pytest.raises(UserError, match=r"--precision float32: the Hessian in \S+ is float64; allowed: float64"):
-        solve(hessian, config.prior, tmp_path / "again", MPI.COMM_SELF, precision="float32")
+        solve_again(hessian, config.prior, tmp_path / "again", MPI.COMM_SELF, precision="float32")
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_damaged_hessian_is_named(config, module_hessian, tmp_path, change, co
     with h5py.File(copy, "a") as file:
         change(file)
     with pytest.raises(UserError, match=rf"copy\.h5.*{complaint}"):
-        solve(copy, config.prior, tmp_path / "again", MPI.COMM_SELF)
+        solve_again(copy, config.prior, tmp_path / "again", MPI.COMM_SELF)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,8 @@ import typer
 
 from craton.cli.group import group
 from craton.cli.launching import check_alone
-from craton.cli.options import Directory, Overwrite
+from craton.cli.options import Directory, Json, Overwrite
+from craton.cli.output import print_json
 
 if TYPE_CHECKING:
     from craton.tomography.waveforms.config import WaveformConfig
@@ -36,6 +38,7 @@ DataFile = Annotated[
 def fetch(
     config: DataFile,
     directory: Directory = None,
+    as_json: Json = False,
 ) -> None:
     """Fetch earthquakes, responses and waveforms from an FDSN web service. Files that are on disk are not fetched again.
 
@@ -47,18 +50,37 @@ def fetch(
 
     check_alone("craton tomography data fetch")
     settings = _data_config(config, "fetch", directory)
-    from craton.tomography.waveforms.records.fetch import fetch
+    from craton.tomography.waveforms.records.fetch import FetchFolder, fetch
 
-    typer.echo(str(fetch(settings, make_console())))
+    found = fetch(settings, make_console(stderr=as_json))
+    if as_json:
+        folder = FetchFolder(settings.fetch.directory)
+        files = [*folder.results, *sorted(folder.path.glob("waveforms/*/*.mseed"))]
+        print_json({"files": [str(file) for file in files], **asdict(found)})
+    else:
+        typer.echo(str(found))
 
 
 @app.command("check")
-def check(config: DataFile) -> None:
+def check(config: DataFile, as_json: Json = False) -> None:
     """List the earthquakes, channels and responses that a configuration finds, and what is wrong with them."""
     from craton.runs.progress import make_console
 
     check_alone("craton tomography data check")
     settings = _data_config(config, "output", None)
+    if as_json:
+        from craton.tomography.waveforms.preparation import find_inputs
+
+        inputs = find_inputs(settings, make_console(stderr=True))
+        print_json(
+            {
+                "earthquakes": list(inputs.events.name),
+                "stations": list(inputs.archive.stations),
+                "channels_with_response": len(inputs.instruments),
+                "left_out": [asdict(item) for item in inputs.ledger.decisions if not item.accepted],
+            }
+        )
+        return
     from craton.tomography.waveforms.inspection import inspect
 
     typer.echo(inspect(settings, make_console()))
@@ -75,6 +97,7 @@ def windows(
             "--pictures/--no-pictures", help="Draw a record section, and how many windows each criterion rejects."
         ),
     ] = True,
+    as_json: Json = False,
 ) -> None:
     """Pick time windows of observed seismograms, from raw counts to the data.h5 of an inversion.
 
@@ -87,11 +110,24 @@ def windows(
 
     check_alone("craton tomography data windows")
     settings = _data_config(config, "output", directory)
-    from craton.tomography.waveforms.window_folder import make_windows, summary
+    from craton.tomography.waveforms.window_folder import WindowFolder, make_windows, summary
 
-    prepared = make_windows(settings, make_console(), overwrite=overwrite, pictures=pictures)
-    typer.echo(summary(prepared))
-    typer.echo(settings.output.directory)
+    prepared = make_windows(settings, make_console(stderr=as_json), overwrite=overwrite, pictures=pictures)
+    if not as_json:
+        typer.echo(summary(prepared))
+        typer.echo(settings.output.directory)
+        return
+    table, reasons = prepared.table, prepared.ledger.counts()
+    print_json(
+        {
+            "files": [str(file) for file in WindowFolder(settings.output.directory).results],
+            "earthquakes": len(table.events),
+            "seismograms": len(prepared.traces),
+            "accepted": len(table.accepted),
+            "rejected": len(table.rejected),
+            "left_out": [{"stage": stage, "reason": code, "count": count} for (stage, code), count in reasons.items()],
+        }
+    )
 
 
 @app.command("template")

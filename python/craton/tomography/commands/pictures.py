@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton.cli.options import RunDirectory, choice
-from craton.cli.output import check_folders
+from craton.cli.options import Json, RunDirectory, choice
+from craton.cli.output import check_folders, print_json
 from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from craton.tomography.report.drawing import Drawing
 
 app = typer.Typer()
 PANEL = "Pictures and files of a run"
@@ -47,6 +50,7 @@ def slices(
     parameter: OfParameter = "",
     centre: Annotated[float, typer.Option(metavar="LON", help="Central meridian of the maps, degrees east.")] = 0.0,
     output: DrawnFile = None,
+    as_json: Json = False,
 ) -> None:
     """Draw maps of a model at depths.
 
@@ -58,7 +62,8 @@ def slices(
 
     file = _drawn(directory, output, "slice.png")
     depths, chosen = drawing.parse_depths(depth), fields.read_fields(directory, model, iteration, target)
-    typer.echo(drawing.save(drawing.slices(chosen, depths, parameter, centre), file))
+    drawn = drawing.slices(chosen, depths, parameter, centre)
+    _save(drawn, file, as_json, model=chosen.label, fields=_extremes)
 
 
 @app.command("section", rich_help_panel=PANEL)
@@ -83,6 +88,7 @@ def section(
     target: OfTarget = False,
     parameter: OfParameter = "",
     output: DrawnFile = None,
+    as_json: Json = False,
 ) -> None:
     """Draw the mantle along a great circle.
 
@@ -102,8 +108,9 @@ def section(
         arc = drawing.arc_between(drawing.parse_place(start, "--from"), drawing.parse_place(end, "--to"))
     else:
         raise UserError("where is the section? allowed: --from with --to, or --through with --azimuth")
-    typer.echo(
-        drawing.save(drawing.section(fields.read_fields(directory, model, iteration, target), arc, parameter), file)
+    chosen = fields.read_fields(directory, model, iteration, target)
+    _save(
+        drawing.section(chosen, arc, parameter), file, as_json, model=chosen.label, section=arc.text, fields=_extremes
     )
 
 
@@ -118,6 +125,7 @@ def profile(
     target: OfTarget = False,
     parameter: OfParameter = "",
     output: DrawnFile = None,
+    as_json: Json = False,
 ) -> None:
     """Draw depth profiles of a model at places: relative changes, and speeds beside the reference Earth's.
 
@@ -130,7 +138,7 @@ def profile(
     file = _drawn(directory, output, "profile.png")
     places = [drawing.parse_place(text, "--at") for text in at]
     chosen = fields.read_fields(directory, model, iteration, target)
-    typer.echo(drawing.save(drawing.profile(chosen, places, parameter), file))
+    _save(drawing.profile(chosen, places, parameter), file, as_json, model=chosen.label, columns=_columns)
 
 
 @app.command("fit", rich_help_panel=PANEL)
@@ -147,6 +155,7 @@ def fit(
         choice("Z", "R", "T", text="Component of the window. Default: the first."),
     ] = None,
     output: DrawnFile = None,
+    as_json: Json = False,
 ) -> None:
     """Draw the seismogram of one path: data, starting model, final model and residual.
 
@@ -159,7 +168,9 @@ def fit(
 
     file = _drawn(directory, output, "fit.png")
     results = read_results(RunFolder(directory))
-    typer.echo(drawing.save(drawing.fit(results, drawing.find_path(results, path, component or "")), file))
+    number = drawing.find_path(results, path, component or "")
+    window = results.observations.paths.describe(number)
+    _save(drawing.fit(results, number), file, as_json, path=window, columns=_columns)
 
 
 @app.command("export", rich_help_panel=PANEL)
@@ -182,6 +193,7 @@ def export(
     iteration: OfIteration = None,
     target: OfTarget = False,
     parameter: OfParameter = "",
+    as_json: Json = False,
 ) -> None:
     """Write a model for other programs, on a grid of longitude, latitude and depth.
 
@@ -202,11 +214,43 @@ def export(
     file = directory / "model.nc" if output is None else output
     check_folders(output=file)
     chosen = fields.read_fields(directory, model, iteration, target)
-    model_export.export(chosen, file, step, depth_step, parameter, " ".join(["craton", *map(str, sys.argv[1:])]))
-    typer.echo(file)
+    grid = model_export.export(chosen, file, step, depth_step, parameter, " ".join(["craton", *map(str, sys.argv[1:])]))
+    if as_json:
+        print_json({"files": [str(file)], "model": chosen.label, **grid.facts()})
+    else:
+        typer.echo(file)
 
 
 def _drawn(directory: Path, output: Path | None, name: str) -> Path:
     """Where a picture of a run goes: checked before anything is drawn."""
     check_folders(output=output)
     return directory / name if output is None else output
+
+
+def _save(drawn: Drawing, file: Path, as_json: bool, **facts: Any) -> None:
+    """Writes a picture or table and prints its name; or JSON with the file, `facts`, and what functions among them make of it."""
+    from craton.tomography.report.drawing import save
+
+    save(drawn, file)
+    if as_json:
+        made = {name: fact(drawn) if callable(fact) else fact for name, fact in facts.items()}
+        print_json({"files": [str(file)], **made})
+    else:
+        typer.echo(file)
+
+
+def _columns(drawn: Drawing) -> dict[str, list[Any]]:
+    """The numbers of curves, by name."""
+    return {name: list(values.tolist()) for name, values in zip(drawn.header, drawn.columns, strict=True)}
+
+
+def _extremes(drawn: Drawing) -> list[dict[str, Any]]:
+    """The least and the greatest change of each parameter at each depth, in percent."""
+    table = _columns(drawn)
+    found: dict[tuple[str, float], list[float]] = {}
+    for parameter, depth, percent in zip(table["parameter"], table["depth_km"], table["percent"], strict=True):
+        found.setdefault((parameter, depth), []).append(percent)
+    return [
+        {"parameter": parameter, "depth_km": depth, "least_percent": min(values), "greatest_percent": max(values)}
+        for (parameter, depth), values in found.items()
+    ]

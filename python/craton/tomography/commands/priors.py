@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -16,10 +15,15 @@ from craton.cli.output import print_json
 from craton.errors import UserError
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+    from rich.console import Console
+
+    from craton.runs.folder import Folder
     from craton.tomography.config.prior import PriorConfig
     from craton.tomography.posterior.questions import Questions
 
 app = typer.Typer()
+Found = TypeVar("Found")
 PANEL = "Other priors, and how sure a model is"
 
 DIRECTORY = typer.Option(metavar="DIR", help="Folder of the results.")
@@ -58,20 +62,14 @@ def solve(
     """
     if precision not in ("float32", "float64"):
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
-    hessian = _hessian_of(hessian)
-    if must_launch(ranks):
-        _priors(prior or [], hessian)
-        launch(ranks, None, directory)
-    from craton.runs.agreement import on_root
+    source = _hessian_of(hessian)
+    settings, comm, console = _on_ranks(lambda: _priors(prior or [], source), ranks, directory, as_json)
+    from craton.tomography.inversion.solve import SOLUTION, solve_all
 
-    comm = communicator()
-    settings = on_root(comm, lambda: _priors(prior or [], hessian))
-    from craton.tomography.inversion import solve as solver
-
-    console = console_of(comm, as_json=as_json)
-    found = solver.solve_all(hessian, settings, directory, comm, precision, console, overwrite)
+    found = solve_all(source, settings, directory, comm, precision, console, overwrite)
     if as_json and comm.rank == 0:
-        print_json([asdict(one) for one in found])
+        files = [str(directory / name) for name in SOLUTION]
+        print_json({"files": files, "solutions": [asdict(one) for one in found]})
 
 
 @app.command(rich_help_panel=PANEL)
@@ -114,27 +112,20 @@ def strength(
 
         craton tomography strength demo-run --strengths 0.005:0.1:7 --folds 5
     """
-    from craton.tomography.posterior import strength as chooser
+    from craton.tomography.posterior.strength import StrengthFolder, choose_strength, read_strengths
 
     if folds == 1:
         raise UserError("--folds 1; allowed: 0, or 2 and more")
-    hessian = _hessian_of(hessian)
+    source = _hessian_of(hessian)
 
     def settings() -> tuple[PriorConfig, list[float]]:
-        (config,) = _priors([prior] if prior else [], hessian)
-        return config, chooser.read_strengths(strengths, config)
+        (config,) = _priors([prior] if prior else [], source)
+        return config, read_strengths(strengths, config)
 
-    if must_launch(ranks):
-        settings()
-        launch(ranks, None, directory)
-    from craton.runs.agreement import on_root
-
-    comm = communicator()
-    config, wanted = on_root(comm, settings)
-    console = console_of(comm, as_json=as_json)
-    found = chooser.choose_strength(hessian, config, wanted, directory, comm, folds, seed, console, overwrite)
+    (config, wanted), comm, console = _on_ranks(settings, ranks, directory, as_json)
+    found = choose_strength(source, config, wanted, directory, comm, folds, seed, console, overwrite)
     if as_json and comm.rank == 0:
-        print_json(asdict(found))
+        print_json(_with_files(StrengthFolder(directory), found))
 
 
 @app.command(rich_help_panel=PANEL)
@@ -194,33 +185,47 @@ def posterior(
 
         craton tomography report demo-run
     """
-    from craton.tomography.posterior.findings import posterior_folder
+    from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
     from craton.tomography.posterior.questions import Questions, read_place
     from craton.tomography.posterior.run import posterior_of_run
 
-    hessian = _hessian_of(hessian)
-    folder = directory or posterior_folder(hessian.parent).path
+    source = _hessian_of(hessian)
+    folder = directory or posterior_folder(source.parent).path
 
     def settings() -> tuple[PriorConfig, Questions]:
-        (config,) = _priors([prior] if prior else [], hessian)
+        (config,) = _priors([prior] if prior else [], source)
         places = [read_place(text) for text in at or []]
         return config, Questions(places, samples, seed, trade_off, shuttle)
 
+    (config, questions), comm, console = _on_ranks(settings, ranks, folder, as_json)
+    found = posterior_of_run(source, config, folder, questions, comm, console, overwrite)
+    if as_json and comm.rank == 0:
+        print_json(_with_files(PosteriorFolder(folder), found))
+
+
+def _on_ranks(
+    settings: Callable[[], Found], ranks: int | None, directory: Path, as_json: bool
+) -> tuple[Found, MPI.Comm, Console | None]:
+    """Settings, communicator and console on every rank. Where --ranks asks for ranks, this process starts them and ends.
+
+    The settings are read before, so that an error in them costs no start.
+    """
     if must_launch(ranks):
         settings()
-        launch(ranks, None, folder)
+        launch(ranks, None, directory)
     from craton.runs.agreement import on_root
 
     comm = communicator()
-    config, questions = on_root(comm, settings)
-    console = console_of(comm, as_json=as_json)
-    found = posterior_of_run(hessian, config, folder, questions, comm, console, overwrite)
-    if as_json and comm.rank == 0:
-        print_json(asdict(found))
+    return on_root(comm, settings), comm, console_of(comm, as_json=as_json)
+
+
+def _with_files(folder: Folder, found: Any) -> dict[str, Any]:
+    """What a command has found, as JSON takes it, and the files in its folder."""
+    return {"files": [str(file) for file in folder.results], **asdict(found)}
 
 
 def _hessian_of(given: Path) -> Path:
-    """hessian.h5 by itself, or in the folder of a run."""
+    """hessian.h5 by itself, or in the folder of a run. UserError where there is none."""
     found = given / "hessian.h5" if given.is_dir() else given
     if not found.is_file():
         what = "is a directory without hessian.h5" if given.is_dir() else "no such file"
@@ -232,12 +237,9 @@ def _priors(specs: Sequence[str], hessian: Path) -> list[PriorConfig]:
     """The prior that the Hessian's run used, changed by each --prior: as many as there are, or the run's own."""
     from craton.runs.files import read_hdf5
     from craton.tomography.config.load import load_prior
-    from craton.tomography.config.prior import prior_from_dict
+    from craton.tomography.inversion.hessian_file import run_prior
 
-    stored = read_hdf5(hessian, leave_out=("hessian",))
-    try:
-        used = json.loads(stored["config"])["prior"]
-    except (KeyError, TypeError, ValueError):
-        raise UserError(f"{hessian}: holds no prior of a run; allowed: hessian.h5 of a run") from None
-    settings = prior_from_dict(used, str(hessian))
-    return [load_prior(spec, settings) for spec in specs] or [settings]
+    used = run_prior(read_hdf5(hessian, leave_out=("hessian",)))
+    if used is None:
+        raise UserError(f"{hessian}: holds no prior of a run; allowed: hessian.h5 of a run")
+    return [load_prior(spec, used) for spec in specs] or [used]

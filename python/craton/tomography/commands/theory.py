@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton.cli.options import choice, numbers
-from craton.cli.output import check_folders
+from craton.cli.options import Json, choice, numbers
+from craton.cli.output import check_folders, print_json, print_table
 from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 app = typer.Typer()
 PANEL = "Theory"
+
+Cache = Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")]
+DEFAULT_CACHE = Path("~/.cache/craton")
 
 
 @app.command(rich_help_panel=PANEL)
@@ -41,9 +47,8 @@ def modes(
         Path | None,
         typer.Option(metavar="FILE", help="Draw a dispersion diagram, frequency against degree (.png, .pdf, .svg)."),
     ] = None,
-    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")] = Path(
-        "~/.cache/craton"
-    ),
+    cache: Cache = DEFAULT_CACHE,
+    as_json: Json = False,
 ) -> None:
     """List the free oscillations of a spherically symmetric Earth: periods, Q, group and phase velocities.
 
@@ -56,16 +61,10 @@ def modes(
         craton tomography modes --shortest-period 60 --csv modes.csv
     """
     from craton._craton import EarthModel
-    from craton.runs.progress import make_console
     from craton.tomography.theory import mode_table
     from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
 
-    console = make_console()
-    earth = EarthModel.by_name(model)
-
-    def note(text: str) -> None:
-        make_console(stderr=True).print(f"craton: {text}", markup=False)
-
+    earth, note = EarthModel.by_name(model), _note()
     rows: list[mode_table.ModeRow] = []
     options = {"dispersion": not elastic}
     if kind != "toroidal":
@@ -79,10 +78,13 @@ def modes(
         from craton.pages.figures import save_picture
 
         save_picture(mode_table.diagram(rows, title), picture)
-    if csv is None:
-        console.print(mode_table.table(rows, title))
+    if as_json:
+        files = [str(file) for file in (csv, picture) if file is not None]
+        print_json({"files": files, "model": model, "elastic": elastic, "modes": [row.to_dict() for row in rows]})
+    elif csv is None:
+        print_table(mode_table.table(rows, title))
     else:
-        console.print(f"{title}: {csv}", markup=False)
+        typer.echo(f"{title}: {csv}")
 
 
 @app.command(rich_help_panel=PANEL)
@@ -122,9 +124,8 @@ def kernel(
             help="Reference Earth: prem_isotropic, prem (anisotropic), prem_isotropic_ocean or prem_iso_light.",
         ),
     ] = "prem_isotropic",
-    cache: Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")] = Path(
-        "~/.cache/craton"
-    ),
+    cache: Cache = DEFAULT_CACHE,
+    as_json: Json = False,
 ) -> None:
     """Draw the sensitivity of a seismogram to shear speed in the plane of the great circle.
 
@@ -138,9 +139,8 @@ def kernel(
     """
     from craton._craton import EarthModel
     from craton.pages.figures import save_picture
-    from craton.runs.progress import make_console
     from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
-    from craton.tomography.theory.plane_kernels import draw, plane_kernel
+    from craton.tomography.theory.plane_kernels import draw, plane_kernel, usual_times
 
     if output.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise UserError(f"--output {output}: ends in '{output.suffix}'; allowed: .png, .pdf, .svg")
@@ -149,15 +149,25 @@ def kernel(
     if len(corners) != 4 or not all(a > b > 0 for a, b in zip(corners, corners[1:], strict=False)):
         raise UserError(f"--periods {periods}; allowed: four decreasing periods in seconds, such as 400,250,75,60")
     chosen = numbers(times, "--times") if times else []
-    earth = EarthModel.by_name(model)
-
-    def note(text: str) -> None:
-        make_console(stderr=True).print(f"craton: {text}", markup=False)
-
+    earth, note = EarthModel.by_name(model), _note()
     toroidal = toroidal_catalogue(earth, corners[3], cache, note)
     spheroidal = None if component == "T" else spheroidal_catalogue(earth, corners[3], cache, note)
     kinds = ("pava", "nact") if theory == "both" else (theory,)
     band = (corners[0], corners[1], corners[2], corners[3])
     kernels = [plane_kernel(earth, toroidal, spheroidal, kind, component, distance, depth, band) for kind in kinds]
     save_picture(draw(kernels, chosen), output)
-    make_console().print(str(output), highlight=False, markup=False)
+    if not as_json:
+        typer.echo(output)
+        return
+    first = kernels[0]
+    seismogram = {"time_s": first.times_s.tolist(), "displacement_m": first.displacement_m.tolist()}
+    drawn = chosen or usual_times(first)
+    found = [{"theory": one.theory, "times": [one.extremes(time) for time in drawn]} for one in kernels]
+    print_json({"files": [str(output)], "seismogram": seismogram, "kernels": found})
+
+
+def _note() -> Callable[[str], None]:
+    """Tells of a damaged cache on standard error."""
+    from craton.runs.progress import make_console
+
+    return lambda text: make_console(stderr=True).print(f"craton: {text}", markup=False)

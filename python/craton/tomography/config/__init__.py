@@ -5,16 +5,7 @@ load         the whole: read, checked, written, printed by `craton tomography te
 matern_grid  how large the grid of a Matern prior is
 """
 
-from craton.tomography.config.load import Config, check_ranks, config_from_dict, load_config, load_prior, template
+from craton.tomography.config.load import Config, check_ranks, load_config, load_prior, template
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 
-__all__ = [
-    "Config",
-    "PriorConfig",
-    "check_ranks",
-    "config_from_dict",
-    "load_config",
-    "load_prior",
-    "prior_from_dict",
-    "template",
-]
+__all__ = ["Config", "PriorConfig", "check_ranks", "load_config", "load_prior", "prior_from_dict", "template"]

@@ -1,4 +1,4 @@
-"""How large the Matern prior's grid is, and how many cells it has. For checks of settings it does without MPI."""
+"""Size and number of cells of the Matern prior's grid. Starts no MPI, so that settings can be checked without it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ FINE = 0.125
 
 
 def side_of_grid_km(correlation_km: float) -> float:
-    """Of the cube, with the Earth in its middle."""
+    """Side of the cubic grid, with the Earth in its middle, in km."""
     return 2.0 * EARTH_RADIUS_KM + MARGIN * correlation_km
 
 
 def closest_km(points_km: f64) -> float:
-    """Least distance of two points."""
+    """Least distance of two points, in km. points_km: Cartesian, shape (points, 3)."""
     from scipy.spatial import cKDTree
 
     return float(cKDTree(points_km).query(points_km, k=2)[0][:, 1].min())
 
 
 def cells_needed(points_km: f64, correlation_km: float) -> int:
-    """The fewest of the list that are no longer than half the correlation length and 1.1 times the distance of the closest
-    points; an eighth of the length is short enough for any points. At most the list's last.
+    """The fewest cells along a side, of CELLS_TO_CHOOSE_FROM, that are short enough; at most its last.
+
+    Short enough: at most half the correlation length, and at most 1.1 times the distance of the closest points. An eighth of the
+    correlation length is short enough for any points.
     """
     wanted_km = min(COARSEST * correlation_km, max(NEAREST * closest_km(points_km), FINE * correlation_km))
     side_km = side_of_grid_km(correlation_km)
@@ -46,7 +48,7 @@ def cells_needed(points_km: f64, correlation_km: float) -> int:
 
 
 def check_resolution(cells: int, correlation_km: float) -> None:
-    """UserError where the cells are too many, not of the kind that multigrid takes, or too large. 0: those that are chosen."""
+    """UserError where the cells are too many, too large, or not a number that multigrid takes. cells: 0 for those chosen."""
     cells, side_km = cells or MOST, side_of_grid_km(correlation_km)
     if side_km > MOST * COARSEST * correlation_km * (1.0 + 1e-12):
         least_km = 2.0 * EARTH_RADIUS_KM / (MOST * COARSEST - MARGIN)
@@ -67,7 +69,7 @@ def check_resolution(cells: int, correlation_km: float) -> None:
 
 
 def box_side(cells: int, ranks: int) -> int:
-    """The longest side of a box, in cells, that leaves a box for each rank."""
+    """The longest side of a box, in cells, that leaves a box for each rank. UserError where none does."""
     for side in (32, 16, 8, 4):
         if cells % side == 0 and (cells // side) ** 3 >= ranks:
             return side

@@ -9,16 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.settings import (
-    choice,
-    integer,
-    number,
-    read_table,
-    setting,
-    table_to_toml,
-)
+from craton.settings import choice, integer, number, read_table, setting
 from craton.tomography.config.matern_grid import check_resolution
-from craton.tomography.config.values import SMALLEST, Profile, at_depth, profile
+from craton.tomography.config.values import SMALLEST, Profile, profile
 
 
 @dataclass(frozen=True)
@@ -54,20 +47,14 @@ class PriorConfig:
         "cells along each side of the grid (matern only): a multiple of 16; 0 takes what is needed",
     )
 
-    def strength_at(self, depth_km: float) -> float:
-        """Standard deviation of dlnVs at a depth: linear between the pairs, constant beyond their ends."""
-        return at_depth(self.strength, depth_km)
-
     @property
     def one_length_km(self) -> float:
-        """The correlation length of a prior that knows no other than one for all depths (matern)."""
+        """The correlation length of a Matern prior, which is the same at all depths."""
         assert isinstance(self.correlation_km, float | int)
         return float(self.correlation_km)
 
-    def to_toml(self) -> str:
-        return table_to_toml("prior", self)
-
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, as a TOML file holds them."""
         return dataclasses.asdict(self)
 
 
@@ -79,19 +66,20 @@ def prior_from_dict(values: Mapping[str, Any], where: str) -> PriorConfig:
 
 
 def with_whole_prior(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Prior = "matern" is short for a table [prior] with nothing but its kind."""
+    """The tables of a file, in which `prior = "matern"` is short for a table [prior] with nothing but its kind."""
     return {**raw, "prior": {"kind": raw["prior"]}} if isinstance(raw.get("prior"), str) else raw
 
 
 def check_grid(prior: PriorConfig, where: str) -> None:
-    """Of a Matern prior: that its grid can resolve the correlation length."""
-    if prior.kind == "matern":
-        if not isinstance(prior.correlation_km, float | int):
-            raise UserError(
-                f'{where}: [prior] correlation_km varies with depth and kind = "matern"; allowed: one number, or '
-                'kind = "gaussian"'
-            )
-        try:
-            check_resolution(prior.cells, prior.one_length_km)
-        except UserError as error:
-            raise UserError(f"{where}: {error}") from None
+    """UserError where the grid of a Matern prior cannot resolve its correlation length."""
+    if prior.kind != "matern":
+        return
+    if not isinstance(prior.correlation_km, float | int):
+        raise UserError(
+            f'{where}: [prior] correlation_km varies with depth and kind = "matern"; allowed: one number, or '
+            'kind = "gaussian"'
+        )
+    try:
+        check_resolution(prior.cells, prior.one_length_km)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None

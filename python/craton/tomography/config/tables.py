@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from craton.settings import (
-    REQUIRED,
-    boolean,
-    choice,
-    integer,
-    number,
-    setting,
-    text,
-)
+from craton.settings import REQUIRED, boolean, choice, directory_setting, integer, number, setting, text
 from craton.tomography.config.values import CMB_DEPTH_KM, amplitude, filter_periods, knot_depths, none_or
 
 
@@ -20,12 +12,7 @@ from craton.tomography.config.values import CMB_DEPTH_KM, amplitude, filter_peri
 class RunConfig:
     """Where the results go."""
 
-    directory: str = setting(
-        "",
-        text,
-        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
-        path="output",
-    )
+    directory: str = directory_setting()
     seed: int = setting(2015, integer(0, 2**31 - 1), "seed of everything random: the noise, and the choice of paths")
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from craton.settings import (
-    Reader,
-    finite,
-    number,
-)
+import numpy as np
+
+from craton.settings import Reader, finite, number
 
 CMB_DEPTH_KM = 2891.0
 
@@ -16,63 +14,69 @@ SMALLEST = 1e-6
 """Of a strength or an amplitude: its square must stay well above rounding, in float32 too."""
 
 
+def explained(allowed: str, read: Reader) -> Reader:
+    """The same reader, whose error says what is `allowed`."""
+
+    def checked(value: Any) -> Any:
+        try:
+            return read(value)
+        except (TypeError, ValueError):
+            raise ValueError(allowed) from None
+
+    return checked
+
+
 def amplitude(high: float) -> Reader:
-    """Of either sign, or none."""
-    allowed = f"0, or a number of size {SMALLEST:g} to {high:g} and either sign"
+    """Reads 0, or a number of either sign whose size is at most `high` and not negligible."""
 
     def read(value: Any) -> float:
-        try:
-            number = finite(value)
-        except ValueError:
-            raise ValueError(allowed) from None
+        number = finite(value)
         if number and not SMALLEST <= abs(number) <= high:
-            raise ValueError(allowed)
+            raise ValueError
         return number
 
-    return read
+    return explained(f"0, or a number of size {SMALLEST:g} to {high:g} and either sign", read)
 
 
 def none_or(low: float, high: float, unit: str) -> Reader:
-    """0 switches it off."""
+    """Reads a number from `low` to `high`, or 0, which switches something off."""
     one = number(low, high, unit)
-
-    def read(value: Any) -> float:
-        try:
-            return 0.0 if finite(value) == 0.0 else float(one(value))
-        except ValueError:
-            raise ValueError(f"0, or a number in [{low:g}, {high:g}] {unit}") from None
-
-    return read
+    allowed = f"0, or a number in [{low:g}, {high:g}] {unit}"
+    return explained(allowed, lambda value: 0.0 if finite(value) == 0.0 else one(value))
 
 
-def filter_periods(value: Any) -> tuple[float, float, float, float]:
-    allowed = "four decreasing periods in seconds, [T1, T2, T3, T4] with 100000 >= T1 > T2 > T3 > T4 > 0"
-    if not isinstance(value, list | tuple) or len(value) != 4:
-        raise ValueError(allowed)
-    try:
-        periods = tuple(finite(item) for item in value)
-    except ValueError:
-        raise ValueError(allowed) from None
-    if not 1e5 >= periods[0] > periods[1] > periods[2] > periods[3] > 0:
-        raise ValueError(allowed)
-    return periods  # type: ignore[return-value]
-
-
-def knot_depths(value: Any) -> tuple[float, ...]:
-    allowed = (
-        f"increasing depths in km, at least four and 1 km apart, from 0 (surface) to {CMB_DEPTH_KM:g} (core), "
-        "or [] for even knots"
-    )
+def _numbers(value: Any) -> tuple[float, ...]:
+    """Reads a list of numbers."""
     if not isinstance(value, list | tuple):
-        raise ValueError(allowed)
-    try:
-        depths = tuple(finite(item) for item in value)
-    except ValueError:
-        raise ValueError(allowed) from None
-    increasing = all(upper + 1 <= lower for upper, lower in zip(depths, depths[1:], strict=False))
-    if depths and (len(depths) < 4 or not increasing or depths[0] != 0 or depths[-1] != CMB_DEPTH_KM):
-        raise ValueError(allowed)
+        raise ValueError
+    return tuple(finite(item) for item in value)
+
+
+def _filter_periods(value: Any) -> tuple[float, float, float, float]:
+    t1, t2, t3, t4 = _numbers(value)
+    if not 1e5 >= t1 > t2 > t3 > t4 > 0:
+        raise ValueError
+    return t1, t2, t3, t4
+
+
+def _knot_depths(value: Any) -> tuple[float, ...]:
+    depths = _numbers(value)
+    if depths and (len(depths) < 4 or np.min(np.diff(depths)) < 1 or depths[0] != 0 or depths[-1] != CMB_DEPTH_KM):
+        raise ValueError
     return depths
+
+
+filter_periods = explained(
+    "four decreasing periods in seconds, [T1, T2, T3, T4] with 100000 >= T1 > T2 > T3 > T4 > 0", _filter_periods
+)
+"""Reads the corners of a cosine taper."""
+
+knot_depths = explained(
+    f"increasing depths in km, at least four and 1 km apart, from 0 (surface) to {CMB_DEPTH_KM:g} (core), "
+    "or [] for even knots",
+    _knot_depths,
+)
+"""Reads the depths of radial knots."""
 
 
 Profile = float | tuple[tuple[float, float], ...]
@@ -80,37 +84,30 @@ Profile = float | tuple[tuple[float, float], ...]
 
 
 def profile(what: str, low: float, high: float, unit: str = "") -> Reader:
-    """One number, or a list of pairs of depth and number."""
+    """Reads one number, or a list of pairs of depth and number. what: the number's name in an error."""
+    one, depth = number(low, high), number(0, CMB_DEPTH_KM)
+
+    def read(value: Any) -> Profile:
+        if not isinstance(value, list | tuple):
+            return float(one(value))
+        pairs = tuple((depth(at), one(item)) for at, item in value)
+        if not pairs or any(upper[0] >= lower[0] for upper, lower in zip(pairs, pairs[1:], strict=False)):
+            raise ValueError
+        return pairs
+
     allowed = (
         f"a number in [{low:g}, {high:g}] {unit}".rstrip() + f", or a list of [depth_km, {what}] pairs with increasing "
         f"depths in [0, {CMB_DEPTH_KM:g}] km"
     )
-    one = number(low, high)
-
-    def read(value: Any) -> Profile:
-        try:
-            if not isinstance(value, list | tuple):
-                return float(one(value))
-            pairs = tuple((number(0, CMB_DEPTH_KM)(depth), one(item)) for depth, item in value)
-        except (TypeError, ValueError):
-            raise ValueError(allowed) from None
-        if not pairs or any(upper[0] >= lower[0] for upper, lower in zip(pairs, pairs[1:], strict=False)):
-            raise ValueError(allowed)
-        return pairs
-
-    return read
+    return explained(allowed, read)
 
 
 def at_depth(profile: Profile, depth_km: float) -> float:
-    """Linear between the pairs, constant beyond their ends."""
+    """A profile's value at a depth: linear between the pairs, constant beyond their ends."""
     if isinstance(profile, float | int):
         return float(profile)
-    if depth_km <= profile[0][0]:
-        return profile[0][1]
-    for (upper, at_upper), (lower, at_lower) in zip(profile, profile[1:], strict=False):
-        if depth_km <= lower:
-            return at_upper + (at_lower - at_upper) * (depth_km - upper) / (lower - upper)
-    return profile[-1][1]
+    depths_km, values = np.transpose(profile)
+    return float(np.interp(depth_km, depths_km, values))
 
 
 def multiplied(profile: Profile, factor: float) -> Profile:

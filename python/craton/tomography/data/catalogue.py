@@ -175,7 +175,7 @@ def _table_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _cells(line: str, where: str) -> list[str]:
-    """Of one row; a quoted value may hold commas, but does not go on in the next line."""
+    """The values of one row; a quoted value may hold commas, but does not go on in the next line."""
     odd = next((letter for letter in line if (letter < " " and letter != "\t") or letter == "\x7f"), None)
     if odd is not None:
         raise UserError(f"{where}: holds the control character {odd!r}; allowed: a CSV table of plain text")

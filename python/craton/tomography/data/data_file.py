@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import pathlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -21,21 +21,19 @@ from craton.tomography.data.paths import LABEL_TEXT, LABELS, PathTable
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
-
 LARGEST_SAMPLE_M = 1e6
-
 LONGEST_CORRELATION_S = 1e4
 
 
 def save_observations(
-    file_name: pathlib.Path,
+    file_name: Path,
     observations: Observations,
     filter_periods_s: tuple[float, ...],
     more: Mapping[str, Any] | None = None,
 ) -> None:
-    """data.h5: one file with everything needed to plot the data or to invert them again.
+    """Writes data.h5: one file with everything needed to plot the data or to invert them again.
 
-    `more`: datasets by name, arrays or lists of texts.
+    filter_periods_s: corners of the taper. more: datasets by name, arrays or lists of texts. UserError where there is no room.
     """
     paths = observations.paths
     text = h5py.string_dtype()
@@ -67,22 +65,32 @@ def save_observations(
                 group.create_dataset(column, data=values, dtype=text if isinstance(values, tuple) else None)
 
 
+COLUMNS = {
+    "paths/event": "text",
+    "paths/station": "text",
+    "paths/t_first_s": "numbers",
+    "paths/samples": "whole numbers",
+}
+"""An entry per path in each."""
+OPTIONAL = {**{f"paths/{name}": "text" for name in LABELS}, "sigma": "numbers", "correlation_s": "numbers"}
+"""The same, where the file has them."""
+
+
 def load_observations(
-    file_name: str | pathlib.Path, events: Events | None = None, stations: Stations | None = None
+    file_name: str | Path, events: Events | None = None, stations: Stations | None = None
 ) -> Observations:
-    """Reads and checks data.h5. Events and stations are looked up in the catalogues given, else in the file's own."""
+    """Reads and checks data.h5. Not collective. UserError that names what is wrong.
+
+    events, stations: the catalogues in which names are looked up; None for the file's own.
+    """
     try:
         with h5py.File(file_name, "r") as file:
             attributes = {name: plain(value) for name, value in file.attrs.items()}
             events = events or Events(**table_columns(file["events"], 6))
             stations = stations or Stations(**table_columns(file["stations"], 0))
-            event_name, station_name = column(file, "paths/event", "text"), column(file, "paths/station", "text")
-            t_first_s = column(file, "paths/t_first_s", "numbers")
-            samples = column(file, "paths/samples", "whole numbers")
-            labels = {name: tuple(column(file, f"paths/{name}", "text")) for name in LABELS if f"paths/{name}" in file}
+            found = {name: column(file, name, kind) for name, kind in COLUMNS.items()}
+            found |= {name: column(file, name, kind) for name, kind in OPTIONAL.items() if name in file}
             observed = column(file, "observed", "numbers")
-            sigma = column(file, "sigma", "numbers") if "sigma" in file else None
-            correlation_s = column(file, "correlation_s", "numbers") if "correlation_s" in file else None
     except FileNotFoundError as problem:
         raise UserError(f"{file_name}: no such file; allowed: a data.h5") from problem
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError) as problem:
@@ -90,45 +98,49 @@ def load_observations(
             f"{file_name}: not a complete data.h5 ({problem}); see docs/tomography.md for what it holds"
         ) from problem
     check_attributes(attributes, file_name)
-    lengths = {
-        "paths/event": len(event_name),
-        "paths/station": len(station_name),
-        "paths/t_first_s": len(t_first_s),
-        "paths/samples": len(samples),
-    }
-    lengths.update((f"paths/{name}", len(values)) for name, values in labels.items())
-    if sigma is not None:
-        lengths["sigma"] = len(sigma)
-    if correlation_s is not None:
-        lengths["correlation_s"] = len(correlation_s)
-    if len(set(lengths.values())) != 1 or not len(samples):
-        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise UserError(f"{file_name}: {listed} entries; allowed: one per path in each, and at least one path")
-    total = sum(samples.tolist())
-    if np.any(samples < 1) or total != len(observed):
-        raise UserError(
-            f"{file_name}: observed has {len(observed)} samples, while paths/samples add up to {total} "
-            f"(smallest: {samples.min()}); allowed: at least one sample per path, and the same total"
-        )
+    check_lengths(found, len(observed), file_name)
+    labels = {name: tuple(found[f"paths/{name}"]) for name in LABELS if f"paths/{name}" in found}
     table = PathTable(
         events, stations,
-        rows_of(event_name, events.name, "event", file_name),
-        rows_of(station_name, stations.name, "station", file_name),
-        t_first_s, samples, float(attributes["sample_interval_s"]), **labels,
+        rows_of(found["paths/event"], events.name, "event", file_name),
+        rows_of(found["paths/station"], stations.name, "station", file_name),
+        found["paths/t_first_s"], found["paths/samples"], float(attributes["sample_interval_s"]), **labels,
     )  # fmt: skip
     check_labels(table, file_name)
-    check_samples(table, observed, sigma, file_name)
-    if correlation_s is not None:
-        wrong = np.flatnonzero(~((correlation_s >= 0.0) & (correlation_s <= LONGEST_CORRELATION_S)))
-        if len(wrong):
-            raise UserError(
-                f"{file_name}: {table.describe(int(wrong[0]))}: correlation_s = {correlation_s[wrong[0]]}; allowed: 0 to "
-                f"{LONGEST_CORRELATION_S:g} seconds"
-            )
+    check_samples(table, observed, file_name)
+    sigma, correlation_s = found.get("sigma"), found.get("correlation_s")
     if sigma is None:
         sigma = noise_deviation(table, observed, attributes.get("noise_fraction", 0.05))
-        check_samples(table, observed, sigma, file_name)
+    t_first_s, none = table.t_first_s, np.zeros(0)
+    lengths_s = none if correlation_s is None else correlation_s
+    for name, values, good, allowed in (
+        ("sigma", sigma, ~out_of_range(sigma), SIGMA_TEXT),
+        ("t_first_s", t_first_s, (t_first_s >= 0.0) & (t_first_s < 1e7), "seconds after the origin time"),
+        (
+            "correlation_s",
+            lengths_s,
+            (lengths_s >= 0.0) & (lengths_s <= LONGEST_CORRELATION_S),
+            f"0 to {LONGEST_CORRELATION_S:g} seconds",
+        ),
+    ):
+        if not good.all():
+            path = int(np.argmin(good))
+            raise UserError(f"{file_name}: {table.describe(path)}: {name} = {values[path]}; allowed: {allowed}")
     return Observations(table, observed, sigma, attributes, correlation_s)
+
+
+def check_lengths(found: dict[str, NDArray[Any]], observed: int, file_name: str | Path) -> None:
+    """UserError unless all columns have an entry per path, and the paths' samples add up to those observed."""
+    samples = found["paths/samples"]
+    if len({len(values) for values in found.values()}) != 1 or not len(samples):
+        listed = ", ".join(f"{name} has {len(values)}" for name, values in found.items())
+        raise UserError(f"{file_name}: {listed} entries; allowed: one per path in each, and at least one path")
+    total = sum(samples.tolist())
+    if np.any(samples < 1) or total != observed:
+        raise UserError(
+            f"{file_name}: observed has {observed} samples, while paths/samples add up to {total} "
+            f"(smallest: {samples.min()}); allowed: at least one sample per path, and the same total"
+        )
 
 
 KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
@@ -136,7 +148,7 @@ KINDS = {"text": "OS", "numbers": "fiu", "whole numbers": "iu"}
 
 
 def column(file: h5py.Group, name: str, kind: str, width: int = 0) -> NDArray[Any]:
-    """A dataset of one dimension, or of `width` columns; anything else is a UserError that says what it is."""
+    """A dataset of a kind in KINDS, of one dimension or of `width` columns. UserError, which says what it is, for anything else."""
     item = file[name]
     text = isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype) is not None
     right_kind = isinstance(item, h5py.Dataset) and text == (kind == "text") and item.dtype.kind in KINDS[kind]
@@ -172,11 +184,12 @@ def plain(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
+    """Whether a value of JSON is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def check_attributes(attributes: dict[str, Any], file_name: str | pathlib.Path) -> None:
-    """Those that are used have the right type; only sample_interval_s must be there."""
+def check_attributes(attributes: dict[str, Any], file_name: str | Path) -> None:
+    """UserError unless attributes that are used have the right type; only sample_interval_s must be there."""
     if "sample_interval_s" not in attributes:
         raise UserError(f"{file_name}: not a complete data.h5 (attribute sample_interval_s is missing)")
     for name, good, allowed in (
@@ -194,8 +207,8 @@ def check_attributes(attributes: dict[str, Any], file_name: str | pathlib.Path) 
             raise UserError(f"{file_name}: attribute {name} = {attributes[name]!r}; allowed: {allowed}")
 
 
-def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_name: str | pathlib.Path) -> i64:
-    """Where each path's event or station stands in its catalogue."""
+def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_name: str | Path) -> i64:
+    """The row of each path's event or station in its catalogue. UserError for one that is not in it."""
     rows = {name: row for row, name in enumerate(catalogue)}
     for path, name in enumerate(names):
         if name not in rows:
@@ -203,8 +216,8 @@ def rows_of(names: NDArray[Any], catalogue: tuple[str, ...], kind: str, file_nam
     return np.array([rows[name] for name in names], np.int64)
 
 
-def check_labels(paths: PathTable, file_name: str | pathlib.Path) -> None:
-    """Components and arcs are those that there are."""
+def check_labels(paths: PathTable, file_name: str | Path) -> None:
+    """UserError for a component or arc that there is not."""
     for name, allowed in LABEL_TEXT.items():
         for path, value in enumerate(getattr(paths, name)):
             if value not in allowed:
@@ -213,8 +226,8 @@ def check_labels(paths: PathTable, file_name: str | pathlib.Path) -> None:
                 )
 
 
-def check_samples(paths: PathTable, observed: f64, sigma: f64 | None, file_name: str | pathlib.Path) -> None:
-    """Every sample finite and not all zero, every sigma positive, every window after the origin time."""
+def check_samples(paths: PathTable, observed: f64, file_name: str | Path) -> None:
+    """UserError unless every sample is finite, and not all are zero."""
     bad = np.flatnonzero(~(np.abs(observed) <= LARGEST_SAMPLE_M))
     if len(bad):
         path = int(np.searchsorted(paths.offsets, bad[0], side="right")) - 1
@@ -225,17 +238,3 @@ def check_samples(paths: PathTable, observed: f64, sigma: f64 | None, file_name:
         )
     if not observed.any():
         raise UserError(f"{file_name}: observed: all {len(observed)} samples are 0; allowed: seismograms with a signal")
-    given = np.ones(len(paths)) if sigma is None else sigma
-    for name, values, wrong_ones, allowed in (
-        ("sigma", given, out_of_range(given), SIGMA_TEXT),
-        (
-            "t_first_s",
-            paths.t_first_s,
-            ~((paths.t_first_s >= 0.0) & (paths.t_first_s < 1e7)),
-            "seconds after the origin time",
-        ),
-    ):
-        wrong = np.flatnonzero(wrong_ones)
-        if len(wrong):
-            path = int(wrong[0])
-            raise UserError(f"{file_name}: {paths.describe(path)}: {name} = {values[path]}; allowed: {allowed}")

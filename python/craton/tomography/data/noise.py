@@ -1,4 +1,4 @@
-"""The noise of seismograms: how strong it counts, how it is correlated, and how it is made."""
+"""The noise of seismograms: its standard deviation, its correlation, and how it is made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from craton.tomography.data.paths import PathTable
 
 f64 = NDArray[np.float64]
 
-
 QUIETEST_TRACE = 0.1
 """A trace's rms counts as at least this fraction of its event's median: a nodal trace gets no undue weight."""
 
@@ -19,17 +18,20 @@ SIGMA_RANGE_M = (1e-18, 1e6)
 """Far beyond any seismogram; their squares and quotients still are numbers of single precision."""
 
 NOISE_STREAM = 2
-"""Of random numbers; the choice of paths has another."""
+"""The random stream; the choice of paths has another."""
 
 
 def neighbour_correlation(correlation_s: f64, sample_interval_s: float) -> f64:
-    """Rho = exp(-dt / tau); 0 for tau = 0."""
+    """Correlation of neighbouring samples, rho = exp(-dt / tau); 0 for tau = 0."""
     times = np.maximum(correlation_s, 1e-300)
     return np.where(correlation_s > 0.0, np.exp(-sample_interval_s / times), 0.0)
 
 
 def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
-    """Sigma per path: a fraction of the trace's rms, which counts as at least QUIETEST_TRACE of its event's median."""
+    """Standard deviation per path: a fraction of the trace's rms, which counts as at least QUIETEST_TRACE of its event's median.
+
+    UserError for a trace of zeros.
+    """
     rms = np.sqrt(np.add.reduceat(traces**2, paths.offsets[:-1]) / paths.samples)
     for event in paths.event_rows:
         rows = paths.event == event
@@ -41,8 +43,10 @@ def noise_deviation(paths: PathTable, traces: f64, fraction: float) -> f64:
 
 
 def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int, correlation: f64 | None = None) -> f64:
-    """Gaussian noise, of samples that are independent or (correlation: rho of neighbours, per path) an autoregressive process
-    of order one; each path has its own stream, whoever computes it.
+    """The traces with Gaussian noise added; each path has its own random stream, whichever rank computes it.
+
+    sigma: standard deviation per path. correlation: rho of neighbouring samples per path, of an autoregressive process of order
+    one; None for independent samples.
     """
     noisy = traces.copy()
     offsets = paths.offsets
@@ -56,7 +60,7 @@ def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int, correlation:
 
 
 def autoregressive(white: f64, correlation: float) -> f64:
-    """e[0] = z[0], e[t] = rho e[t-1] + sqrt(1 - rho^2) z[t]: of variance one throughout."""
+    """A process of variance one throughout: e[0] = z[0], e[t] = rho e[t-1] + sqrt(1 - rho^2) z[t]."""
     driven = np.sqrt(1.0 - correlation**2) * white
     driven[0] = white[0]
     return np.asarray(scipy.signal.lfilter([1.0], [1.0, -correlation], driven))
@@ -66,5 +70,5 @@ SIGMA_TEXT = f"a number of metres from {SIGMA_RANGE_M[0]:g} to {SIGMA_RANGE_M[1]
 
 
 def out_of_range(sigma: f64) -> NDArray[np.bool_]:
-    """True for NaN too."""
+    """Where a standard deviation is outside SIGMA_RANGE_M, or NaN."""
     return ~((sigma >= SIGMA_RANGE_M[0]) & (sigma <= SIGMA_RANGE_M[1]))

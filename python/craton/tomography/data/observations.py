@@ -13,8 +13,6 @@ from craton.tomography.data.paths import PathTable
 
 f64 = NDArray[np.float64]
 
-i64 = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Observations:
@@ -29,20 +27,20 @@ class Observations:
     """Per path, over how many seconds the noise's correlation falls to 1/e; None: independent samples."""
 
     def where(self, keep: NDArray[np.bool_]) -> Observations:
-        """Those of some paths."""
+        """The observations of some paths. keep: of each path."""
         lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
         samples = np.repeat(keep, self.paths.samples)
         return Observations(self.paths.rows(keep), self.observed[samples], self.sigma[keep], self.attributes, lengths_s)
 
     @property
     def correlation(self) -> f64 | None:
-        """Rho of neighbouring samples of each path: C_d[t, u] = sigma^2 rho^|t - u|."""
+        """Correlation rho of neighbouring samples of each path, C_d[t, u] = sigma^2 rho^|t - u|; None where all are 0."""
         if self.correlation_s is None or not self.correlation_s.any():
             return None
         return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)
 
     def whitened(self, traces: f64) -> f64:
-        """W of C_d^-1 = W^T W times samples of all paths: what the misfit is the squared norm of."""
+        """W times samples of all paths, C_d^-1 = W^T W: the misfit is half the squared norm of it."""
         scaled = traces / np.repeat(self.sigma, self.paths.samples)
         if self.correlation is None:
             return scaled

@@ -23,15 +23,14 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
-
 NEAREST_DEG = 0.5
 """Nearer than this to the source, or to its antipode, the minor arc has no direction."""
 
 CHOICE_STREAM = 1
-"""Of random numbers; the noise has another."""
+"""The random stream; the noise has another."""
 
 LABELS = {"component": "T", "arc": "minor", "phase": ""}
-"""Of windows, and what they are where a table or file does not say."""
+"""Texts that a window has, and what they are where a table or file does not say."""
 
 LABEL_TEXT = {"component": ("Z", "R", "T"), "arc": ("minor", "major")}
 
@@ -64,9 +63,9 @@ class PathTable:
     def __len__(self) -> int:
         return len(self.event)
 
-    def rows(self, keep: NDArray[np.bool_]) -> PathTable:
-        """Some of the paths, in the same order."""
-        chosen = np.flatnonzero(keep)
+    def rows(self, keep: NDArray[np.bool_] | i64) -> PathTable:
+        """Some of the paths. keep: of each path whether it is one; or their numbers."""
+        chosen = np.arange(len(self))[keep]
         labels: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in chosen) for name in LABELS}
         return dataclasses.replace(
             self, event=self.event[chosen], station=self.station[chosen], t_first_s=self.t_first_s[chosen],
@@ -103,27 +102,17 @@ class PathTable:
         return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
 
     def path_set(self, forward: ForwardProblem) -> PathSet:
-        """The same for the compiled kernels."""
+        """The paths as the compiled kernels take them. UserError, in names of this table, for a path that they cannot take."""
         from craton._craton import PathSet
 
         try:
+            events, stations = self.events, self.stations
             return PathSet(
-                forward,
-                self.events.latitude_deg,
-                self.events.longitude_deg,
-                1e3 * self.events.depth_km,
-                np.ascontiguousarray(self.events.moment_tensor_Nm),
-                self.events.half_duration_s,
-                self.stations.latitude_deg,
-                self.stations.longitude_deg,
-                self.event,
-                self.station,
-                self.t_first_s,
-                self.sample_interval_s,
-                self.samples,
-                list(self.arc),
-                list(self.component),
-            )
+                forward, events.latitude_deg, events.longitude_deg, 1e3 * events.depth_km,
+                np.ascontiguousarray(events.moment_tensor_Nm), events.half_duration_s, stations.latitude_deg,
+                stations.longitude_deg, self.event, self.station, self.t_first_s, self.sample_interval_s, self.samples,
+                list(self.arc), list(self.component),
+            )  # fmt: skip
         except UserError as problem:
             named = re.sub(
                 r"path (\d+) \(event \d+, station \d+\)", lambda found: self.describe(int(found[1])), str(problem)
@@ -132,12 +121,12 @@ class PathTable:
 
 
 def geocentric_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
-    """Unit vectors of places that are given by geographic latitude."""
+    """Unit vectors, shape (n, 3), of places that are given by geographic latitude."""
     return unit_vectors(geocentric_deg(latitude_deg), longitude_deg)
 
 
 def too_near(distance_deg: f64) -> NDArray[np.bool_]:
-    """Where the path-average theory has no path."""
+    """Where source and station, or station and antipode, are too near for the minor arc to have a direction."""
     return (distance_deg <= NEAREST_DEG) | (distance_deg >= 180.0 - NEAREST_DEG)
 
 
@@ -150,7 +139,10 @@ def left_out(what: str, count: int) -> str:
 def build_paths(
     config: Config, events: Events, stations: Stations, note: Callable[[str], None] = lambda _: None
 ) -> PathTable:
-    """All event-station pairs within the distance limits, or a random subset of them."""
+    """All event-station pairs within the distance limits, or a random subset of them, with a window for each component.
+
+    note: is told of pairs that are left out. UserError where none is left.
+    """
     cosine = (
         geocentric_vectors(events.latitude_deg, events.longitude_deg)
         @ geocentric_vectors(stations.latitude_deg, stations.longitude_deg).T
@@ -164,7 +156,7 @@ def build_paths(
     event, station = np.nonzero(within & ~too_near(distance_deg))
     if not len(event):
         raise UserError(
-            f"{config.source}: no event-station pair has a distance between [paths] min_distance_deg = "
+            f"{config.path}: no event-station pair has a distance between [paths] min_distance_deg = "
             f"{limits.min_distance_deg:g} and max_distance_deg = {limits.max_distance_deg:g}; "
             "allowed: limits that leave at least one"
         )

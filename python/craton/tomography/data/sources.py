@@ -35,12 +35,15 @@ def read_catalogues(config: Config, comm: MPI.Comm) -> tuple[Events, Stations]:
 
 
 def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Observations:
-    """D = traces + noise, where traces are g(target). sigma is the standard deviation of the noise that is added."""
+    """Synthetic data: traces, which are g(target), plus noise; sigma is the standard deviation of the noise that is added.
+
+    UserError where [data] noise makes a sigma that is out of range.
+    """
     sigma = noise_deviation(paths, traces, config.data.noise)
     wrong = np.flatnonzero(out_of_range(sigma))
     if len(wrong):
         raise UserError(
-            f"{config.source}: [data] noise = {config.data.noise:g} makes sigma = {sigma[wrong[0]]:.3g} m for "
+            f"{config.path}: [data] noise = {config.data.noise:g} makes sigma = {sigma[wrong[0]]:.3g} m for "
             f"{paths.describe(int(wrong[0]))}; allowed: {SIGMA_TEXT}"
         )
     correlation_s = np.full(len(paths), config.data.correlation_s)
@@ -58,7 +61,7 @@ def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Obs
 def without_other_windows(
     data: Observations, components: str, file_name: str, note: Callable[[str], None]
 ) -> Observations:
-    """The windows of the components that are asked for. A note tells of the others."""
+    """The windows of the components that are asked for; `note` is told of the others. UserError where none is left."""
     table = data.paths
     keep = np.array([letter in components for letter in table.component])
     if keep.all():
@@ -74,7 +77,10 @@ def without_other_windows(
 def file_observations(
     config: Config, events: Events, stations: Stations, note: Callable[[str], None] = lambda _: None
 ) -> Observations:
-    """Observed data of a run whose configuration says kind = "file"; settings that contradict the file are errors."""
+    """Observed data of a run whose configuration says kind = "file". UserError for settings that contradict the file.
+
+    note: is told of windows that are left out.
+    """
     note(
         f"{config.data.file} brings its own paths, windows and sigma: [paths], and noise, speeds and pad of [data], are not used"
     )
@@ -87,7 +93,7 @@ def file_observations(
     ):
         stored = found.attributes.get(name, wanted)
         if not np.allclose(stored, wanted, rtol=1e-6):
-            raise UserError(f"{config.source}: [data] {name} = {wanted}; allowed: {stored}, as in {config.data.file}")
+            raise UserError(f"{config.path}: [data] {name} = {wanted}; allowed: {stored}, as in {config.data.file}")
     origin = found.attributes.get("origin", "unknown")
     attributes = {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)}
     correlation_s = found.correlation_s
@@ -97,7 +103,7 @@ def file_observations(
 
 
 def without_near_paths(data: Observations, note: Callable[[str], None]) -> Observations:
-    """The paths that the theory can handle; a note tells of the others."""
+    """The paths that the theory can handle; `note` is told of the others. UserError where none is left."""
     table = data.paths
     near = too_near(table.distance_deg())
     if not near.any():

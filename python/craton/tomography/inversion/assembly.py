@@ -35,7 +35,7 @@ class Assembly:
         self.gradient: Any = craton.ConvergentVector(run.world, size, settings.block)
 
     def release(self) -> None:
-        """Gives their memory back; hessian.h5 has them."""
+        """Gives the memory of Hessian and gradient back; hessian.h5 has them."""
         self.hessian = self.gradient = None
 
     def at(self, state: State) -> Linearised:
@@ -97,7 +97,7 @@ class Assembly:
         return int(found["left"])
 
     def resumed_checkpoint(self, state: State, sums: dict[str, float]) -> Any:
-        """The assembly's checkpoint, with Hessian, gradient and `sums` as they were when it was saved."""
+        """The assembly's checkpoint; Hessian, gradient and `sums` become what they were when it was saved."""
         run = self.run
         with run.phases("checkpoint"):
             for _ in range(2):
@@ -116,13 +116,13 @@ class Assembly:
         return saved
 
     def save_checkpoint(self, saved: Any, state: State, sums: dict[str, float], paths: int) -> None:
-        """UserError on every rank where it cannot be written; the one before is in place then."""
+        """Saves Hessian, gradient and `sums`. UserError on every rank where it cannot be written; the one before then stays."""
         with self.run.phases("checkpoint"):
             saved.save({**sums, "linearised_at": state.linearised_at})
         self.run.progress.saved(paths)
 
     def check_finite(self, sums: dict[str, float], gradient: f64) -> None:
-        """Numbers that overflowed are a matter of the data's scale. The diagonal bounds the whole Hessian."""
+        """UserError for numbers that overflowed, which is a matter of the data's scale. The diagonal bounds the whole Hessian."""
         diagonal = np.asarray(self.hessian.diagonal())
         smallest, largest = float(self.observations.sigma.min()), float(self.observations.sigma.max())
         for name, values in (
@@ -142,5 +142,6 @@ class Assembly:
     def data_source(self) -> str:
         """What an error about the data names."""
         config = self.run.config
-        data = config.data
-        return data.file if data.kind == "file" else f"{config.source}: [data] noise = {data.noise:g}"
+        return (
+            config.data.file if config.data.kind == "file" else f"{config.path}: [data] noise = {config.data.noise:g}"
+        )

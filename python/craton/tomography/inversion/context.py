@@ -1,12 +1,16 @@
-"""What all parts of a run share on one rank: its settings, its ranks, its folder, and whom it tells how far it is."""
+"""What all parts of a run share on one rank: settings, ranks, folder, what each phase takes, and whom it tells how far it is."""
 
 from __future__ import annotations
 
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from craton.runs import process_memory
 from craton.runs.agreement import on_root
-from craton.tomography.inversion.accounting import Phases
 from craton.tomography.inversion.say import say
 
 if TYPE_CHECKING:
@@ -19,6 +23,50 @@ if TYPE_CHECKING:
 
 PHASES = ("set-up", "data", "assembly", "step", "line search", "finish")
 """In their order. Iterations repeat the three in the middle."""
+
+ASSEMBLY = ("panel_s", "product_s", "update_s", "poll_s", "commit_s", "wall_s", "paths", "updates", "rows")
+"""What an assembly tells of itself: seconds of its threads and of the whole, and counts."""
+
+
+class Phases:
+    """Wall-clock seconds, memory and messages by name of what a rank spends them on. Phases follow each other."""
+
+    def __init__(self, sent: Callable[[], int] = lambda: 0) -> None:
+        """sent: tells the bytes sent so far."""
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.peak_bytes: dict[str, int] = defaultdict(int)
+        self.shared_bytes: dict[str, int] = defaultdict(int)
+        self.sent_bytes: dict[str, int] = defaultdict(int)
+        self.assembly: dict[str, float] = defaultdict(float)
+        """Sums of what the assemblies told."""
+        self.sent = sent
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Adds what the block takes to a phase."""
+        process_memory.reset_peak()
+        before, start = self.sent(), time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - start
+        self.sent_bytes[name] += self.sent() - before
+        self.peak_bytes[name] = max(self.peak_bytes[name], process_memory.peak_bytes())
+        self.shared_bytes[name] = max(self.shared_bytes[name], process_memory.shared_bytes())
+
+    def add_assembly(self, told: dict[str, Any]) -> None:
+        """Adds what one assembly told."""
+        for name in ASSEMBLY:
+            self.assembly[name] += float(told.get(name, 0.0))
+
+    def of_all_ranks(self, comm: MPI.Comm) -> dict[str, list[dict[str, Any]]]:
+        """Collective: the record's fields, a dictionary per rank in each."""
+        fields: dict[str, dict[str, Any]] = {
+            "phase_s": self.seconds,
+            "assembly_s": self.assembly,
+            "peak_bytes": self.peak_bytes,
+            "shared_bytes": self.shared_bytes,
+            "sent_bytes": self.sent_bytes,
+        }
+        return {name: comm.allgather(dict(values)) for name, values in fields.items()}
 
 
 @dataclass
@@ -45,6 +93,7 @@ class RunContext:
 
     @property
     def threads(self) -> int:
+        """Threads of each rank."""
         return self.config.assembly.threads
 
     def say(self, text: str) -> None:
@@ -54,16 +103,9 @@ class RunContext:
     def enter(self, phase: str, iteration: int, done: int = 0, total: int = 0) -> None:
         """Collective: begins a phase, with `done` of `total` paths from a checkpoint. UserError where the disk is full."""
         most = self.config.inversion.max_iterations
-        where = f"iteration {iteration} of at most {most}"
-        on_root(
-            self.comm,
-            lambda: self.progress.enter(
-                phase,
-                where=where,
-                done=done,
-                total=total,
-                unit="paths" if total else "",
-                iteration=iteration,
-                most=most,
-            ),
-        )
+        where, unit = f"iteration {iteration} of at most {most}", "paths" if total else ""
+
+        def begin() -> None:
+            self.progress.enter(phase, where=where, done=done, total=total, unit=unit, iteration=iteration, most=most)
+
+        on_root(self.comm, begin)

@@ -26,10 +26,11 @@ from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.persistence import FoundStep, RunFiles
 from craton.tomography.inversion.preparation import prepare
-from craton.tomography.inversion.recovery import coverage_correlation
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
+from craton.tomography.model.knots import coverage_correlation
+from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import misfit
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ AtTheEnd = Callable[["Inversion"], Any]
 
 
 class Inversion:
-    """A run on one rank. All calls are collective."""
+    """An inversion under way. All calls are collective."""
 
     def __init__(self, run: RunContext) -> None:
         self.run = run
@@ -59,7 +60,7 @@ class Inversion:
         return self.files.record
 
     def go(self, at_the_end: AtTheEnd | None = None) -> RunRecord:
-        """The whole run, or what is left of it. at_the_end: what a finished run needs beyond its model."""
+        """Does the whole run, or what is left of it. at_the_end: makes what a finished run needs beyond its model."""
         if self.state.iterations:
             self.print_table()
         while not (reason := reason_to_stop(self.state.iterations, len(self.state.models), self.run.config.inversion)):
@@ -87,18 +88,13 @@ class Inversion:
         found = self.files.linearised(self.assembly.hessian, self.state)
         if found is None:
             found = self.assembly.at(self.state)
-            more = {
-                "prior_mean": self.prior.mean,
-                "radial_knots_m": np.asarray(self.basis.radial_knots_m),
-                "parameters": self.basis.parameters,
-                "samples": len(self.observations.observed),
-            }
-            self.files.save_hessian(self.assembly.hessian, found, self.state, more)
+            of_run = {"prior_mean": self.prior.mean, "samples": len(self.observations.observed)}
+            self.files.save_hessian(self.assembly.hessian, found, self.state, splines_of(self.basis) | of_run)
         self.files.discard_checkpoint()
         return found
 
     def accept(self, step: FoundStep, found: Accepted) -> None:
-        """The step is taken. From the moment that model.h5 has the model the iteration is done."""
+        """Takes the step. From the moment that model.h5 has the model the iteration is done."""
         state = self.state
         state.models.append(found.model)
         state.prior_weights = found.weights
@@ -112,7 +108,7 @@ class Inversion:
         self.files.take_place()
 
     def finish(self, at_the_end: AtTheEnd | None) -> None:
-        """Predicted waveforms, path coverage, and the comparison with the target where there is one."""
+        """Adds predicted waveforms, path coverage, and the comparison with the target where there is one."""
         run, state = self.run, self.state
         run.enter("finish", state.linearised_at)
         self.files.discard_hessian()
@@ -134,20 +130,20 @@ class Inversion:
     # ---------------------------------------------------------------------------------------------- table and record
 
     def begin_table(self, at: Linearised) -> None:
-        """Iteration 0: the starting model."""
+        """Records and prints iteration 0, the starting model."""
         self.state.data_norm = at.data_norm
         self.state.iterations.append(self.iteration_record(at.chi_data, 0.0))
         self.print_table()
         self.files.save(self.state, self.basis, self.target)
 
     def print_table(self) -> None:
-        """With the iterations that are done."""
+        """Prints the iterations that are done."""
         self.run.say(TABLE_HEAD)
         for entry in self.state.iterations:
             self.run.say(iteration_line(entry))
 
     def iteration_record(self, chi_data: float, length: float) -> IterationRecord:
-        """Of the latest model, without what it took."""
+        """Misfits of the latest model, without what it took."""
         state = self.state
         chi_start = state.iterations[0].chi_data if state.iterations else chi_data
         return IterationRecord(
@@ -163,7 +159,7 @@ class Inversion:
         """What is known before the first iteration."""
         run, table = self.run, self.observations.paths
         facts = facts_of(
-            "tomography", run.config.source, run.config.to_dict(), run.comm.size, run.world.node_count, run.threads
+            "tomography", run.config.path, run.config.to_dict(), run.comm.size, run.world.node_count, run.threads
         )
         facts |= {"command": run.command, "started": run.progress.progress.sessions[0].started}
         return RunRecord(

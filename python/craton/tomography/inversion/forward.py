@@ -20,19 +20,17 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton.tomography.theory.seismograms import predict
 
 if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, SpheroidalCatalogue
-    from craton.tomography.config.load import Config
-    from craton.tomography.config.stored import TheorySettings
+    from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, PathSet, SpheroidalCatalogue
+    from craton.tomography.config.load import Config, TheorySettings
     from craton.tomography.config.tables import AssemblyConfig
     from craton.tomography.data.observations import Observations
 
 f64 = NDArray[np.float64]
 
 Told = Callable[[int, int], None]
-"""Is told how many paths are done, of how many."""
+"""A function of how many paths are done, of how many."""
 
 
 class Synthetics(Protocol):
@@ -58,15 +56,15 @@ class Panels(Protocol):
         saved: Any = None,
         pause_after_s: float = 0.0,
     ) -> dict[str, Any]:
-        """Collective: adds G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient, for each path that is
-        left, until `pause_after_s` seconds have passed (0: to the end).
+        """Collective: adds each path's G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient.
 
-        observed: d, all windows one after the other, the same on every rank. saved: the checkpoint that counts paths.
-        Returns chi_data and data_norm of the paths done, `left`, and what it took.
+        observed: d, all windows one after the other, in metres, the same on every rank. told: is told the progress on rank 0.
+        saved: the checkpoint that counts paths; those in it are left out. pause_after_s: returns after so long; 0 at the end.
+        Returns chi_data and data_norm of the paths done, `left` (how many are not), and what it took.
         """
 
     def coverage(self, basis: ModelBasis) -> f64:
-        """How many paths see each lateral knot."""
+        """Number of paths that see each lateral knot, shape (n_lateral,)."""
 
 
 def forward_problem(
@@ -75,12 +73,33 @@ def forward_problem(
     modes: ModeCatalogue,
     spheroidal: SpheroidalCatalogue | None,
 ) -> ForwardProblem:
-    """The theory that a configuration names. Not collective."""
+    """The theory that a configuration names. spheroidal: None where only transverse motion is asked for. Not collective."""
     return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal)
 
 
+def share(total: int, size: int, rank: int) -> tuple[int, int]:
+    """The contiguous part of range(total) that falls to a rank."""
+    return total * rank // size, total * (rank + 1) // size
+
+
+def predict(forward: ForwardProblem, paths: PathSet, model: f64, comm: MPI.Comm, threads: int) -> f64:
+    """Collective: g(m) of all paths by the theory of the modes, in metres, on every rank; each computes a contiguous share."""
+    bounds = [share(len(paths), comm.size, rank) for rank in range(comm.size)]
+    first, last = bounds[comm.rank]
+    mine = np.ascontiguousarray(forward.seismograms(paths, first, last, model, threads))
+    offsets = np.asarray(paths.offsets)
+    everything = np.empty(offsets[-1])
+    counts = [int(offsets[end] - offsets[begin]) for begin, end in bounds]
+    starts = [int(offsets[begin]) for begin, _ in bounds]
+    comm.Allgatherv(mine, [everything, counts, starts, MPI.DOUBLE])
+    return everything
+
+
 class ModeTheory:
-    """Synthetics and Panels of some windows, from the Earth's modes: seismograms and derivatives by one theory."""
+    """Synthetics and Panels of some windows, from the Earth's modes: seismograms and derivatives by one theory.
+
+    world: of comm. settings: threads, paths handed out at a time, and what is small enough to be left out of a product.
+    """
 
     def __init__(
         self, problem: ForwardProblem, observations: Observations, world: Any, comm: MPI.Comm, settings: AssemblyConfig
@@ -90,9 +109,11 @@ class ModeTheory:
         self._world, self._comm = world, comm
 
     def seismograms(self, model: f64) -> f64:
+        """As Synthetics says."""
         return predict(self.problem, self.paths, model, self._comm, self.settings.threads)
 
     def chi_data(self, model: f64) -> float:
+        """As Synthetics says."""
         data = self.observations
         sums = _craton.evaluate_misfit(
             self._world, self.problem, self.paths, data.observed, data.sigma, model, self.settings.threads,
@@ -110,6 +131,7 @@ class ModeTheory:
         saved: Any = None,
         pause_after_s: float = 0.0,
     ) -> dict[str, Any]:
+        """As Panels says."""
         data, settings = self.observations, self.settings
         return _craton.assemble(
             self._world, self.problem, self.paths, observed, data.sigma, model, hessian, gradient, settings.threads,
@@ -117,4 +139,5 @@ class ModeTheory:
         )  # fmt: skip
 
     def coverage(self, basis: ModelBasis) -> f64:
+        """As Panels says."""
         return np.asarray(self.paths.coverage(basis))

@@ -1,66 +1,42 @@
-"""hessian.h5 of a run: the linearised problem, written by the run, found again by it, and read by whatever follows."""
+"""hessian.h5 of a run: the linearised problem, written by the run, found again by it, and checked for whatever follows.
+
+Files of a run under way say to which iteration they belong: what belongs to another is as if it were not there.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import pathlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
-from mpi4py import MPI
 from numpy.typing import NDArray
 
-import craton
-from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
-from craton.tomography.inversion.iteration_file import complete, linearised_at_of, of_iteration
 
 if TYPE_CHECKING:
-    from craton._craton import ModelBasis
     from craton.tomography.folder import RunFolder
     from craton.tomography.inversion.context import RunContext
 
 f64 = NDArray[np.float64]
 
-
 NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision", "linearised_at_iteration")
 
 
-def stored_basis(stored: dict[str, Any]) -> ModelBasis:
-    """The splines of a run, from what read_system found."""
-    knots_m = np.ascontiguousarray(stored["radial_knots_m"])
-    return _craton.ModelBasis(int(stored["lateral_level"]), knots_m, int(stored.get("parameters", 1)))
-
-
-def load_hessian(source: pathlib.Path, stored: dict[str, Any], world: Any, comm: MPI.Comm) -> Any:
-    """Collective: the distributed matrix in hessian.h5, checked. In the run's blocks, or smaller ones where there are more ranks
-    than these.
-    """
-    size = stored_basis(stored).size
-    block = min(stored["inversion"]["block"], max(1, size // comm.size))
-    system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
-    system.load(str(source), "hessian")
-    check_matrix(system, source, comm)
-    return system
-
-
-def copy_of(matrix: Any, dtype: str) -> Any:
-    """Collective: the same elements in a matrix of its own."""
-    rows, columns = matrix.shape
-    copy = craton.ConvergentMatrix(matrix.world, rows, columns, dtype=dtype, block=matrix.block, grid=matrix.grid)
-    copy.local[:] = matrix.local
-    copy.commit()
-    return copy
-
-
 def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str, Any]:
-    """Everything in hessian.h5 but the matrix itself, checked; `inversion` is what the run's configuration says of that."""
+    """Everything in hessian.h5 but the matrix itself, checked. Not collective.
+
+    `inversion` has block and damping of the run's configuration. UserError for what is not a run's, and for a `precision` that is
+    coarser than the file's.
+    """
 
     def wrong(what: str, allowed: str) -> UserError:
         return UserError(f"{file_name}: {what}; allowed: {allowed}")
@@ -93,11 +69,12 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
 
 
 def plain_number(value: Any, least: float) -> bool:
+    """Whether a value is a finite number of at least `least`."""
     return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value) and value >= least)
 
 
 def checked_numbers(stored: dict[str, Any], name: str, size: int | None, wrong: Callable[[str, str], UserError]) -> f64:
-    """A vector of finite numbers, of a known length where that is known."""
+    """A vector of finite numbers; `size` is None where its length is not known."""
     values = np.asarray(stored[name])
     if values.ndim != 1 or values.dtype.kind not in "fiu" or size not in (None, len(values)):
         length = "" if size is None else f"{size} "
@@ -122,23 +99,8 @@ def inversion_settings(config: Any, wrong: Callable[[str, str], UserError]) -> d
     return found
 
 
-def check_matrix(system: Any, source: pathlib.Path, comm: MPI.Comm) -> None:
-    """Collective: every element finite."""
-    mine, found = system.local, None
-    for col in range(mine.shape[1]):
-        bad = np.flatnonzero(~np.isfinite(mine[:, col]))
-        if len(bad):
-            row = int(bad[0])
-            found = (int(system.local_rows_global[row]), int(system.local_cols_global[col]), float(mine[row, col]))
-            break
-    anywhere = [place for place in comm.allgather(found) if place is not None]
-    if anywhere:
-        row, col, value = anywhere[0]
-        raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
-
-
 def run_prior(stored: dict[str, Any]) -> PriorConfig | None:
-    """The prior of the run that left the Hessian, where it says."""
+    """The prior of the run that left the Hessian; None where the file does not say."""
     try:
         return prior_from_dict(json.loads(stored["config"])["prior"], "hessian.h5")
     except (KeyError, TypeError, ValueError):
@@ -161,8 +123,9 @@ class Linearised:
 def write_hessian(
     run: RunContext, hessian: Any, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
 ) -> None:
-    """Collective: hessian.h5 with all that `craton tomography solve` needs. It replaces the last one when complete, which is kept
-    beside it where [inversion] keep_hessians = "all".
+    """Collective: writes hessian.h5, with all that `craton tomography solve` needs. It replaces the last one when complete.
+
+    The last one is kept beside it where [inversion] keep_hessians = "all".
     """
     place, settings = run.place, run.config.inversion
     aside = on_root(run.comm, lambda: str(aside_of(place.hessian)))
@@ -170,7 +133,6 @@ def write_hessian(
     content = {
         "gradient": found.gradient,
         "model": model,
-        "lateral_level": run.config.basis.lateral_level,
         "precision": settings.precision,
         "linearised_at_iteration": linearised_at,
         "chi_data": found.chi_data,
@@ -191,10 +153,37 @@ def write_hessian(
 
 
 def read_linearised(place: RunFolder, linearised_at: int) -> Linearised | None:
-    """What hessian.h5 says of this iteration besides the matrix, or None."""
+    """What hessian.h5 says of this iteration besides the matrix; None where it is of another. Not collective."""
     stored = of_iteration(place.hessian, linearised_at)
     if stored is None or "chi_data" not in stored:
         return None
     with complete(place.hessian):
         numbers = {name: float(stored[name]) for name in ("chi_data", "data_norm", "assemble_s")}
         return Linearised(np.ascontiguousarray(stored["gradient"]), **numbers)
+
+
+def of_iteration(file: pathlib.Path, linearised_at: int) -> dict[str, Any] | None:
+    """Everything in a file but a Hessian; None where it is missing or of another iteration."""
+    if linearised_at_of(file) != linearised_at:
+        return None
+    return read_hdf5(file, leave_out=("hessian",))
+
+
+def linearised_at_of(file: pathlib.Path) -> int | None:
+    """The number of the model that a file belongs to; None where there is no such file. UserError for one that is damaged."""
+    if not file.is_file():
+        return None
+    with complete(file), h5py.File(file, "r") as opened:
+        return int(opened.attrs["linearised_at_iteration"])
+
+
+@contextmanager
+def complete(file: pathlib.Path) -> Iterator[None]:
+    """Turns what is missing or damaged in a file into a UserError that names it."""
+    try:
+        yield
+    except (OSError, RuntimeError, KeyError, TypeError, ValueError) as problem:
+        raise UserError(
+            f"{file}: not a complete file of a run ({problem}); allowed: what the run left, or to remove it, so that its "
+            "phase is done again"
+        ) from problem

@@ -24,8 +24,14 @@ from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
 from craton.tomography.folder import IterationRecord, RunFolder, RunRecord
-from craton.tomography.inversion.hessian_file import Linearised, read_linearised, write_hessian
-from craton.tomography.inversion.iteration_file import complete, of_iteration
+from craton.tomography.inversion.hessian_file import (
+    Linearised,
+    complete,
+    of_iteration,
+    read_linearised,
+    write_hessian,
+)
+from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import Step
 
 if TYPE_CHECKING:
@@ -48,11 +54,12 @@ class State:
 
     @property
     def latest(self) -> f64:
+        """The coefficients of the latest model."""
         return self.models[-1]
 
     @property
     def linearised_at(self) -> int:
-        """The number of the latest model, which the iteration under way begins with."""
+        """The number of the latest model, with which the iteration under way begins."""
         return len(self.models) - 1
 
 
@@ -88,14 +95,14 @@ class RunFiles:
     # ------------------------------------------------------------------------------------------------------------ data.h5
 
     def data(self) -> Observations | None:
-        """Of a run that is resumed, where it had come so far."""
+        """The data of a run that is resumed; None where it had not come so far."""
         run = self.run
         if not run.resuming or not on_root(run.comm, run.place.data.is_file):
             return None
         return on_root(run.comm, lambda: load_observations(run.place.data))
 
     def save_data(self, observations: Observations) -> None:
-        """The first file of a run."""
+        """Writes data.h5, the first file of a run."""
         run = self.run
         on_root(run.comm, lambda: save_observations(run.place.data, observations, run.config.data.filter_periods_s))
 
@@ -114,23 +121,23 @@ class RunFiles:
         return found
 
     def save_hessian(self, hessian: Any, found: Linearised, state: State, more: dict[str, Any]) -> None:
-        """The Hessian at the latest model, and what it was assembled for."""
+        """Writes the Hessian at the latest model, and what it was assembled for. more: arrays and attributes."""
         with self.run.phases("save"):
             write_hessian(self.run, hessian, found, state.latest, state.linearised_at, more)
 
     def discard_checkpoint(self) -> None:
-        """Of an assembly that is complete."""
-        on_root(self.run.comm, lambda: self.run.place.discard_checkpoint())
+        """Drops the checkpoint of an assembly that is complete."""
+        on_root(self.run.comm, self.run.place.discard_checkpoint)
 
     def discard_hessian(self) -> None:
-        """Where [inversion] keep_hessians = "none"."""
+        """Drops hessian.h5 where [inversion] keep_hessians = "none"."""
         if self.run.config.inversion.keep_hessians == "none":
             on_root(self.run.comm, lambda: self.run.place.hessian.unlink(missing_ok=True))
 
     # ------------------------------------------------------------------------------------------------------------ step.h5
 
     def step(self, state: State) -> FoundStep | None:
-        """The step from the latest model, where the run had come so far."""
+        """The step from the latest model; None where the run had not come so far."""
         run = self.run
         if not run.resuming:
             return None
@@ -140,7 +147,7 @@ class RunFiles:
         return found
 
     def save_step(self, found: FoundStep, state: State) -> None:
-        """With the misfits of the lengths tried so far."""
+        """Writes the step, with the misfits of the lengths tried so far."""
         on_root(self.run.comm, lambda: write_step(self.run.place, found, state.linearised_at))
 
     # --------------------------------------------------------------------------------------------- model.h5 and record.json
@@ -157,7 +164,7 @@ class RunFiles:
         return found
 
     def save(self, state: State, basis: ModelBasis, target: f64 | None, more: dict[str, Any] | None = None) -> None:
-        """Models and record as they stand. From the moment that model.h5 has a model its iteration is done."""
+        """Writes models and record as they stand. From the moment that model.h5 has a model its iteration is done."""
         run, record = self.run, self.record
         with run.phases("save"):
             record.iterations = state.iterations
@@ -167,24 +174,22 @@ class RunFiles:
                 setattr(record, name, values)
             content: dict[str, Any] = {
                 "models": np.stack(state.models),
-                "radial_knots_m": np.asarray(basis.radial_knots_m),
-                "lateral_level": run.config.basis.lateral_level,
-                "parameters": basis.parameters,
-                "parameter_order": "(parameter * n_lateral + lateral_knot) * n_radial + radial_spline",
+                **splines_of(basis),
                 "prior_weights": state.prior_weights,
                 "iterations": json.dumps([asdict(entry) for entry in state.iterations]),
                 "data_norm": state.data_norm,
                 **({} if target is None else {"target": target}),
                 **(more or {}),
             }
-            on_root(run.comm, lambda: self._write(content))
 
-    def _write(self, content: dict[str, Any]) -> None:
-        self.run.place.write_model(content)
-        self.run.place.write_record(self.record)
+            def write() -> None:
+                run.place.write_model(content)
+                run.place.write_record(record)
+
+            on_root(run.comm, write)
 
     def drop_iteration(self) -> None:
-        """What the model that has been found does without."""
+        """Drops what is not needed any more once the iteration's model is found."""
         on_root(self.run.comm, lambda: self.run.place.step.unlink(missing_ok=True))
         self.discard_hessian()
 
@@ -194,14 +199,14 @@ class RunFiles:
         run.place = running.take_place(run.comm, run.folder, run.place, run.progress)
 
     def close(self) -> None:
-        """The run is over: what only an unfinished one needs goes."""
+        """Ends the run: what only an unfinished one needs goes."""
         run = self.run
         on_root(run.comm, run.folder.discard_working)
         run.progress.file = None
 
 
 def write_step(place: RunFolder, found: FoundStep, linearised_at: int) -> None:
-    """step.h5"""
+    """Writes step.h5. Not collective."""
     content: dict[str, Any] = {
         "model": found.step.model,
         "weights": found.step.weights,
@@ -214,7 +219,7 @@ def write_step(place: RunFolder, found: FoundStep, linearised_at: int) -> None:
 
 
 def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
-    """step.h5 of this iteration, or None."""
+    """step.h5; None where it is missing or of another iteration. Not collective."""
     stored = of_iteration(place.step, linearised_at)
     if stored is None:
         return None
@@ -227,7 +232,7 @@ def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
 
 
 def read_state(place: RunFolder) -> State | None:
-    """What model.h5 has of a run that was resumed or may be, or None where there is none yet."""
+    """The models and misfits that an unfinished run has; None where it has no model.h5 yet. Not collective."""
     if not place.model.is_file():
         return None
     stored = read_hdf5(place.model)

@@ -12,14 +12,13 @@ from craton import _craton
 from craton.runs.agreement import on_root
 from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
-from craton.tomography.inversion.forward import ModeTheory, forward_problem
+from craton.tomography.inversion.forward import ModeTheory, forward_problem, predict
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import make_target
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
-from craton.tomography.theory.seismograms import predict
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, ModelBasis
@@ -45,7 +44,7 @@ class Prepared:
 
 
 def prepare(run: RunContext, files: RunFiles) -> Prepared:
-    """Collective: what the configuration names; data and models of a run that is resumed come from its folder."""
+    """Collective: makes what the configuration names; data and models of a run that is resumed come from its folder."""
     config = run.config
     with run.phases("modes"):
         earth = _craton.EarthModel.by_name(config.earth.model)
@@ -77,7 +76,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
 
 
 def first_observations(run: RunContext, problem: ForwardProblem, target: f64 | None) -> Observations:
-    """Collective: synthetic data of the target, or those of a file."""
+    """Collective: synthetic data of the target model, or those of a file where there is none."""
     config = run.config
     events, stations = read_catalogues(config, run.comm)
     if target is None:
@@ -88,7 +87,7 @@ def first_observations(run: RunContext, problem: ForwardProblem, target: f64 | N
 
 
 def tell_of_model(run: RunContext, toroidal: int, spheroidal: int | None, basis: ModelBasis) -> None:
-    """Numbers of modes, parameters and prior."""
+    """Prints numbers of modes and parameters, and what the prior says."""
     run.say(
         f"{toroidal} toroidal modes with T > {run.config.modes.shortest_period_s:g} s; "
         + ("" if spheroidal is None else f"{spheroidal} spheroidal; ")
@@ -100,7 +99,7 @@ def tell_of_model(run: RunContext, toroidal: int, spheroidal: int | None, basis:
 
 
 def tell_of_data(run: RunContext, observations: Observations, target: f64 | None) -> None:
-    """Paths and samples."""
+    """Prints numbers of paths and samples."""
     table = observations.paths
     kind = "data from a file" if target is None else "synthetic data: target model + noise"
     run.say(

@@ -15,7 +15,7 @@ TABLE_HEAD = (
 
 
 def say(console: Any, text: str) -> None:
-    """Where there is somebody to read it."""
+    """Prints a text as it is; nothing where the console is None, as on ranks other than 0."""
     if console is not None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
@@ -31,15 +31,9 @@ def iteration_line(it: IterationRecord) -> str:
 
 
 def about_recovery(found: CoverageCorrelation) -> str:
-    """How well the target is found."""
+    """How well the target is found, in a sentence."""
     return (
         f"correlation of the recovered dlnVs with the filtered target: {found.overall:.3f} "
         f"at the {found.knots} lateral knots whose path coverage is in the upper half, "
         f"{found.all_knots:.3f} at all"
     )
-
-
-class Quiet:
-    """A console of nobody."""
-
-    def print(self, *_: Any, **__: Any) -> None: ...

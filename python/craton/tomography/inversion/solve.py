@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 from collections.abc import Sequence
@@ -21,16 +20,17 @@ from craton.pages.figures import new_figure, png
 from craton.pages.maps import rounded_limit, velocity_bar
 from craton.pages.style import SETTINGS
 from craton.runs.agreement import on_root
-from craton.runs.files import replaced, write_hdf5
+from craton.runs.files import replaced, write_json
 from craton.runs.folder import reserved
 from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
-from craton.tomography.inversion.recovery import correlation
+from craton.tomography.inversion.hessian_file import read_system
 from craton.tomography.inversion.say import say
 from craton.tomography.inversion.step import solve_step
-from craton.tomography.model.knots import field_at_knots, rms
+from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
+from craton.tomography.model.knots import correlation, field_at_knots, rms
+from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.prior import Step, misfit
 from craton.tomography.prior.words import about_lengths, changes, explained
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 SOLUTION = ("model.h5", "summary.json", "maps.png")
+MAP_DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class SolveSummary:
     """Second part."""
 
 
-def solve(
+def solve_again(
     hessian_file: str | os.PathLike[str],
     prior_config: PriorConfig,
     output: str | os.PathLike[str],
@@ -74,7 +75,8 @@ def solve(
 ) -> SolveSummary:
     """Collective, on any number of ranks: writes model.h5, summary.json and maps.png to the output folder.
 
-    Everything but the prior is as in the run, its damping too. `overwrite` lets an earlier solution be replaced.
+    Everything but the prior is as in the run, its damping too. precision: float64 or float32, of the factorisation. UserError for
+    an output folder that holds a run, or an earlier solution unless `overwrite`.
     """
     return solve_all(hessian_file, [prior_config], output, comm, precision, console, overwrite)[0]
 
@@ -88,8 +90,10 @@ def solve_all(
     console: Any = None,
     overwrite: bool = False,
 ) -> list[SolveSummary]:
-    """The same under any number of priors: the Hessian is read once and copied for each. model.h5 holds all models, in the order
-    given, after the one at which the Hessian was assembled; summary.json has one entry for each.
+    """Collective: solve_again under any number of priors; the Hessian is read once and copied for each.
+
+    model.h5 holds all models, in the order given, after the one at which the Hessian was assembled. summary.json has one entry
+    for each.
     """
     comm = comm or MPI.COMM_WORLD
     craton.check_mpi()
@@ -98,52 +102,42 @@ def solve_all(
     source, folder = pathlib.Path(hessian_file), RunFolder(output)
     stored = on_root(comm, lambda: read_system(source, precision))
     with reserved(comm, folder, lambda: check_output(source, folder, overwrite)):
-        return solve_into(folder, source, stored, prior_configs, comm, precision, console)
+        problem = read_problem(source, comm, stored=stored)
+        dtype = "float64" if precision == "float64" else stored["precision"]
+        return solve_into(
+            folder, problem, prior_configs, dtype, (console or make_console()) if comm.rank == 0 else None
+        )
 
 
 def solve_into(
-    folder: RunFolder,
-    source: pathlib.Path,
-    stored: dict[str, Any],
-    prior_configs: Sequence[PriorConfig],
-    comm: MPI.Comm,
-    precision: str,
-    console: Any,
+    folder: RunFolder, problem: LinearisedProblem, prior_configs: Sequence[PriorConfig], dtype: str, console: Any
 ) -> list[SolveSummary]:
-    """Collective: the solutions and their files."""
-    basis = stored_basis(stored)
-    world = craton.World(comm)
-    console = (console or make_console()) if comm.rank == 0 else None
-    damping = float(stored["inversion"]["damping"])
-    hessian = load_hessian(source, stored, world, comm)
-    dtype = "float64" if precision == "float64" else stored["precision"]
-    start, gradient = np.ascontiguousarray(stored["model"]), np.ascontiguousarray(stored["gradient"])
-    steps = []
+    """Collective: the solutions and their files. dtype: of the factorisation. console: rank 0's, None elsewhere."""
+    basis, steps = problem.basis, list[Step]()
     for config in prior_configs:
         say(console, explained(config))
     say(console, about_lengths(basis))
     for config in prior_configs:
-        prior = make_prior(basis, config, world, comm, console)
-        last = config is prior_configs[-1] and hessian.dtype == np.dtype(dtype)
-        system = hessian if last else copy_of(hessian, dtype)
-        steps.append(solve_step(system, prior, gradient, start, damping))
+        prior = make_prior(basis, config, problem.world, problem.comm, console)
+        system = problem.taken(dtype) if config is prior_configs[-1] else problem.system(dtype)
+        steps.append(solve_step(system, prior, problem.gradient, problem.model, problem.damping))
 
     def finish() -> list[SolveSummary]:
-        run_model = model_of_run(source, int(stored["linearised_at_iteration"]), basis.size)
+        run_model = model_of_run(problem)
         summaries = [
-            summarise(basis, stored, config, start, step, run_model)
-            for config, step in zip(prior_configs, steps, strict=True)
+            summarise(problem, config, step, run_model) for config, step in zip(prior_configs, steps, strict=True)
         ]
-        models = [start + step.model for step in steps]
-        write_outputs(folder, basis, stored, models, run_model, summaries)
-        show(console, summaries, folder, damping, stored)
+        names = [changes(config, problem.prior or prior_configs[0]) for config in prior_configs]
+        models = [problem.model + step.model for step in steps]
+        write_outputs(folder, problem, names, models, run_model, summaries)
+        show(console, names, summaries, folder, problem.damping)
         return summaries
 
-    return on_root(comm, finish)
+    return on_root(problem.comm, finish)
 
 
 def check_output(source: pathlib.Path, folder: RunFolder, overwrite: bool) -> None:
-    """A solution must not take the place of a run; of another solution only if `overwrite` says so."""
+    """UserError where a solution would take the place of a run, or of another solution unless `overwrite`."""
     if folder.path.resolve() == source.resolve().parent.resolve():
         raise UserError(f"output folder {folder.path}: holds the run itself; allowed: another folder")
     runs_own = [file.name for file in folder.results if file != folder.model]
@@ -156,138 +150,113 @@ def check_output(source: pathlib.Path, folder: RunFolder, overwrite: bool) -> No
         )
 
 
-def model_of_run(hessian_file: pathlib.Path, linearised_at: int, size: int) -> f64 | None:
-    """The model that the run went on to from the model at which this Hessian was assembled."""
+def model_of_run(problem: LinearisedProblem) -> f64 | None:
+    """The model that the run went on to from the one at which this Hessian was assembled; None where it is not beside it."""
     try:
-        models = RunFolder(hessian_file.parent).read_model()["models"]
+        models = RunFolder(problem.source.parent).read_model()["models"]
     except (UserError, KeyError):
         return None
-    found = models.ndim == 2 and len(models) > linearised_at + 1 and models.shape[1] == size
-    found = found and models.dtype.kind == "f" and bool(np.isfinite(models[linearised_at + 1]).all())
-    return np.ascontiguousarray(models[linearised_at + 1]) if found else None
+    if models.dtype.kind != "f" or models.ndim != 2 or models.shape[1] != problem.basis.size:
+        return None
+    following = models[problem.linearised_at + 1 :][:1]
+    return np.ascontiguousarray(following[0]) if len(following) and np.isfinite(following).all() else None
 
 
 def summarise(
-    basis: ModelBasis,
-    stored: dict[str, Any],
-    prior_config: PriorConfig,
-    start: f64,
-    solution: Step,
-    run_model: f64 | None,
+    problem: LinearisedProblem, prior_config: PriorConfig, solution: Step, run_model: f64 | None
 ) -> SolveSummary:
     """Sizes of the new model, of its step, and of what changed."""
-    step = solution.model
-    model = field_at_knots(basis, start + step)
+    basis, step = problem.basis, solution.model
+    model = field_at_knots(basis, problem.model + step)
     theirs = None if run_model is None else field_at_knots(basis, run_model)
     return SolveSummary(
-        linearised_at_iteration=int(stored["linearised_at_iteration"]),
-        prior=asdict(prior_config),
+        linearised_at_iteration=problem.linearised_at,
+        prior=prior_config.to_dict(),
         rms_model=rms(model),
         rms_step=rms(field_at_knots(basis, step)),
         rms_run_model=None if theirs is None else rms(theirs),
         rms_difference=None if theirs is None else rms(model - theirs),
         correlation_with_run=None if theirs is None else correlation(model, theirs),
-        chi_data=tangent_misfit(stored, solution) if stored["inversion"]["damping"] == 0.0 else None,
-        chi_prior=misfit(start + step - stored["prior_mean"], solution.weights),
+        chi_data=tangent_misfit(problem, solution),
+        chi_prior=misfit(problem.model + step - problem.prior_mean, solution.weights),
     )
 
 
-def tangent_misfit(stored: dict[str, Any], solution: Step) -> float | None:
+def tangent_misfit(problem: LinearisedProblem, solution: Step) -> float | None:
     """chi_data after the step: chi - g . dm + dm . H dm / 2, where equation 2 makes H dm = g - C_m^-1 (m + dm - m^p)."""
-    if "chi_data" not in stored:
+    if problem.chi_data is None or problem.damping != 0.0:
         return None
-    gradient, step = stored["gradient"], solution.model
-    return float(stored["chi_data"] - gradient @ step + 0.5 * step @ (gradient - solution.weights))
+    gradient, step = problem.gradient, solution.model
+    return float(problem.chi_data - gradient @ step + 0.5 * step @ (gradient - solution.weights))
 
 
 def write_outputs(
     folder: RunFolder,
-    basis: ModelBasis,
-    stored: dict[str, Any],
+    problem: LinearisedProblem,
+    names: Sequence[str],
     models: Sequence[f64],
     run_model: f64 | None,
     summaries: Sequence[SolveSummary],
 ) -> None:
-    """model.h5, summary.json and maps.png."""
-    with replaced(folder.model) as aside:
-        write_hdf5(
-            aside,
-            {
-                "models": np.stack([stored["model"], *models]),
-                "radial_knots_m": np.asarray(basis.radial_knots_m),
-                "lateral_level": int(stored["lateral_level"]),
-                "parameters": basis.parameters,
-                "parameter_order": "(parameter * n_lateral + lateral_knot) * n_radial + radial_spline",
-            },
-        )
-    with replaced(folder.path / "summary.json") as aside:
-        found = [asdict(summary) for summary in summaries]
-        content = found[0] if len(found) == 1 else {"solutions": found}
-        aside.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    """model.h5, summary.json and maps.png. names: of the models, on the maps."""
+    folder.write_model({"models": np.stack([problem.model, *models]), **splines_of(problem.basis)})
+    found = [asdict(summary) for summary in summaries]
+    write_json(folder.path / "summary.json", found[0] if len(found) == 1 else {"solutions": found})
     with replaced(folder.path / "maps.png") as aside:
-        base = run_prior(stored) or PriorConfig(**summaries[0].prior)
-        names = [changes(PriorConfig(**summary.prior), base) for summary in summaries]
-        aside.write_bytes(map_picture(basis, names if len(names) > 1 else ["this prior"], models, run_model))
+        shown = list(zip(names if len(names) > 1 else ["this prior"], models, strict=True))
+        aside.write_bytes(
+            map_picture(problem.basis, shown if run_model is None else [*shown, ("the run's prior", run_model)])
+        )
 
 
-def map_picture(basis: ModelBasis, names: Sequence[str], models: Sequence[f64], run_model: f64 | None) -> bytes:
-    """The new models, beside the run's own where that is known."""
-    depths = (150.0, 600.0, 1200.0, 2500.0)
-    shown = [*zip(names, models, strict=True), *([] if run_model is None else [("the run's prior", run_model)])]
+def map_picture(basis: ModelBasis, shown: Sequence[tuple[str, f64]]) -> bytes:
+    """Maps of models side by side, a row for each depth."""
     limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))
     with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(4.9 * len(shown) + 0.2, 2.45 * len(depths) + 0.6)
-        axes = figure.subplots(len(depths), len(shown), squeeze=False)
-        for row, depth in zip(axes, depths, strict=True):
+        figure = new_figure(4.9 * len(shown) + 0.2, 2.45 * len(MAP_DEPTHS_KM) + 0.6)
+        axes = figure.subplots(len(MAP_DEPTHS_KM), len(shown), squeeze=False)
+        for row, depth in zip(axes, MAP_DEPTHS_KM, strict=True):
             for place, (name, field) in zip(row, shown, strict=True):
                 mesh = maps.field_on_map(place, basis, field, depth, -160.0, limit)
                 maps.draw_globe(place, -160.0)
-                place.set_title(
-                    f"{name}, {depth:.0f} km", loc="left", pad=2.0, fontsize=8.0 if len(name) > 30 else None
-                )
+                small = 8.0 if len(name) > 30 else None
+                place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0, fontsize=small)
         velocity_bar(figure, mesh, axes)
         return png(figure)
 
 
 def show(
-    console: Any, summaries: Sequence[SolveSummary], folder: RunFolder, damping: float, stored: dict[str, Any]
+    console: Any, names: Sequence[str], summaries: Sequence[SolveSummary], folder: RunFolder, damping: float
 ) -> None:
     """A few lines for whoever asked; a table where there are several priors."""
+    lines = []
     if damping > 0.0:
-        say(console, f"damping {damping:g} of the Hessian's mean diagonal, as in the run")
-    summary = summaries[0]
+        lines.append(f"damping {damping:g} of the Hessian's mean diagonal, as in the run")
     if len(summaries) > 1:
-        show_table(console, summaries, stored)
+        lines += table(names, summaries)
     else:
-        say(
-            console,
-            f"rms dlnVs: {100 * summary.rms_model:.3f}% (step {100 * summary.rms_step:.3f}%, "
-            f"from the model of iteration {summary.linearised_at_iteration})",
+        (one,) = summaries
+        lines.append(
+            f"rms dlnVs: {100 * one.rms_model:.3f}% (step {100 * one.rms_step:.3f}%, "
+            f"from the model of iteration {one.linearised_at_iteration})"
         )
-    if len(summaries) == 1 and summary.rms_run_model is not None and summary.rms_difference is not None:
-        say(
-            console,
-            f"the run's own model: {100 * summary.rms_run_model:.3f}%; difference {100 * summary.rms_difference:.3f}%, "
-            f"correlation {summary.correlation_with_run:.4f}",
-        )
-    say(console, f"written: {folder.path}/model.h5, summary.json, maps.png")
+        if one.rms_run_model is not None and one.rms_difference is not None:
+            lines.append(
+                f"the run's own model: {100 * one.rms_run_model:.3f}%; difference {100 * one.rms_difference:.3f}%, "
+                f"correlation {one.correlation_with_run:.4f}"
+            )
+    say(console, "\n".join([*lines, f"written: {folder.path}/model.h5, summary.json, maps.png"]))
 
 
-def show_table(console: Any, summaries: Sequence[SolveSummary], stored: dict[str, Any]) -> None:
-    """One line for each prior."""
-    base = run_prior(stored) or PriorConfig(**summaries[0].prior)
-    names = [changes(PriorConfig(**summary.prior), base) for summary in summaries]
+def table(names: Sequence[str], summaries: Sequence[SolveSummary]) -> list[str]:
+    """A line for each prior."""
     width = max(len("prior"), *map(len, names))
-    say(console, f"\n{'prior':<{width}}  rms dlnVs     step    chi_data   chi_prior   correlation with the run's model")
+    lines = [f"\n{'prior':<{width}}  rms dlnVs     step    chi_data   chi_prior   correlation with the run's model"]
     for name, one in zip(names, summaries, strict=True):
         chi_data = "-" if one.chi_data is None else f"{one.chi_data:.6g}"
         correlated = "-" if one.correlation_with_run is None else f"{one.correlation_with_run:.4f}"
-        say(
-            console,
+        lines.append(
             f"{name:<{width}}  {100 * one.rms_model:7.3f} % {100 * one.rms_step:6.3f} % {chi_data:>11} {one.chi_prior:11.6g}   "
-            f"{correlated}",
+            f"{correlated}"
         )
-
-
-solve_again = solve
-"""The same function under the name that `craton.tomography` gives it: there `solve` is this module."""
+    return lines

@@ -12,12 +12,12 @@ import numpy as np
 from craton.runs.status import Status, find_status
 from craton.runs.words import duration
 from craton.tomography.folder import IterationRecord, RunFolder
-from craton.tomography.inversion.iteration_file import linearised_at_of
+from craton.tomography.inversion.hessian_file import linearised_at_of
 
 
 @dataclass
 class InversionStatus(Status):
-    """What `craton tomography status` says."""
+    """What `craton tomography status` prints."""
 
     iteration: int = 0
     """Under way; of a finished run its last."""
@@ -29,7 +29,7 @@ class InversionStatus(Status):
 
 
 def status(directory: str | os.PathLike[str]) -> InversionStatus:
-    """Of the run in a folder. UserError where there is none."""
+    """Status of the run in a folder, whatever its state. UserError where there is none. Needs no MPI."""
     folder = RunFolder(directory)
     common = find_status(folder)
     found = InversionStatus(**vars(common))
@@ -58,7 +58,10 @@ def status(directory: str | os.PathLike[str]) -> InversionStatus:
 
 
 def time_left(found: InversionStatus) -> float | None:
-    """If all iterations allowed are needed: the mean of those done for each to come, and what the present assembly needs."""
+    """Seconds left if all iterations allowed are needed; None where there is nothing to judge by.
+
+    Each iteration to come takes the mean of those done; the present assembly goes on at its rate.
+    """
     done = [entry for entry in found.iterations if entry["iteration"]]
     each = [entry["assemble_s"] + entry["solve_s"] + entry["misfit_s"] for entry in done]
     more = found.most_iterations - found.iteration
@@ -79,7 +82,7 @@ def time_left(found: InversionStatus) -> float | None:
 
 
 def paths_saved(place: RunFolder) -> int:
-    """In the checkpoint of the assembly, if there is one."""
+    """Paths in the checkpoint of the assembly; 0 where there is none."""
     try:
         with h5py.File(place.checkpoint, "r") as file:
             runs = np.asarray(file["counted"], np.int64).reshape(-1, 2)

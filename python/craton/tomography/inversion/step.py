@@ -31,7 +31,10 @@ f64 = NDArray[np.float64]
 
 
 def solve_step(system: Any, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
-    """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
+    """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor.
+
+    damping: added to the diagonal, as a fraction of its mean.
+    """
     if damping > 0.0:
         amount = damping * float(np.mean(system.diagonal()))
         for block in prior.blocks:
@@ -80,7 +83,7 @@ class StepSearch:
         return found
 
     def gauss_newton_step(self, system: Any, gradient: f64, state: State) -> Step:
-        """Dm of equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
+        """Solves equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
         settings = self.run.config.inversion
         with self.run.phases("factorise"):
             if settings.solve_precision == "float64" and system.dtype == np.float32:
@@ -88,7 +91,7 @@ class StepSearch:
             return solve_step(system, self.prior, gradient, state.latest, settings.damping)
 
     def longest_length(self, step: Step) -> float:
-        """Of a step, so that dlnVs changes nowhere at the knots by more than [inversion] step_percent; at most 1."""
+        """The length of a step that changes dlnVs at no knot by more than [inversion] step_percent; at most 1."""
         limit = self.run.config.inversion.step_percent / 100.0
         if not limit:
             return 1.0
@@ -120,7 +123,7 @@ class StepSearch:
         return Accepted(0.0, state.latest, state.prior_weights, float("nan"), why_not)
 
     def try_length(self, found: FoundStep, model: f64, state: State) -> None:
-        """One more misfit, kept in step.h5."""
+        """Adds the misfit of one more length, kept in step.h5."""
         run = self.run
         before_s = run.phases.seconds["misfit"]
         with run.phases("misfit"):

@@ -16,16 +16,16 @@ import craton
 from craton import _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_root
-from craton.settings import read_table
+from craton.tomography.config.load import theory_settings
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.config.stored import theory_settings
 from craton.tomography.config.tables import AssemblyConfig
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problem
-from craton.tomography.inversion.hessian_file import copy_of, load_hessian, read_system, run_prior, stored_basis
+from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
+from craton.tomography.model.splines import basis_of
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
@@ -37,68 +37,95 @@ f64 = NDArray[np.float64]
 
 @dataclass
 class LinearisedProblem:
-    """Equation 2 as a run left it, at the model of its last Hessian."""
+    """Equation 2 as a run left it, at the model of its last Hessian. The same on every rank but for the matrix."""
 
     source: pathlib.Path
+    """The run's hessian.h5."""
     basis: ModelBasis
     world: Any
     comm: MPI.Comm
     hessian: Any
-    """By its upper triangle; of the run's precision."""
+    """Distributed, by its upper triangle; of the run's precision."""
     gradient: f64
     model: f64
+    prior_mean: f64
     chi_data: float | None
     """First part of equation 1 at the model; None where neither hessian.h5 nor record.json tells."""
     samples: int | None
     linearised_at: int
     """The iteration whose model it is."""
     damping: float
-    prior: PriorConfig
-    """The run's."""
+    prior: PriorConfig | None
+    """The run's; None where hessian.h5 does not tell."""
     config: dict[str, Any]
+    """The run's configuration."""
 
     @property
     def parameters(self) -> list[tuple[ParameterBlock, ModelBasis]]:
         """What the model is made up of, and the splines of each."""
         return [(block, self.basis) for block in blocks_in(self.basis)]
 
-    def system(self) -> Any:
-        """Collective: a copy of the Hessian in double precision, to be overwritten."""
-        return copy_of(self.hessian, "float64")
+    def system(self, dtype: str = "float64") -> Any:
+        """Collective: a copy of the Hessian, to be overwritten."""
+        mine = self.hessian
+        rows, columns = mine.shape
+        copy = craton.ConvergentMatrix(mine.world, rows, columns, dtype=dtype, block=mine.block, grid=mine.grid)
+        copy.local[:] = mine.local
+        copy.commit()
+        return copy
 
-    def taken(self) -> Any:
+    def taken(self, dtype: str = "float64") -> Any:
         """Collective: the same where the Hessian itself is not wanted any more, and its memory is given back."""
-        system = self.hessian if self.hessian.dtype == np.float64 else copy_of(self.hessian, "float64")
+        system = self.hessian if self.hessian.dtype == np.dtype(dtype) else self.system(dtype)
         self.hessian = None
         return system
 
 
-def read_problem(source: pathlib.Path, comm: MPI.Comm, world: Any = None) -> LinearisedProblem:
-    """Collective: reads hessian.h5, the matrix to where it is dealt. UserError for what is not a run's. world: of
-    comm; None makes one.
+def read_problem(
+    source: pathlib.Path, comm: MPI.Comm, world: Any = None, stored: dict[str, Any] | None = None
+) -> LinearisedProblem:
+    """Collective: reads hessian.h5, the matrix to where it is dealt. UserError for what is not a run's.
+
+    world: of comm; None makes one. stored: what read_system has found in the file; None reads it.
     """
     craton.check_mpi()
-    stored = on_root(comm, lambda: read_system(source))
-    chi_data, samples = on_root(comm, lambda: misfit_of(source, stored))
-    prior = run_prior(stored)
-    if prior is None:
-        raise UserError(f"{source}: holds no prior of a run; allowed: hessian.h5 of a run")
+    there = stored or on_root(comm, lambda: read_system(source))
+    chi_data, samples = on_root(comm, lambda: misfit_of(source, there))
     world = world or craton.World(comm)
+    basis = basis_of(there)
+    gradient, model, mean = (np.ascontiguousarray(there[name]) for name in ("gradient", "model", "prior_mean"))
     return LinearisedProblem(
-        source,
-        stored_basis(stored),
-        world,
-        comm,
-        load_hessian(source, stored, world, comm),
-        np.ascontiguousarray(stored["gradient"]),
-        np.ascontiguousarray(stored["model"]),
-        chi_data,
-        samples,
-        int(stored["linearised_at_iteration"]),
-        float(stored["inversion"]["damping"]),
-        prior,
-        json.loads(stored["config"]),
-    )
+        source, basis, world, comm, load_hessian(source, there, basis.size, world, comm), gradient, model, mean, chi_data,
+        samples, int(there["linearised_at_iteration"]), float(there["inversion"]["damping"]), run_prior(there),
+        json.loads(there.get("config", "{}")),
+    )  # fmt: skip
+
+
+def load_hessian(source: pathlib.Path, stored: dict[str, Any], size: int, world: Any, comm: MPI.Comm) -> Any:
+    """Collective: the distributed matrix in hessian.h5, checked.
+
+    It has the run's blocks, or smaller ones where there are more ranks than these.
+    """
+    block = min(stored["inversion"]["block"], max(1, size // comm.size))
+    system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
+    system.load(str(source), "hessian")
+    check_matrix(system, source, comm)
+    return system
+
+
+def check_matrix(system: Any, source: pathlib.Path, comm: MPI.Comm) -> None:
+    """Collective: UserError unless every element is finite."""
+    mine, found = system.local, None
+    for col in range(mine.shape[1]):
+        bad = np.flatnonzero(~np.isfinite(mine[:, col]))
+        if len(bad):
+            row = int(bad[0])
+            found = (int(system.local_rows_global[row]), int(system.local_cols_global[col]), float(mine[row, col]))
+            break
+    anywhere = [place for place in comm.allgather(found) if place is not None]
+    if anywhere:
+        row, col, value = anywhere[0]
+        raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
 
 
 def misfit_of(source: pathlib.Path, stored: dict[str, Any]) -> tuple[float | None, int | None]:
@@ -137,7 +164,7 @@ class RunData:
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 
     def where(self, keep: NDArray[np.bool_]) -> RunData:
-        """Of some paths only."""
+        """The same of some paths. keep: of each path."""
         return dataclasses.replace(self, observations=self.observations.where(keep))
 
 
@@ -146,12 +173,10 @@ def read_data(problem: LinearisedProblem) -> RunData:
     file, comm = problem.source.parent / "data.h5", problem.comm
     observations = on_root(comm, lambda: load_observations(file))
     settings = theory_settings(problem.config, str(problem.source))
-    table = problem.config.get("assembly", {})
-    assembly = read_table(AssemblyConfig, "assembly", table, str(problem.source), pathlib.Path.cwd())
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
         observations = dataclasses.replace(observations, correlation_s=lengths)
     earth = _craton.EarthModel.by_name(settings.earth.model)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
-    return RunData(forward_problem(settings, problem.basis, modes, spheroidal), observations, assembly)
+    return RunData(forward_problem(settings, problem.basis, modes, spheroidal), observations, settings.assembly)

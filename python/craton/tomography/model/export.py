@@ -49,7 +49,21 @@ class ModelGrid:
 
     @property
     def shape(self) -> tuple[int, int, int]:
+        """Numbers of depths, latitudes and longitudes."""
         return len(self.depth_km), len(self.latitude_deg), len(self.longitude_deg)
+
+    def facts(self) -> dict[str, Any]:
+        """Axes, and the range of each variable, as JSON takes them."""
+        ranges = {
+            name: {
+                "units": self.attributes[name]["units"],
+                "least": float(values.min()),
+                "greatest": float(values.max()),
+            }
+            for name, values in self.values.items()
+        }
+        axes = ("depth_km", "latitude_deg", "longitude_deg")
+        return {**{name: list(getattr(self, name).tolist()) for name in axes}, "variables": ranges}
 
 
 def export(
@@ -79,6 +93,7 @@ def export(
 
 
 def column_name(name: str, grid: ModelGrid) -> str:
+    """A variable's name with its unit."""
     return name + {"percent": "_percent", "km.s-1": "_km_s"}[grid.attributes[name]["units"]]
 
 

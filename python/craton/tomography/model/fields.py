@@ -6,28 +6,30 @@ in its attribute `parameters` that there are two. Not collective; fields may be 
 
 from __future__ import annotations
 
-import pathlib
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from craton._craton import EarthModel
 from craton.errors import UserError
 from craton.pages import maps
 from craton.runs.files import read_hdf5
-from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
+from craton.tomography.model.parameters import NAMES
+from craton.tomography.model.splines import basis_of, splines_of
 
 if TYPE_CHECKING:
-    from craton._craton import EarthModel, ModelBasis
+    from craton._craton import ModelBasis
 
 __all__ = ["Fields", "read_fields"]
 
 f64 = NDArray[np.float64]
 
-PARAMETERS = ("dlnVs", "dlnxi")
-"""In the order in which a model vector holds them; model.h5 says how many."""
 SYMBOL = "dln"
 """A parameter is a relative change of the quantity after these letters."""
 
@@ -53,7 +55,7 @@ class Fields:
         return (maps.EARTH_RADIUS_M - top_m) / 1e3, (maps.EARTH_RADIUS_M - bottom_m) / 1e3
 
     def chosen(self, names: str = "") -> list[str]:
-        """Parameters named, separated by commas; all where nothing is named."""
+        """Names of parameters, separated by commas in `names`; all where nothing is named. UserError for another name."""
         wanted = [name.strip() for name in names.split(",")] if names else list(self.parameters)
         for name in wanted:
             if name not in self.parameters:
@@ -75,12 +77,9 @@ class Fields:
         )
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
         radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
+        places = (latitude, maps.relative_longitude(longitude, 0.0), radius_m)
         values = self.basis.evaluate(
-            self.parameters[parameter],
-            *(
-                np.ascontiguousarray(part.ravel())
-                for part in (latitude, maps.relative_longitude(longitude, 0.0), radius_m)
-            ),
+            self.parameters[parameter], *(np.ascontiguousarray(part.ravel()) for part in places)
         )
         return 100.0 * values.reshape(depth.shape)
 
@@ -91,79 +90,75 @@ class Fields:
         bottom_m, top_m = self.earth.cmb_radius_m, self.basis.radial_knots_m[-1]
         radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * np.asarray(depth_km, float), bottom_m, top_m)
         values = []
-        for radius in radius_m.ravel():
-            below = bool(radius > bottom_m)
+        for radius in radius_m.ravel().tolist():
+            below = radius > bottom_m
             density, (_, _, _, love_l, love_n) = (
-                self.earth.evaluate(float(radius), below)[0],
-                self.earth.love_Pa(float(radius), below),
+                self.earth.evaluate(radius, below)[0],
+                self.earth.love_Pa(radius, below),
             )
             values.append(np.sqrt((2.0 * love_l + love_n) / (3.0 * density)))  # Voigt's average where it is anisotropic
         return np.array(values).reshape(radius_m.shape) / 1e3
 
-    def knot_limit(self, parameter: str) -> float:
-        """Largest |percent| at the lateral knots and over depth that nearly all of them stay within: a colour limit."""
-        latitude, longitude = np.asarray(self.basis.latitude_deg), np.asarray(self.basis.longitude_deg)
-        top, bottom = self.depth_range_km
-        depth = np.linspace(top, bottom, 2 * self.basis.n_radial)
-        values = self.percent(parameter, geographic_deg(latitude)[:, None], longitude[:, None], depth[None, :])
-        return colour_limit(values)
-
 
 def colour_limit(percent: f64) -> float:
-    """Of a symmetric scale, in percent: nearly all values stay within; rounded up to a half."""
+    """The end of a symmetric scale, in percent: nearly all values stay within; rounded up to a half."""
     return max(0.5, float(np.ceil(2.0 * np.quantile(np.abs(percent), 0.995)) / 2.0))
 
 
 def quantity_of(parameter: str) -> str:
-    """Vs of dlnVs."""
+    """The quantity that a parameter is a relative change of: Vs of dlnVs."""
     return parameter.removeprefix(SYMBOL)
 
 
+def fields_of(basis: ModelBasis, vector: f64, label: str, record: RunRecord, where: Path) -> Fields:
+    """The fields of a model vector, of all the parameters of `basis`. where: the record's file, for errors."""
+    names = NAMES[: basis.parameters]
+    try:
+        earth = EarthModel.by_name(str(record.config["earth"]["model"]))
+    except (KeyError, TypeError):
+        raise UserError(f"{where}: names no reference Earth; allowed: the record of a run") from None
+    blocks = np.ascontiguousarray(vector).reshape(len(names), -1)
+    return Fields(
+        basis_of({**splines_of(basis), "parameters": 1}), dict(zip(names, blocks, strict=True)), label, earth, record
+    )
+
+
 def read_fields(
-    run: str | pathlib.Path,
-    model: str | pathlib.Path | None = None,
+    run: str | os.PathLike[str],
+    model: str | os.PathLike[str] | None = None,
     iteration: int | None = None,
     target: bool = False,
 ) -> Fields:
     """The last model of a run; or that of an iteration, its target, or the last one of another model.h5 (of a solve).
 
-    UserError for a folder that holds no run, a file that holds no model, an iteration that there is not.
+    Not collective. UserError for a folder that holds no run, a file that holds no model, an iteration that there is not.
     """
-    from craton._craton import EarthModel, ModelBasis
-
     if sum((model is not None, iteration is not None, target)) > 1:
         raise UserError("--model, --iteration and --target together; allowed: one of them")
     folder = RunFolder(run)
     record = folder.read_record()
-    file = folder.model if model is None else pathlib.Path(model)
+    file = folder.model if model is None else Path(model)
+    content, basis = read_models(file)
+    vector, label = pick(file, content, iteration, target)
+    label = f"{file.parent.name or file.name}, {label}" if model is not None else f"{record.title}, {label}"
+    return fields_of(basis, vector, label, record, folder.record)
+
+
+def read_models(file: Path) -> tuple[dict[str, Any], ModelBasis]:
+    """Everything in model.h5 of a run or of a solution, checked, and the splines of all its parameters. Not collective."""
     content = read_hdf5(file)
     for name in ("models", "radial_knots_m", "lateral_level"):
         if name not in content:
             raise UserError(f"{file}: '{name}' is missing; allowed: model.h5 of a run or of a solution")
-    basis = ModelBasis(int(content["lateral_level"]), np.ascontiguousarray(content["radial_knots_m"]))
-    names = parameter_names(content)
-    models = content["models"]
-    if models.ndim != 2 or not len(models) or models.shape[1] != len(names) * basis.size:
-        raise UserError(
-            f"{file}: models has shape {models.shape}; allowed: (models, {len(names) * basis.size}) for {', '.join(names)}"
-        )
-    vector, label = pick(file, content, iteration, target)
-    blocks = np.ascontiguousarray(vector).reshape(len(names), basis.size)
-    label = f"{file.parent.name or file.name}, {label}" if model is not None else f"{record.title}, {label}"
-    try:
-        earth = EarthModel.by_name(str(record.config["earth"]["model"]))
-    except (KeyError, TypeError):
-        raise UserError(f"{folder.record}: names no reference Earth; allowed: the record of a run") from None
-    return Fields(basis, dict(zip(names, blocks, strict=True)), label, earth, record)
+    models, basis = content["models"], basis_of(content)
+    if models.ndim != 2 or not len(models) or models.shape[1] != basis.size:
+        names = ", ".join(NAMES[: basis.parameters])
+        raise UserError(f"{file}: models has shape {models.shape}; allowed: (models, {basis.size}) for {names}")
+    return content, basis
 
 
-def parameter_names(content: dict[str, Any]) -> list[str]:
-    """Of what model.h5 holds."""
-    return list(PARAMETERS[: int(content.get("parameters", 1))])
-
-
-def pick(file: pathlib.Path, content: dict[str, Any], iteration: int | None, target: bool) -> tuple[f64, str]:
-    """One of the models in a file, and what to call it."""
+def pick(file: Path, content: dict[str, Any], iteration: int | None, target: bool) -> tuple[f64, str]:
+    """One of the models in a file, and what to call it. UserError for one that is not there."""
     models = content["models"]
     if target:
         if "target" not in content:

@@ -31,16 +31,17 @@ class ParameterBlock:
 
     @property
     def size(self) -> int:
+        """Number of its coefficients."""
         return self.lateral * self.radial
 
     @property
     def within(self) -> slice:
-        """Where its coefficients are."""
+        """Where its coefficients are in the model vector."""
         return slice(self.offset, self.offset + self.size)
 
 
 def blocks_of(bases: Sequence[tuple[str, ModelBasis]]) -> tuple[ParameterBlock, ...]:
-    """Of parameters in the order of the model vector: name and splines of each."""
+    """The blocks of a model vector. bases: name and splines of each parameter, in order."""
     blocks: list[ParameterBlock] = []
     for name, basis in bases:
         offset = blocks[-1].offset + blocks[-1].size if blocks else 0
@@ -53,12 +54,12 @@ NAMES = ("dlnVs", "dlnxi")
 
 
 def blocks_in(basis: ModelBasis) -> tuple[ParameterBlock, ...]:
-    """Of all the parameters of one basis."""
+    """The blocks of all the parameters of one basis."""
     return blocks_of([(name, basis) for name in NAMES[: basis.parameters]])
 
 
 def only_block(basis: ModelBasis) -> ParameterBlock:
-    """Of a model that has one parameter. UserError where it has more."""
+    """The block of a model that has one parameter. UserError where it has more."""
     if basis.parameters != 1:
         raise UserError('[prior] kind = "matern" with [basis] xi = true; allowed: "gaussian"')
     return blocks_in(basis)[0]

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 f64 = NDArray[np.float64]
 
-
 EARTH_RADIUS_KM = 6371.0
 
 

@@ -7,12 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from craton._craton import EarthModel, ModeCatalogue, SpheroidalCatalogue
-from craton.errors import UserError
 from craton.pages.figures import new_figure
 from craton.pages.style import MUTED, drawing
 from craton.runs.files import replaced
@@ -42,9 +41,14 @@ class ModeRow:
         """As the literature writes it, 0S2."""
         return f"{self.n}{self.type}{self.l}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Name, period and the rest as JSON takes them: None for a velocity that there is not."""
+        values = {name: None if value != value else value for name, value in vars(self).items()}
+        return {"name": self.name, **values, "frequency_mHz": 1e3 / self.period_s}
+
 
 def rows_of(modes: ModeCatalogue | SpheroidalCatalogue, earth: EarthModel) -> list[ModeRow]:
-    """By degree, then overtone."""
+    """The multiplets of a catalogue, by degree, then overtone."""
     letter = "S" if isinstance(modes, SpheroidalCatalogue) else "T"
     radius_km = 1e-3 * earth.solid_surface_radius_m
     return [
@@ -64,7 +68,7 @@ def rows_of(modes: ModeCatalogue | SpheroidalCatalogue, earth: EarthModel) -> li
 
 
 def table(rows: Sequence[ModeRow], title: str) -> Table:
-    """For a terminal."""
+    """A table for a terminal."""
     out = Table(title=title)
     for heading in ("mode", "period (s)", "frequency (mHz)", "Q", "group velocity (km/s)", "phase velocity (km/s)"):
         out.add_column(heading, justify="right")
@@ -81,26 +85,21 @@ def table(rows: Sequence[ModeRow], title: str) -> Table:
 
 
 def write_csv(rows: Sequence[ModeRow], path: Path) -> None:
-    """UserError where it cannot be written."""
-    try:
-        with replaced(path) as aside, aside.open("w", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerow(COLUMNS)
-            for row in rows:
-                velocities = (row.group_velocity_km_s, row.phase_velocity_km_s)
-                writer.writerow(
-                    [row.type, row.n, row.l, f"{row.period_s:.9g}", f"{1e3 / row.period_s:.9g}", f"{row.q:.6g}"]
-                    + ["" if math.isnan(v) else f"{v:.6g}" for v in velocities]
-                )
-    except OSError as error:
-        raise UserError(
-            f"{path}: cannot be written: {error.strerror}; allowed: a file in a folder that exists"
-        ) from None
+    """Writes COLUMNS, a line for each multiplet. UserError where the file cannot be written."""
+    with replaced(path) as aside, aside.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(COLUMNS)
+        for row in rows:
+            velocities = (row.group_velocity_km_s, row.phase_velocity_km_s)
+            writer.writerow(
+                [row.type, row.n, row.l, f"{row.period_s:.9g}", f"{1e3 / row.period_s:.9g}", f"{row.q:.6g}"]
+                + ["" if math.isnan(v) else f"{v:.6g}" for v in velocities]
+            )
 
 
 @drawing
 def diagram(rows: Sequence[ModeRow], title: str) -> Figure:
-    """Frequency against degree, branches of equal overtone number joined."""
+    """Draws frequency against degree; branches of equal overtone number are joined."""
     kinds = [(letter, [row for row in rows if row.type == letter]) for letter in "ST"]
     kinds = [(letter, mine) for letter, mine in kinds if mine]
     figure = new_figure(7 * len(kinds), 6)

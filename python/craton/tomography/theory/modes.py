@@ -21,87 +21,48 @@ from craton.runs.agreement import on_root
 from craton.runs.files import replaced
 
 if TYPE_CHECKING:
-    from craton.tomography.config.load import Config
-    from craton.tomography.config.stored import TheorySettings
+    from craton.tomography.config.load import Config, TheorySettings
 
 Catalogue = TypeVar("Catalogue", ModeCatalogue, SpheroidalCatalogue)
+Note = Callable[[str], None]
 DEFAULT_CACHE = pathlib.Path("~/.cache/craton")
 DAMAGED = (OSError, EOFError, ValueError, KeyError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error, UserError)
-
-
-def cache_folder(config: Config | TheorySettings) -> pathlib.Path:
-    """Where mode catalogues are kept."""
-    return pathlib.Path(config.modes.cache or DEFAULT_CACHE).expanduser()
-
-
-def mode_options(config: Config | TheorySettings) -> dict[str, Any]:
-    """What ModeCatalogue.solve depends on, beside the Earth."""
-    return {
-        "shortest_period_s": config.modes.shortest_period_s,
-        "dispersion": config.earth.dispersion,
-        "attenuation": config.earth.attenuation,
-        "order": config.modes.order,
-        "element_km": config.modes.element_km,
-    }
-
-
-def cache_file(earth: EarthModel, config: Config | TheorySettings) -> pathlib.Path:
-    """One file per Earth, set of options and version of the program that solved for the modes."""
-    key = json.dumps([earth.name, mode_options(config), craton.__version__], sort_keys=True)
-    return cache_folder(config) / f"modes-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
-
-
-def mode_catalogue(
-    earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn
-) -> ModeCatalogue:
-    """The catalogue from the cache, or solved for and added to it. A damaged cache costs time, no more."""
-    return _cached(ModeCatalogue, earth, mode_options(config), cache_file(earth, config), note)
 
 
 def spheroidal_catalogue(
     earth: EarthModel,
     shortest_period_s: float,
     folder: pathlib.Path = DEFAULT_CACHE,
-    note: Callable[[str], None] = warnings.warn,
+    note: Note = warnings.warn,
     **options: Any,
 ) -> SpheroidalCatalogue:
-    """The same for spheroidal modes; options are those of SpheroidalCatalogue.solve."""
-    return _cached_in(folder, SpheroidalCatalogue, "spheroidal", earth, shortest_period_s, options, note)
+    """Spheroidal modes from the cache, or solved for and added to it. A damaged cache costs time, no more.
+
+    options: those of SpheroidalCatalogue.solve. note: is told where the cache is damaged or cannot be written. Not collective.
+    """
+    return _cached(SpheroidalCatalogue, earth, folder, note, shortest_period_s=shortest_period_s, **options)
 
 
 def toroidal_catalogue(
     earth: EarthModel,
     shortest_period_s: float,
     folder: pathlib.Path = DEFAULT_CACHE,
-    note: Callable[[str], None] = warnings.warn,
+    note: Note = warnings.warn,
     **options: Any,
 ) -> ModeCatalogue:
-    """The same for toroidal modes without a configuration; options are those of ModeCatalogue.solve."""
-    return _cached_in(folder, ModeCatalogue, "toroidal", earth, shortest_period_s, options, note)
+    """The same for toroidal modes; options are those of ModeCatalogue.solve."""
+    return _cached(ModeCatalogue, earth, folder, note, shortest_period_s=shortest_period_s, **options)
 
 
-def _cached_in(
-    folder: pathlib.Path,
-    kind: type[Catalogue],
-    name: str,
-    earth: EarthModel,
-    shortest_period_s: float,
-    options: dict[str, Any],
-    note: Callable[[str], None],
-) -> Catalogue:
-    options = {"shortest_period_s": shortest_period_s, **options}
+def cache_file(kind: type[Catalogue], earth: EarthModel, folder: pathlib.Path, options: dict[str, Any]) -> pathlib.Path:
+    """One file per type of modes, Earth, set of options and version of the program that solved for the modes."""
+    name = "spheroidal" if kind is SpheroidalCatalogue else "toroidal"
     key = json.dumps([name, earth.name, options, craton.__version__], sort_keys=True)
-    file = folder.expanduser() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
-    return _cached(kind, earth, options, file, note)
+    return folder.expanduser() / f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
 
 
-def _cached(
-    kind: type[Catalogue],
-    earth: EarthModel,
-    options: dict[str, Any],
-    file: pathlib.Path,
-    note: Callable[[str], None],
-) -> Catalogue:
+def _cached(kind: type[Catalogue], earth: EarthModel, folder: pathlib.Path, note: Note, **options: Any) -> Catalogue:
+    file = cache_file(kind, earth, folder, options)
     if file.exists():
         try:
             with np.load(file, allow_pickle=False) as stored:
@@ -118,28 +79,51 @@ def _cached(
     return modes
 
 
+# ------------------------------------------------------------------------------------------- as a configuration names them
+
+
+def cache_folder(config: Config | TheorySettings) -> pathlib.Path:
+    """Where mode catalogues are kept."""
+    return pathlib.Path(config.modes.cache or DEFAULT_CACHE)
+
+
+def mode_options(config: Config | TheorySettings) -> dict[str, Any]:
+    """What ModeCatalogue.solve depends on, beside the Earth."""
+    return {
+        "shortest_period_s": config.modes.shortest_period_s,
+        "dispersion": config.earth.dispersion,
+        "attenuation": config.earth.attenuation,
+        "order": config.modes.order,
+        "element_km": config.modes.element_km,
+    }
+
+
+def mode_catalogue(earth: EarthModel, config: Config | TheorySettings, note: Note = warnings.warn) -> ModeCatalogue:
+    """The toroidal modes that [earth] and [modes] of a configuration name."""
+    return _cached(ModeCatalogue, earth, cache_folder(config), note, **mode_options(config))
+
+
 def configured_spheroidal_catalogue(
-    earth: EarthModel, config: Config | TheorySettings, note: Callable[[str], None] = warnings.warn
+    earth: EarthModel, config: Config | TheorySettings, note: Note = warnings.warn
 ) -> SpheroidalCatalogue:
-    """The spheroidal modes that a configuration's [earth] and [modes] name, from its cache."""
-    options = {"dispersion": config.earth.dispersion, "attenuation": config.earth.attenuation}
-    return spheroidal_catalogue(earth, config.modes.shortest_period_s, cache_folder(config), note, **options)
+    """The spheroidal modes that [earth] and [modes] of a configuration name."""
+    options = {name: mode_options(config)[name] for name in ("shortest_period_s", "dispersion", "attenuation")}
+    return _cached(SpheroidalCatalogue, earth, cache_folder(config), note, **options)
+
+
+def shared_mode_catalogue(
+    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Note = warnings.warn
+) -> ModeCatalogue:
+    """Collective: rank 0's mode_catalogue on every rank, so that all of them work with the same bits."""
+    arrays = on_root(comm, lambda: mode_catalogue(earth, config, note).arrays())
+    return ModeCatalogue.from_arrays(earth, arrays)
 
 
 def shared_spheroidal_catalogue(
-    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
+    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Note = warnings.warn
 ) -> SpheroidalCatalogue | None:
     """Collective: the same of spheroidal modes; None where the configuration asks for transverse motion alone."""
     if config.data.components == "T":
         return None
-    return SpheroidalCatalogue.from_arrays(
-        earth, on_root(comm, lambda: configured_spheroidal_catalogue(earth, config, note).arrays())
-    )
-
-
-def shared_mode_catalogue(
-    earth: EarthModel, config: Config | TheorySettings, comm: MPI.Comm, note: Callable[[str], None] = warnings.warn
-) -> ModeCatalogue:
-    """Collective: rank 0's catalogue on every rank, so that all of them work with the same bits."""
-    arrays = on_root(comm, lambda: mode_catalogue(earth, config, note).arrays())
-    return ModeCatalogue.from_arrays(earth, arrays)
+    arrays = on_root(comm, lambda: configured_spheroidal_catalogue(earth, config, note).arrays())
+    return SpheroidalCatalogue.from_arrays(earth, arrays)

@@ -17,6 +17,7 @@ from craton.errors import UserError
 from craton.pages import maps
 from craton.pages.figures import new_figure
 from craton.pages.style import COLOURS, OBSERVED, drawing
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,6 @@ __all__ = ["PlaneKernel", "draw", "kernel_of_path", "plane_kernel", "small_basis
 
 f64 = NDArray[np.float64]
 
-SOLID_SURFACE_KM = 6371.0
 OVERTONES_KM_S = 5.0
 """Group velocity that the fundamental mode does not reach: what comes earlier is overtones, which are body waves."""
 FASTEST_KM_S, SLOWEST_KM_S = 9.0, 3.2
@@ -55,9 +55,15 @@ class PlaneKernel:
     title: str
     """Which seismogram it is, in a title's words."""
 
+    def extremes(self, time_s: float) -> dict[str, float]:
+        """The sample nearest to a time: its time, and the least and the greatest sensitivity of the plane then."""
+        sample = int(np.argmin(np.abs(self.times_s - time_s)))
+        least, greatest = float(self.kernel[sample].min()), float(self.kernel[sample].max())
+        return {"time_s": float(self.times_s[sample]), "least_m_per_km_deg": least, "greatest_m_per_km_deg": greatest}
+
 
 def small_basis(earth: EarthModel) -> ModelBasis:
-    """For a forward problem that is asked for kernels only: they know of no splines."""
+    """A basis for forward problems that are asked for kernels only: these know of no splines."""
     return ModelBasis(BASIS_LEVEL, np.linspace(earth.cmb_radius_m, earth.solid_surface_radius_m, BASIS_RADIAL))
 
 
@@ -72,9 +78,10 @@ def plane_kernel(
     periods_s: tuple[float, float, float, float],
     interval_s: float = 10.0,
 ) -> PlaneKernel:
-    """Of a source of 1e20 N m, equal parts of dip slip and strike slip that radiate most toward the station.
+    """The kernel of a source of 1e20 N m: equal parts of dip slip and strike slip that radiate most toward the station.
 
-    theory: pava or nact; component: Z, R or T; interval_s: between samples. UserError where there is no such path.
+    spheroidal: may be None for T. theory: pava or nact. component: Z, R or T. depth_km: of the source. periods_s: corners of the
+    filter, decreasing. interval_s: between samples. UserError where there is no such path.
     """
     if not 1.0 <= distance_deg <= 179.0:
         raise UserError(f"distance {distance_deg:g} degrees; allowed: 1 to 179")
@@ -82,7 +89,7 @@ def plane_kernel(
     phi = 0.5 * np.pi  # the station is east of the source, which is where Phi is 90 degrees
     shear = MOMENT_NM * np.array([0.0, -np.sin(2 * phi), np.sin(2 * phi), -np.sin(phi), np.cos(phi), np.cos(2 * phi)])
     vertical = MOMENT_NM * np.array([1.0, 0.0, -1.0, np.cos(phi), np.sin(phi), 0.0])
-    length_km = np.radians(distance_deg) * SOLID_SURFACE_KM
+    length_km = np.radians(distance_deg) * EARTH_RADIUS_KM
     first = np.floor(length_km / FASTEST_KM_S / interval_s) * interval_s
     samples = int((length_km / SLOWEST_KM_S + 2 * periods_s[1] - first) / interval_s) + 1
     here = [np.array([value]) for value in (0.0, 0.0, 1e3 * depth_km)]
@@ -105,7 +112,7 @@ def kernel_of_path(
     periods_s: tuple[float, float, float, float],
     title: str,
 ) -> PlaneKernel:
-    """Of a path along the minor arc; all but the first three arguments are for the picture."""
+    """The kernel of a path along the minor arc; all but the first three arguments are for the picture."""
     angle = np.linspace(0.0, path.distance_rad, ANGLES)
     radius = np.linspace(earth.cmb_radius_m, earth.solid_surface_radius_m, RADII)
     kernel = forward.plane_kernel(path, angle, radius) * np.float32(1e3 * np.pi / 180)
@@ -117,20 +124,18 @@ def kernel_of_path(
 
 
 def usual_times(kernel: PlaneKernel) -> list[float]:
-    """Of the largest motion before the fundamental mode can be there, and of the largest from then on; one where a
-    window has no more.
-    """
-    early = kernel.times_s < np.radians(kernel.distance_deg) * SOLID_SURFACE_KM / OVERTONES_KM_S
+    """Times of the largest motion before the fundamental mode can be there, and from then on; fewer in a shorter window."""
+    early = kernel.times_s < np.radians(kernel.distance_deg) * EARTH_RADIUS_KM / OVERTONES_KM_S
     size = np.abs(kernel.displacement_m)
     return [float(kernel.times_s[part][np.argmax(size[part])]) for part in (early, ~early) if part.any()]
 
 
 @drawing
 def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figure:
-    """A row for the seismogram, then one for each theory: the plane between source and station at each time.
+    """Draws a row for the seismogram, then one for each theory: the plane between source and station at each time.
 
     Colours: by how much of its largest motion 1% of dlnVs in a cell of 100 km by 1 degree changes the seismogram. A
-    column has one scale, so that theories can be compared.
+    column has one scale, so that theories can be compared. times_s: none for usual_times. UserError for a time outside.
     """
     first = kernels[0]
     times = list(times_s) or usual_times(first)
@@ -175,7 +180,7 @@ def draw(kernels: Sequence[PlaneKernel], times_s: Sequence[float] = ()) -> Figur
 
 
 def sector_height(kernel: PlaneKernel, width: float) -> float:
-    """Of axes of some width that hold the plane, in the same unit; the half angle decides."""
+    """Height of axes of some width that hold the plane, in the same unit; the half angle decides."""
     half = np.radians(0.5 * kernel.distance_deg)
     across = 2.0 * (np.sin(half) if half < 0.5 * np.pi else 1.0)
     bottom = kernel.radius_km[0] / kernel.radius_km[-1] * np.cos(half) if half < 0.5 * np.pi else np.cos(half)
@@ -183,7 +188,7 @@ def sector_height(kernel: PlaneKernel, width: float) -> float:
 
 
 def draw_plane(axes: Axes, kernel: PlaneKernel, values: NDArray[np.floating], limit: float) -> QuadMesh:
-    """Values at angles x radii; source and station, degrees along the surface."""
+    """Draws values at angles x radii, source and station, and degrees along the surface."""
     angle = np.radians(kernel.angle_deg - 0.5 * kernel.distance_deg)
     x, y = np.outer(np.sin(angle), kernel.radius_km), np.outer(np.cos(angle), kernel.radius_km)
     colours: dict[str, Any] = {"cmap": maps.VELOCITY_COLOURS, "vmin": -limit, "vmax": limit}
@@ -199,7 +204,7 @@ def draw_plane(axes: Axes, kernel: PlaneKernel, values: NDArray[np.floating], li
             label * np.sin(at), label * np.cos(at), f"{degrees:.0f}°", fontsize=7, ha="center", va="bottom",
             rotation=-np.degrees(at), rotation_mode="anchor",
         )  # fmt: skip
-    source, top = SOLID_SURFACE_KM - kernel.depth_km, kernel.radius_km[-1]
+    source, top = EARTH_RADIUS_KM - kernel.depth_km, kernel.radius_km[-1]
     star: dict[str, Any] = {"marker": "*", "color": "gold", "markersize": 11}
     triangle: dict[str, Any] = {"marker": "v", "color": "white", "markersize": 8}
     for radius, at, style in ((source, angle[0], star), (top, angle[-1], triangle)):
@@ -209,5 +214,5 @@ def draw_plane(axes: Axes, kernel: PlaneKernel, values: NDArray[np.floating], li
 
 
 def degrees_between_ticks(distance_deg: float) -> float:
-    """About six along the arc."""
+    """Spacing of about six ticks along the arc."""
     return next((step for step in (5.0, 10.0, 20.0, 30.0) if distance_deg / step <= 7.0), 30.0)

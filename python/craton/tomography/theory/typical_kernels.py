@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from craton._craton import EarthModel, ForwardProblem, PathSet
+from craton._craton import EarthModel, ForwardProblem
 from craton.errors import UserError
-from craton.tomography.config.stored import theory_settings
+from craton.tomography.config.load import theory_settings
 from craton.tomography.data.observations import Observations
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 from craton.tomography.theory.plane_kernels import PlaneKernel, kernel_of_path, small_basis
@@ -22,9 +22,10 @@ NEAR_THE_MEDIAN = 10
 
 
 def typical_windows(data: Observations) -> list[int]:
-    """A row of the path table for each component: of the tenth of its windows along the minor arc that are nearest to
-    the median distance, the one whose largest motion is strongest, beside the median of its earthquake's (the source
-    radiates well toward it) times beside its noise.
+    """A row of the path table for each component that has windows along the minor arc.
+
+    Of the tenth of them that is nearest to the median distance it is the strongest: the one whose largest motion is largest beside
+    the median of its earthquake's (the source radiates well toward it), times beside its noise.
     """
     table, found = data.paths, list[int]()
     largest = np.maximum.reduceat(np.abs(data.observed), table.offsets[:-1])
@@ -41,8 +42,10 @@ def typical_windows(data: Observations) -> list[int]:
 
 
 def kernels_of_windows(config: Mapping[str, Any], data: Observations, where: str) -> list[list[PlaneKernel]]:
-    """Of each typical window, by path averages and by NACT, at the reference Earth. config: of the run, as in its
-    record; `where` names it in errors. UserError where there are too many modes, or no window along the minor arc.
+    """Kernels of each typical window at the reference Earth, by path averages and by NACT.
+
+    config: of the run, as in its record; `where` names it in errors. UserError where there are too many modes, or no window along
+    the minor arc.
     """
     settings, table = theory_settings(config, where), data.paths
     chosen = typical_windows(data)
@@ -59,18 +62,13 @@ def kernels_of_windows(config: Mapping[str, Any], data: Observations, where: str
     forwards = {kind: ForwardProblem(toroidal, basis, periods_s, kind, spheroidal) for kind in ("pava", "nact")}
     found = []
     for row in chosen:
-        event, station = table.event[row], table.station[row]
-        names = f"{table.events.name[event]} to {table.stations.name[station]}"
-        pair = []
-        for kind, forward in forwards.items():
-            path = PathSet(
-                forward, table.events.latitude_deg[[event]], table.events.longitude_deg[[event]],
-                1e3 * table.events.depth_km[[event]], np.ascontiguousarray(table.events.moment_tensor_Nm[[event]]),
-                table.events.half_duration_s[[event]], table.stations.latitude_deg[[station]],
-                table.stations.longitude_deg[[station]], np.array([0]), np.array([0]), table.t_first_s[[row]],
-                table.sample_interval_s, table.samples[[row]], component=[table.component[row]],
-            )[0]  # fmt: skip
-            depth_km = float(table.events.depth_km[event])
-            pair.append(kernel_of_path(earth, forward, path, kind, table.component[row], depth_km, periods_s, names))
-        found.append(pair)
+        depth_km = float(table.events.depth_km[table.event[row]])
+        names = f"{table.events.name[table.event[row]]} to {table.stations.name[table.station[row]]}"
+        alone, component = table.rows(np.array([row])), table.component[row]
+        found.append(
+            [
+                kernel_of_path(earth, forward, alone.path_set(forward)[0], kind, component, depth_km, periods_s, names)
+                for kind, forward in forwards.items()
+            ]
+        )
     return found
