@@ -1,7 +1,7 @@
 """Measures what machine.py keeps: with a configuration's own paths and the run's own routines.
 
 As many ranks as the plan has on a node, or as its cores are enough for, measure at the same time, on one shared Hessian, as in
-a run: rates are those of a rank beside the others. Run as a program under mpiexec:
+a run: rates are those of a rank beside the others. As a program under mpiexec:
 
     python -m craton.tomography.plan.calibration FOLDER
 
@@ -32,19 +32,11 @@ from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_co
 from craton.errors import UserError
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
-from craton.runs.files import replaced, write_hdf5
+from craton.runs.files import replaced, write_hdf5, write_json, write_text
 from craton.tomography.config.load import load_config, process_grid
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
-from craton.tomography.plan.work import (
-    Geometry,
-    Products,
-    count_work,
-    modes_within,
-    products_of,
-    rows_of_table,
-    stacks_of,
-)
+from craton.tomography.plan.work import Geometry, Products, count_work, modes_within, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior
 
 if TYPE_CHECKING:
@@ -85,12 +77,11 @@ def calibrate_alone(config: Config, geometry: Geometry, process_bytes: int) -> M
     """In this process. process_bytes: resident set before the geometry was made."""
     node = this_node()
     with trial_folder(config) as inside:
-        return replace(calibrate(config, geometry, process_bytes, MPI.COMM_SELF, inside), **node)
+        return replace(Trials(config, geometry, MPI.COMM_SELF).machine(process_bytes, inside), **node)
 
 
 def calibrate_on(config: Config, ranks: int) -> tuple[Machine, dict[str, float]]:
-    """Starts so many processes on this machine, which measure it together; and what counting took each of them
-    (Geometry.spent_s).
+    """The rates that so many processes, started on this machine, measure together; and Geometry.spent_s of the slowest.
 
     UserError where there is no mpiexec. SystemExit with their code where they fail, which they have explained by then.
     """
@@ -104,7 +95,7 @@ def calibrate_on(config: Config, ranks: int) -> tuple[Machine, dict[str, float]]
             "on PATH or in CRATON_MPIEXEC, or --machine FILE"
         ) from None
     with trial_folder(config) as inside:
-        (inside / CONFIG).write_text(config.to_toml(), encoding="utf-8")
+        write_text(inside / CONFIG, config.to_toml())
         program = [sys.executable, "-m", "craton.tomography.plan.calibration"]
         code = run_under_mpi([str(inside)], ranks, ranks_per_node=ranks, program=program)
         if code:
@@ -135,273 +126,260 @@ def trial_folder(config: Config) -> Iterator[Path]:
         yield Path(inside).absolute()
 
 
-def calibrate(config: Config, geometry: Geometry, process_bytes: int, comm: MPI.Comm, inside: Path) -> Machine:
-    """Collective: the same rates on every rank. inside: a folder on the disk to measure."""
-    world = craton.World(comm)
-    cholesky, half, prior_element = factorisation(world, comm, config, geometry.forward.basis.size)
-    disk, file_s = disk_rates(world, comm, inside, geometry.forward.basis.size)
-    comm.Barrier()
-    memory = float(_craton.memory_rates(1)[1])
-    found = {
-        "prior_ns_per_element": prior_element,
-        "prior_ns_per_knot3": on_root(comm, lambda: prior_inverse(geometry.forward, config)),
-        "cholesky_gflops": cholesky,
-        "cholesky_half_order": half,
-        "memory_gb_s": comm.allreduce(memory) / comm.size,
-        "first_touch_gb_s": first_touch(world, comm, geometry.forward.basis.size),
-        "disk_gb_s": disk,
-        "file_s": file_s,
-        "process_mib": max(1.0, comm.allreduce(process_bytes, MPI.MAX) / 2**20),
-        **assembly_rates(world, comm, config, geometry),
-    }
-    rates: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in found.items()}
-    return Machine(measured_ranks=comm.size, **this_node(), **rates)
+class Trials:
+    """Measurements with a configuration's own paths, by all ranks of a communicator: every method is collective."""
 
+    def __init__(self, config: Config, geometry: Geometry, comm: MPI.Comm) -> None:
+        self.config, self.geometry, self.comm = config, geometry, comm
+        self.world = craton.World(comm)
+        self.coupled = config.theory.kind != "pava"
+        self.element_bytes = 4 if config.inversion.precision == "float32" else 8
+        self.unknowns = geometry.forward.basis.size
+        self.modes = modes_within(config, geometry.forward.modes)
 
-def dealt_block(comm: MPI.Comm, block: int, order: int) -> int:
-    """The largest up to `block` of which a trial matrix, smaller than the run's, has one for every rank."""
-    columns = process_grid(comm.size)[1]
-    return block if columns == 1 else max(1, min(block, (order - 1) // (columns - 1)))
+    def machine(self, process_bytes: int, inside: Path) -> Machine:
+        """All rates, the same on every rank. inside: a folder on the disk to measure."""
+        cholesky, half, prior_element = self.factorisation()
+        disk, file_s = self.disk(inside)
+        self.comm.Barrier()
+        memory = float(_craton.memory_rates(1)[1])
+        found = {
+            "prior_ns_per_element": prior_element,
+            "prior_ns_per_knot3": on_root(self.comm, self.prior_inverse),
+            "cholesky_gflops": cholesky,
+            "cholesky_half_order": half,
+            "memory_gb_s": self.comm.allreduce(memory) / self.comm.size,
+            "first_touch_gb_s": self.first_touch(),
+            "disk_gb_s": disk,
+            "file_s": file_s,
+            "process_mib": max(1.0, self.comm.allreduce(process_bytes, MPI.MAX) / 2**20),
+            **self.assembly(),
+        }
+        rates: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in found.items()}
+        return Machine(measured_ranks=self.comm.size, **this_node(), **rates)
 
+    def matrix(self, order: int, dtype: str, block: int) -> Any:
+        """A trial matrix, smaller than the run's: its blocks are the largest up to `block` of which every rank has one."""
+        columns = process_grid(self.comm.size)[1]
+        if columns > 1:
+            block = max(1, min(block, (order - 1) // (columns - 1)))
+        return craton.ConvergentMatrix(self.world, order, order, dtype=dtype, block=block)
 
-def together_s(comm: MPI.Comm, work: Callable[[], Any]) -> float:
-    """Collective: seconds that all ranks took for the same work, begun at the same time."""
-    comm.Barrier()
-    clock = time.perf_counter()
-    work()
-    return float(comm.allreduce(time.perf_counter() - clock, MPI.MAX))
-
-
-# ------------------------------------------------------------------------------------------------------------ assembly
-
-
-def assembly_rates(world: Any, comm: MPI.Comm, config: Config, geometry: Geometry) -> dict[str, float]:
-    """Collective: of panels, seismograms, products and updates, of near, middling and far paths. Products and updates of
-    Hessians that are not too large to try, with all radial splines and with half; panels and seismograms, which need none, on
-    the run's own, too.
-    """
-    from scipy.optimize import nnls  # not before a process's own memory has been measured: a run does not need it
-
-    terms, panel_s, seismogram = [], [], np.zeros(2)
-    product, update = np.zeros(2), np.zeros(2)
-    weights: list[float] = []
-    stack = stacks_of(geometry.table)
-    order = np.argsort(np.bincount(stack, weights=geometry.table.samples), kind="stable")
-    groups = [part for part in np.array_split(order, 3) if len(part)]
-    modes = modes_within(config, geometry.forward.modes)
-    for forward in (coarser(geometry, config, 1), coarser(geometry, config, 2)):
-        size, settings = forward.basis.size, config.inversion
-        block = dealt_block(comm, settings.block, size)
-        hessian = craton.ConvergentMatrix(world, size, size, dtype=settings.precision, block=block)
-        gradient = craton.ConvergentVector(world, size, block)
-        hessian.reset()  # pages that are touched for the first time take longer
-        for stacks in groups:
-            samples, made, sums = measure_group(world, comm, forward, config, geometry, stacks, hessian, gradient)
-            terms.append([samples * modes, samples * modes * forward.basis.n_radial, made.panel_elements])
-            panel_s.append(sums["panel_s"])
-            weights.append(1.0)
-            product += made.flop, sums["product_s"]
-            update += made.elements, sums["update_s"]
-    for stacks in groups:
-        rows = np.flatnonzero(np.isin(stack, stacks))
-        own = measure_own(comm, config, geometry, rows)
-        seismogram += own[0], own[4]
-        if config.theory.kind != "pava":
-            terms.append(list(own[:3]))
-            panel_s.append(own[3])
-            weights.append(OWN_WEIGHT)
-    matrix, wanted, weight = np.array(terms), np.array(panel_s), np.array(weights)
-    fitted, _ = nnls(matrix * (weight / wanted)[:, None], weight)  # relative errors
-    return {
-        "panel_ns_per_term": max(1e9 * fitted[0], 1e-5),
-        "panel_ns_per_radial_term": 1e9 * fitted[1],
-        "panel_ns_per_element": 1e9 * fitted[2],
-        "seismogram_ns_per_term": 1e9 * seismogram[1] / seismogram[0],
-        "product_gflops": 1e-9 * product[0] / product[1],
-        "update_ns_per_element": 1e9 * update[1] / update[0],
-    }
-
-
-def measure_own(comm: MPI.Comm, config: Config, geometry: Geometry, rows: i64) -> f64:
-    """Collective, of some paths on the run's own splines: terms, terms times radial splines, elements of panels; seconds of
-    the panels (of coupled modes: path averages, as assembled, have smaller ones) and of seismograms alone, summed over ranks:
-    the faster of two trials.
-    """
-    coupled = config.theory.kind != "pava"
-    forward = geometry.forward
-    model = PERTURBATION * np.random.default_rng(4).standard_normal(forward.basis.size)
-    count = min(OWN_PATHS, len(rows))
-    while True:
-        chosen = np.random.default_rng([2, comm.rank]).choice(rows, count, replace=False)
-        table = rows_of_table(geometry.table, chosen)
-        paths, trials, elements = table.path_set(forward), [], 0
-        for _ in range(2):
-            comm.Barrier()
-            clock = time.perf_counter()
-            if coupled:
-                elements = sum(forward.panel(paths[i], model)[0].size for i in range(len(paths)))
-            panel_s = time.perf_counter() - clock
-            comm.Barrier()
-            clock = time.perf_counter()
-            forward.seismograms(paths, 0, len(paths), model, 1)
-            trials.append([panel_s, time.perf_counter() - clock])
-        best = np.min(trials, axis=0)
-        terms = float(table.samples.sum()) * modes_within(config, forward.modes)
-        found = comm.allreduce(np.array([terms, terms * forward.basis.n_radial, elements, *best]))
-        if count == len(rows) or found[4] > OWN_S * comm.size:
-            return np.asarray(found)
-        count = min(4 * count, len(rows))
-
-
-def coarser(geometry: Geometry, config: Config, divisor: int) -> ForwardProblem:
-    """With fewer radial splines, and a Hessian that is not too large to try."""
-    forward, basis = geometry.forward, geometry.forward.basis
-    radial = max(4, basis.n_radial // divisor)
-    level = config.basis.lateral_level
-    element = 4 if config.inversion.precision == "float32" else 8
-    while (
-        level > 1 and element * ((10 * 4 ** (level - 1) + 2) * radial * basis.parameters) ** 2 > LARGEST_HESSIAN_BYTES
-    ):
-        level -= 1
-    if radial == basis.n_radial and level == config.basis.lateral_level:
-        return forward
-    knots = np.asarray(basis.radial_knots_m)
-    knots = np.interp(np.linspace(0, len(knots) - 1, radial), np.arange(len(knots)), knots)
-    fewer = _craton.ModelBasis(level, np.ascontiguousarray(knots), basis.parameters)
-    return _craton.ForwardProblem(
-        forward.modes, fewer, config.data.filter_periods_s, config.theory.kind, geometry.spheroidal
-    )
-
-
-def measure_group(
-    world: Any,
-    comm: MPI.Comm,
-    forward: ForwardProblem,
-    config: Config,
-    geometry: Geometry,
-    stacks: i64,
-    hessian: Any,
-    gradient: Any,
-) -> tuple[int, Products, dict[str, float]]:
-    """Collective: assembles some stacks of a group: samples, what was multiplied, seconds of each part, summed over ranks."""
-    random = np.random.default_rng(1)
-    count = min(4 * comm.size, len(stacks))
-    while True:
-        chosen = random.choice(stacks, count, replace=False)
-        table = rows_of_table(geometry.table, np.flatnonzero(np.isin(stacks_of(geometry.table), chosen)))
-        paths = table.path_set(forward)
-        model, zeros = np.zeros(forward.basis.size), np.zeros(int(table.samples.sum()))
-        arguments = (world, forward, paths, zeros, np.ones(len(table)), model, hessian, gradient)
-        sums = assembled(comm, arguments, config)
-        spent = (sums["panel_s"] + sums["product_s"] + sums["update_s"]) / comm.size
-        if spent > MEASURING_S or count == len(stacks):
-            break
-        count = min(len(stacks), max(2 * count, int(1.2 * count * MEASURING_S / max(spent, 1e-4))))
-    for _ in range(REPEATS):
-        again = assembled(comm, arguments, config)
-        sums = {name: min(value, sums[name]) for name, value in again.items()}
-    samples = table.samples.astype(float)
-    multiplied = samples * sums["rows"] / sums["row_samples"]
-    coupled, element = config.theory.kind != "pava", 4 if config.inversion.precision == "float32" else 8
-    return int(samples.sum()), products_of(table, paths, forward, coupled, multiplied, element), sums
-
-
-def assembled(comm: MPI.Comm, arguments: tuple[Any, ...], config: Config) -> dict[str, float]:
-    """Collective: sums over ranks."""
-    found = _craton.assemble(*arguments, subset=1, compress=config.assembly.compress)
-    names = ("panel_s", "product_s", "update_s", "rows", "row_samples")
-    return dict(zip(names, comm.allreduce(np.array([found[name] for name in names])).tolist(), strict=True))
-
-
-# -------------------------------------------------------------------------------------------------------- linear algebra
-
-
-def factorisation(world: Any, comm: MPI.Comm, config: Config, unknowns: int) -> tuple[float, float, float]:
-    """Collective: (GFLOP/s of each rank in a large Cholesky factorisation, order of its part at half of that, ns per element of
-    adding C_m^-1): from two orders, with the run's precision and blocks, the larger one beyond every cache.
-    """
-    settings, room = config.inversion, math.isqrt(process_memory.available_bytes() // 64)
-    dtype = "float64" if settings.solve_precision == "float64" else settings.precision
-    ranks = comm.size
-    wanted = int(LARGE_ORDER * math.sqrt(ranks))
-    large = comm.bcast(max(2, min(wanted, unknowns, room) // FACTOR)) * FACTOR
-    orders = (max(1, large // (4 * FACTOR)) * FACTOR, large)
-    seconds, elements_s = [], []
-    for order in orders:
-        block = dealt_block(comm, settings.block, order)
-        matrix = craton.ConvergentMatrix(world, order, order, dtype=dtype, block=block)
-        trials = [factorise_once(comm, matrix, order) for _ in range(2)]
-        elements_s.append(min(added for added, _ in trials) / (order**2 / ranks))
-        seconds.append(min(factored for _, factored in trials))
-    rates = [order**3 / 3e9 / spent / ranks for order, spent in zip(orders, seconds, strict=True)]
-    parts = [order / math.sqrt(ranks) for order in orders]
-    # rate = peak n / (n + half), so 1/rate is linear in 1/n
-    slope = (1 / rates[0] - 1 / rates[1]) / (1 / parts[0] - 1 / parts[1])
-    if slope <= 0:
-        return rates[1], 0.0, 1e9 * elements_s[1]
-    inverse_peak = max(1 / rates[1] - slope / parts[1], 0.5 / rates[1])
-    return 1 / inverse_peak, slope / inverse_peak, 1e9 * elements_s[1]
-
-
-def factorise_once(comm: MPI.Comm, matrix: Any, order: int) -> tuple[float, float]:
-    """Collective: seconds of adding a Kronecker product, and of the factorisation."""
-    matrix.reset()
-    added = together_s(comm, lambda: matrix.add_kronecker(np.eye(order // FACTOR), 3.0 * np.eye(FACTOR), 1.0))
-    return added, together_s(comm, lambda: craton.Cholesky(matrix))
-
-
-def prior_inverse(forward: ForwardProblem, config: Config) -> float:
-    """Ns per cube of the lateral knots, of the covariances' inverses: with 2,562 knots, or fewer where the basis has fewer. One
-    rank of a node makes it, while the others wait.
-    """
-    level = min(config.basis.lateral_level, 5)
-    basis = _craton.ModelBasis(level, np.ascontiguousarray(forward.basis.radial_knots_m))
-    usual = PriorConfig(nugget=0.01)
-    spent = []
-    for _ in range(1 if level == 5 else 2):
+    def together_s(self, work: Callable[[], Any]) -> float:
+        """Seconds that all ranks took for the same work, begun at the same time."""
+        self.comm.Barrier()
         clock = time.perf_counter()
-        gaussian_prior(basis, usual)
-        spent.append(time.perf_counter() - clock)
-    return 1e9 * min(spent) / basis.n_lateral**3
+        work()
+        return float(self.comm.allreduce(time.perf_counter() - clock, MPI.MAX))
 
+    # -------------------------------------------------------------------------------------------------------- assembly
 
-def first_touch(world: Any, comm: MPI.Comm, unknowns: int) -> float:
-    """Collective: GB/s at which the system hands out a rank's part of a Hessian, half a GiB or a part of what is free."""
-    room = min(comm.size * TOUCHED_BYTES, process_memory.available_bytes() // 8)
-    order = comm.bcast(max(64, min(unknowns, math.isqrt(room // 4))))
-    kept = []
+    def assembly(self) -> dict[str, float]:
+        """Of panels, seismograms, products and updates, of near, middling and far paths.
 
-    def touch() -> None:
-        block = dealt_block(comm, 128, order)
-        kept.append(craton.ConvergentMatrix(world, order, order, dtype="float32", block=block))
-        if comm.size == 1:  # what ranks share is touched when it is made
-            kept[0].reset()
+        Products and updates are of Hessians that are not too large to try, with all radial splines and with half. Panels and
+        seismograms, which need none, are measured on the run's own, too.
+        """
+        from scipy.optimize import nnls  # not before a process's own memory has been measured: a run does not need it
 
-    return 4e-9 * order**2 / comm.size / together_s(comm, touch)
+        terms, panel_s, weights = [], [], list[float]()
+        seismogram, product, update = np.zeros(2), np.zeros(2), np.zeros(2)
+        stack = stacks_of(self.geometry.table)
+        order = np.argsort(np.bincount(stack, weights=self.geometry.table.samples), kind="stable")
+        groups = [part for part in np.array_split(order, 3) if len(part)]
+        for forward in (self.coarser(1), self.coarser(2)):
+            size, settings = forward.basis.size, self.config.inversion
+            hessian = self.matrix(size, settings.precision, settings.block)
+            gradient = craton.ConvergentVector(self.world, size, hessian.block[0])
+            hessian.reset()  # pages that are touched for the first time take longer
+            for stacks in groups:
+                samples, made, sums = self.group(forward, stacks, hessian, gradient)
+                per_mode = samples * self.modes
+                terms.append([per_mode, per_mode * forward.basis.n_radial, made.panel_elements])
+                panel_s.append(sums["panel_s"])
+                weights.append(1.0)
+                product += made.flop, sums["product_s"]
+                update += made.elements, sums["update_s"]
+        for stacks in groups:
+            own = self.own_splines(np.flatnonzero(np.isin(stack, stacks)))
+            seismogram += own[0], own[4]
+            if self.coupled:
+                terms.append(list(own[:3]))
+                panel_s.append(own[3])
+                weights.append(OWN_WEIGHT)
+        matrix, wanted, weight = np.array(terms), np.array(panel_s), np.array(weights)
+        fitted, _ = nnls(matrix * (weight / wanted)[:, None], weight)  # relative errors
+        return {
+            "panel_ns_per_term": max(1e9 * fitted[0], 1e-5),
+            "panel_ns_per_radial_term": 1e9 * fitted[1],
+            "panel_ns_per_element": 1e9 * fitted[2],
+            "seismogram_ns_per_term": 1e9 * seismogram[1] / seismogram[0],
+            "product_gflops": 1e-9 * product[0] / product[1],
+            "update_ns_per_element": 1e9 * update[1] / update[0],
+        }
 
+    def own_splines(self, rows: i64) -> f64:
+        """Of some paths on the run's own splines, summed over ranks.
 
-def disk_rates(world: Any, comm: MPI.Comm, inside: Path, unknowns: int) -> tuple[float, float]:
-    """Collective: (GB/s of a Hessian, seconds of a small file)."""
-    room = process_memory.available_bytes() // 8
-    order = comm.bcast(max(64, min(SAVED_ORDER, unknowns, math.isqrt(room // 4))))
-    matrix = craton.ConvergentMatrix(world, order, order, dtype="float32", block=dealt_block(comm, 128, order))
-    matrix.reset()
-    large = inside / "large"
+        Terms, terms times radial splines, elements of panels; seconds of the panels (of coupled modes: path averages, as
+        assembled, have smaller ones) and of seismograms alone, the faster of two trials.
+        """
+        forward = self.geometry.forward
+        model = PERTURBATION * np.random.default_rng(4).standard_normal(self.unknowns)
+        count = min(OWN_PATHS, len(rows))
+        while True:
+            chosen = np.random.default_rng([2, self.comm.rank]).choice(rows, count, replace=False)
+            table = self.geometry.table.rows(np.isin(np.arange(len(self.geometry.table)), chosen))
+            paths, trials, elements = table.path_set(forward), [], 0
+            for _ in range(2):
+                self.comm.Barrier()
+                clock = time.perf_counter()
+                if self.coupled:
+                    elements = sum(forward.panel(paths[i], model)[0].size for i in range(len(paths)))
+                panel_s = time.perf_counter() - clock
+                self.comm.Barrier()
+                clock = time.perf_counter()
+                forward.seismograms(paths, 0, len(paths), model, 1)
+                trials.append([panel_s, time.perf_counter() - clock])
+            terms = float(table.samples.sum()) * self.modes
+            own = [terms, terms * forward.basis.n_radial, elements, *np.min(trials, axis=0)]
+            found = self.comm.allreduce(np.array(own))
+            if count == len(rows) or found[4] > OWN_S * self.comm.size:
+                return np.asarray(found)
+            count = min(4 * count, len(rows))
 
-    def save() -> None:
-        matrix.save(str(large), "hessian", symmetric=True)
-        on_root(comm, lambda: put_in_place(large))
+    def coarser(self, divisor: int) -> ForwardProblem:
+        """With fewer radial splines, and a Hessian that is not too large to try."""
+        forward, basis, config = self.geometry.forward, self.geometry.forward.basis, self.config
+        radial, level = max(4, basis.n_radial // divisor), config.basis.lateral_level
+        while level > 1:
+            unknowns = (10 * 4 ** (level - 1) + 2) * radial * basis.parameters
+            if self.element_bytes * unknowns**2 <= LARGEST_HESSIAN_BYTES:
+                break
+            level -= 1
+        if radial == basis.n_radial and level == config.basis.lateral_level:
+            return forward
+        knots = np.asarray(basis.radial_knots_m)
+        knots = np.interp(np.linspace(0, len(knots) - 1, radial), np.arange(len(knots)), knots)
+        fewer = _craton.ModelBasis(level, np.ascontiguousarray(knots), basis.parameters)
+        theory = config.data.filter_periods_s, config.theory.kind, self.geometry.spheroidal
+        return _craton.ForwardProblem(forward.modes, fewer, *theory)
 
-    small_s = on_root(comm, lambda: min(timed_write(inside / "small") for _ in range(REPEATS)))
-    large_s = together_s(comm, save)
-    on_root(comm, large.unlink)
-    return 4e-9 * order**2 / large_s, small_s
+    def group(
+        self, forward: ForwardProblem, stacks: i64, hessian: Any, gradient: Any
+    ) -> tuple[int, Products, dict[str, float]]:
+        """Assembles some stacks of a group: samples, what was multiplied, seconds of each part, summed over ranks."""
+        random, stack = np.random.default_rng(1), stacks_of(self.geometry.table)
+        count = min(4 * self.comm.size, len(stacks))
 
+        def assembled() -> dict[str, float]:
+            found = _craton.assemble(
+                self.world, forward, paths, zeros, ones, model, hessian, gradient,
+                subset=1, compress=self.config.assembly.compress,
+            )  # fmt: skip
+            names = ("panel_s", "product_s", "update_s", "rows", "row_samples")
+            told = self.comm.allreduce(np.array([found[name] for name in names]))
+            return dict(zip(names, told.tolist(), strict=True))
 
-def put_in_place(file: Path) -> None:
-    """On one rank: synchronised with the disk, as a run's files are."""
-    with replaced(file) as aside:
-        file.rename(aside)
+        while True:
+            chosen = random.choice(stacks, count, replace=False)
+            table = self.geometry.table.rows(np.isin(stack, chosen))
+            paths = table.path_set(forward)
+            model, zeros, ones = np.zeros(forward.basis.size), np.zeros(int(table.samples.sum())), np.ones(len(table))
+            sums = assembled()
+            spent = (sums["panel_s"] + sums["product_s"] + sums["update_s"]) / self.comm.size
+            if spent > MEASURING_S or count == len(stacks):
+                break
+            count = min(len(stacks), max(2 * count, int(1.2 * count * MEASURING_S / max(spent, 1e-4))))
+        for _ in range(REPEATS):
+            sums = {name: min(value, sums[name]) for name, value in assembled().items()}
+        samples = table.samples.astype(float)
+        multiplied = samples * sums["rows"] / sums["row_samples"]
+        products = products_of(table, paths, forward, self.coupled, multiplied, self.element_bytes)
+        return int(samples.sum()), products, sums
+
+    # -------------------------------------------------------------------------------------------------- linear algebra
+
+    def factorisation(self) -> tuple[float, float, float]:
+        """Of each rank: GFLOP/s in a large Cholesky factorisation, order at half of that, ns to add an element of C_m^-1.
+
+        From two orders, with the run's precision and blocks, the larger one beyond every cache.
+        """
+        settings, room = self.config.inversion, math.isqrt(process_memory.available_bytes() // 64)
+        dtype = "float64" if settings.solve_precision == "float64" else settings.precision
+        ranks = self.comm.size
+        wanted = min(int(LARGE_ORDER * math.sqrt(ranks)), self.unknowns, room)
+        large = self.comm.bcast(max(2, wanted // FACTOR)) * FACTOR
+        rates, parts, element_ns = [], [], 0.0
+        for order in (max(1, large // (4 * FACTOR)) * FACTOR, large):
+            matrix = self.matrix(order, dtype, settings.block)
+            added, factored = np.min([self.factorise_once(matrix, order) for _ in range(2)], axis=0)
+            element_ns = 1e9 * float(added) / (order**2 / ranks)
+            rates.append(order**3 / 3e9 / float(factored) / ranks)
+            parts.append(order / math.sqrt(ranks))
+        # rate = peak n / (n + half), so 1/rate is linear in 1/n
+        slope = (1 / rates[0] - 1 / rates[1]) / (1 / parts[0] - 1 / parts[1])
+        if slope <= 0:
+            return rates[1], 0.0, element_ns
+        inverse_peak = max(1 / rates[1] - slope / parts[1], 0.5 / rates[1])
+        return 1 / inverse_peak, slope / inverse_peak, element_ns
+
+    def factorise_once(self, matrix: Any, order: int) -> tuple[float, float]:
+        """Seconds of adding a Kronecker product, and of the factorisation."""
+        matrix.reset()
+        factors = np.eye(order // FACTOR), 3.0 * np.eye(FACTOR)
+        added_s = self.together_s(lambda: matrix.add_kronecker(*factors, 1.0))
+        return added_s, self.together_s(lambda: craton.Cholesky(matrix))
+
+    def prior_inverse(self) -> float:
+        """Ns per cube of the lateral knots, of the covariances' inverses; not collective.
+
+        With 2,562 knots, or fewer where the basis has fewer. One rank of a node makes it, while the others wait.
+        """
+        level = min(self.config.basis.lateral_level, 5)
+        basis = _craton.ModelBasis(level, np.ascontiguousarray(self.geometry.forward.basis.radial_knots_m))
+        spent = []
+        for _ in range(1 if level == 5 else 2):
+            clock = time.perf_counter()
+            gaussian_prior(basis, PriorConfig(nugget=0.01))
+            spent.append(time.perf_counter() - clock)
+        return 1e9 * min(spent) / basis.n_lateral**3
+
+    def large_order(self, most_bytes: float, most: int) -> int:
+        """Of a float32 matrix that takes so much and no more than an eighth of what is free; that of the run at most."""
+        room = min(most_bytes, process_memory.available_bytes() // 8)
+        return int(self.comm.bcast(max(64, min(most, self.unknowns, math.isqrt(int(room) // 4)))))
+
+    def first_touch(self) -> float:
+        """GB/s at which the system hands out a rank's part of a Hessian, half a GiB or a part of what is free."""
+        order = self.large_order(self.comm.size * TOUCHED_BYTES, self.unknowns)
+        kept = []
+
+        def touch() -> None:
+            kept.append(self.matrix(order, "float32", 128))
+            if self.comm.size == 1:  # what ranks share is touched when it is made
+                kept[0].reset()
+
+        return 4e-9 * order**2 / self.comm.size / self.together_s(touch)
+
+    def disk(self, inside: Path) -> tuple[float, float]:
+        """GB/s of a Hessian, and seconds of a small file."""
+        order, large = self.large_order(math.inf, SAVED_ORDER), inside / "large"
+        matrix = self.matrix(order, "float32", 128)
+        matrix.reset()
+
+        def put_in_place() -> None:
+            with replaced(large) as aside:  # synchronised with the disk, as a run's files are
+                large.rename(aside)
+
+        def save() -> None:
+            matrix.save(str(large), "hessian", symmetric=True)
+            on_root(self.comm, put_in_place)
+
+        small_s = on_root(self.comm, lambda: min(timed_write(inside / "small") for _ in range(REPEATS)))
+        large_s = self.together_s(save)
+        on_root(self.comm, large.unlink)
+        return 4e-9 * order**2 / large_s, small_s
 
 
 def timed_write(path: Path) -> float:
@@ -427,9 +405,9 @@ def main(inside: Path) -> None:
     comm.Barrier()
     _, geometry = count_work(config, comm)
     spent_s = {name: comm.allreduce(spent, MPI.MAX) for name, spent in geometry.spent_s.items()}
-    found = calibrate(config, geometry, process_bytes, comm, inside)
+    found = Trials(config, geometry, comm).machine(process_bytes, inside)
     on_root(comm, lambda: save_machine(found, inside / MACHINE))
-    on_root(comm, lambda: (inside / COUNTING).write_text(json.dumps(spent_s), encoding="utf-8"))
+    on_root(comm, lambda: write_json(inside / COUNTING, spent_s))
 
 
 if __name__ == "__main__":

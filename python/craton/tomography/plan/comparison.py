@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from craton.errors import UserError
-from craton.tomography.config.load import config_from_dict
+from craton.tomography.config.load import Config
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.plan.forecast import Plan, make_plan
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ def plan_of_run(directory: Path, machine_file: Path | None = None) -> tuple[Plan
     """A plan for what a run has done: its ranks, nodes and iterations; beside what it took."""
     folder = RunFolder(directory)
     record = folder.read_record()
-    config = config_from_dict(record.config, folder.record)
+    config = Config.build(record.config, folder.record)
     done = max((entry.iteration for entry in record.iterations), default=0)
     if not done or not record.phase_s:
         raise UserError(f"{folder.record}: no iteration was finished; allowed: a run with at least one")
@@ -46,19 +42,14 @@ def plan_of_run(directory: Path, machine_file: Path | None = None) -> tuple[Plan
 def compare(plan: Plan, record: RunRecord) -> list[Compared]:
     """Phase by phase; memory 0 where a run has not recorded it."""
     found = []
-    measured_sent = sum(sent.get("assemble", 0) for sent in record.sent_bytes)
     for phase in plan.phases:
-        sent = (phase.sent_bytes, float(measured_sent))
-        found.append(
-            Compared(
-                phase.name,
-                phase.seconds,
-                max(seconds.get(phase.name, 0.0) for seconds in record.phase_s),
-                phase.rank_bytes,
-                max((own_peak(record, rank, phase.name) for rank in range(len(record.peak_bytes))), default=0.0),
-                *(sent if phase.name == "assemble" else ()),
-            )
-        )
+        measured_s = max(seconds.get(phase.name, 0.0) for seconds in record.phase_s)
+        peaks = [own_peak(record, rank, phase.name) for rank in range(len(record.peak_bytes))]
+        one = Compared(phase.name, phase.seconds, measured_s, phase.rank_bytes, max(peaks, default=0.0))
+        if phase.name == "assemble":
+            sent = sum(sent.get("assemble", 0) for sent in record.sent_bytes)
+            one = replace(one, predicted_sent=phase.sent_bytes, measured_sent=float(sent))
+        found.append(one)
     keys = {"panels": "panel_s", "products": "product_s", "updates": "update_s"}
     for part in plan.parts:
         spent = [seconds.get(keys[part.name], 0.0) for seconds in record.assembly_s]

@@ -1,19 +1,19 @@
 """The arithmetic of a plan: time, memory, messages and files of each phase, from counts (work.py) and rates (machine.py).
 
-    assemble    (panels + products + updates) / (ranks threads), and the wait for whoever takes the last subset of paths;
-                all windows of a path are one update, of panels that may have been compressed
+    assemble    (panels + products + updates) / (ranks threads), and the wait for whoever takes the last subset of paths
     factorise   n^3 / 3 flop at a rate that grows with the order of a rank's part, and n^2 sqrt(ranks) elements between nodes
     save        the Hessian's bytes at the disk's rate
 
-where updates to another node are made twice, once to pack them and once to add them, and travel. Memory of a rank is its
-own: what a node's ranks share (the Hessian, where there is more than one of them) is counted for the node. Not collective.
+All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
+pack them and once to add them, and travel. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
+more than one of them) is counted for the node. Not collective.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 import numpy as np
 
@@ -22,10 +22,6 @@ from craton.tomography.config.load import process_grid
 from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
 from craton.tomography.plan.machine import Machine
 from craton.tomography.plan.work import Geometry, Work
-
-if TYPE_CHECKING:
-    pass
-
 
 GIB, MIB = 2**30, 2**20
 
@@ -42,31 +38,22 @@ PHASES = (
     "save",
     "waveforms",
 )
-
-PARTS = ("panels", "products", "updates", "commit")
+PARTS = ("panels", "products", "updates")
 """Of assemble."""
-
 MESSAGES_BYTES = 64 << 20
 """What a rank may have under way to other nodes at a time (World max_bytes_in_flight)."""
-
 SAVE_BUFFER_BYTES = 64 << 20
 """A matrix goes to its file in pieces of about so much."""
-
 HEAP_KEPT_BYTES = 32 << 20
 """What was freed and is not given back: the C library's largest threshold below which it keeps memory for reuse."""
-
 SHIPPED_BYTES = 8 << 20
 """Panels for an owner to multiply are cut into messages of about so much (gram_updater.cpp)."""
-
 NOISE_S_PER_PATH = 4e-5
 """A random generator for each path (data.add_noise)."""
-
 PATH_BYTES = 400
 """Of a path beside its knots and weights."""
-
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
-
 CHOLESKY_PANELS = 3
 """Columns of blocks that a rank holds copies of while it factorises, and has in its memory for a while afterwards."""
 
@@ -90,27 +77,28 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The arithmetic."""
+    """The arithmetic. Seconds are wall clock, or of one thread that does all, as it says."""
 
     work: Work
     geometry: Geometry
     machine: Machine
     ranks: int
-    per_node: int
+    ranks_per_node: int
 
     @property
     def nodes(self) -> int:
-        return -(-self.ranks // self.per_node)
+        """The last may have fewer ranks."""
+        return -(-self.ranks // self.ranks_per_node)
 
     @property
     def away(self) -> float:
         """The share of the Hessian on other nodes."""
-        return 1.0 - self.per_node / self.ranks if self.nodes > 1 else 0.0
+        return 1.0 - self.ranks_per_node / self.ranks if self.nodes > 1 else 0.0
 
     @property
     def crowding(self) -> float:
         """Threads per core."""
-        return max(1.0, self.per_node * self.work.threads / self.machine.cores_per_node)
+        return max(1.0, self.ranks_per_node * self.work.threads / self.machine.cores_per_node)
 
     @property
     def crew(self) -> float:
@@ -118,33 +106,22 @@ class Estimate:
         return self.ranks * self.work.threads / self.crowding
 
     @property
-    def grid(self) -> tuple[int, int]:
-        """Of ranks, over the Hessian."""
-        return process_grid(self.ranks)
-
-    @property
     def local_elements(self) -> float:
         """Of the Hessian, on the rank that has most."""
         n, block = self.work.unknowns, self.work.block
-        layout = BlockCyclic(n, n, block, block, *self.grid)
+        layout = BlockCyclic(n, n, block, block, *process_grid(self.ranks))
         return float(layout.local_rows(0) * layout.local_cols(0))
 
     # ------------------------------------------------------------------------------------------------------- seconds
 
     @property
-    def panel_s(self) -> float:
-        """Of one assembly, of one thread that does all, as the next two."""
-        machine, terms = self.machine, self.work.sample_modes
-        per_term = machine.panel_ns_per_term + machine.panel_ns_per_radial_term * self.work.radial
-        return 1e-9 * (per_term * terms + machine.panel_ns_per_element * self.work.elements_of_panels)
-
-    @property
-    def product_s(self) -> float:
-        return 1e-9 * self.work.product_flop / self.machine.product_gflops
-
-    @property
-    def update_s(self) -> float:
-        return 1e-9 * self.machine.update_ns_per_element * self.work.elements_of_products * (1.0 + self.away)
+    def part_s(self) -> tuple[float, float, float]:
+        """Panels, products and updates of one assembly, of one thread that does all."""
+        machine, work = self.machine, self.work
+        per_term = machine.panel_ns_per_term + machine.panel_ns_per_radial_term * work.radial
+        panel_s = 1e-9 * (per_term * work.sample_modes + machine.panel_ns_per_element * work.elements_of_panels)
+        update_s = 1e-9 * machine.update_ns_per_element * work.elements_of_products * (1.0 + self.away)
+        return panel_s, 1e-9 * work.product_flop / machine.product_gflops, update_s
 
     @property
     def sent_per_assembly(self) -> float:
@@ -158,7 +135,7 @@ class Estimate:
         """Of the elements of products: what is sent in their place where an owner multiplies (gram_updater.hpp)."""
         if not self.work.coupled:
             return 1.0
-        height, width = self.grid
+        height, width = process_grid(self.ranks)
         products = self.geometry.products
         high, wide = products.touched / height, products.touched / width
         edge = np.clip(SHIPPED_BYTES / (2.0 * self.work.element_bytes * products.rows), 64, 4096)
@@ -183,20 +160,15 @@ class Estimate:
         ends = samples[np.arange(self.ranks + 1) * (len(samples) - 1) // self.ranks]
         return work_s / self.crew * self.ranks * float(np.max(np.diff(ends))) / float(samples[-1])
 
-    @property
-    def reset_s(self) -> float:
-        """Of zeros in a rank's part of the Hessian."""
-        return self.work.element_bytes * self.local_elements / (1e9 * self.machine.memory_gb_s) * self.crowding
-
-    @property
-    def first_touch_s(self) -> float:
-        """Of the Hessian's memory: where ranks share it when it is made, else in the first assembly."""
-        return self.work.element_bytes * self.local_elements / (1e9 * self.machine.first_touch_gb_s) * self.crowding
+    def zeros_s(self, gb_s: float) -> float:
+        """Wall clock of zeros in a rank's part of the Hessian, at a rate of memory."""
+        return self.work.element_bytes * self.local_elements / (1e9 * gb_s) * self.crowding
 
     @property
     def assembly_s(self) -> float:
-        together = self.shared_out_s(self.panel_s + self.product_s + self.update_s)
-        return max(together, self.travel_s(self.sent_per_assembly)) + self.reset_s
+        """Wall clock of one."""
+        together, travel = self.shared_out_s(sum(self.part_s)), self.travel_s(self.sent_per_assembly)
+        return max(together, travel) + self.zeros_s(self.machine.memory_gb_s)
 
     @property
     def seismograms_s(self) -> float:
@@ -205,6 +177,7 @@ class Estimate:
 
     @property
     def factorise_s(self) -> float:
+        """Wall clock of one factorisation, of adding C_m^-1 before, and of a copy of the matrix."""
         machine, n, ranks = self.machine, self.work.unknowns, self.ranks
         part = n / math.sqrt(ranks)
         rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
@@ -222,6 +195,7 @@ class Estimate:
 
     @property
     def hessian_bytes(self) -> float:
+        """All of it, once."""
         return float(self.work.element_bytes) * self.work.unknowns**2
 
     @property
@@ -232,41 +206,44 @@ class Estimate:
     @property
     def kept_bytes(self) -> dict[str, float]:
         """What a rank keeps of each phase until the end, without the Hessian."""
-        work = self.work
-        knots = work.touched / work.radial / work.parameters
+        work, modes = self.work, self.geometry.forward.modes.arrays()
         return {
-            "modes": self.machine.process_mib * MIB + mode_bytes(self.geometry),
+            # the catalogue, its arrays that travel to every rank, and what is kept of them
+            "modes": self.machine.process_mib * MIB + 2.0 * sum(array.nbytes for array in modes.values()),
             "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
-            "prior": 0.0 if self.per_node > 1 else self.prior_bytes,
+            "prior": 0.0 if self.ranks_per_node > 1 else self.prior_bytes,
             "set-up": 5 * 8.0 * work.unknowns,
             "data": 8.0 * work.samples + 32.0 * work.paths + (work.threads * 8.0 * work.modes_used**2) * work.coupled,
-            "paths": work.paths * (PATH_BYTES + 16.0 * knots),
+            "paths": self.path_bytes,
             "factorise": CHOLESKY_PANELS * work.solve_bytes * work.block * work.unknowns / math.sqrt(self.ranks),
         }
 
+    @property
+    def path_bytes(self) -> float:
+        """Of all paths, with their knots and weights."""
+        return self.work.paths * (PATH_BYTES + 16.0 * self.work.touched / self.work.radial / self.work.parameters)
+
     def extra_bytes(self, name: str) -> float:
         """What a rank needs for a phase only."""
-        work = self.work
-        knots = work.touched / work.radial / work.parameters
-        traces = {"data": 6.0, "misfit": 0.0, "waveforms": 3.0}
+        work, traces = self.work, 8.0 * self.work.samples
         if name == "prior":
             return 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise":
             wide = work.solve_bytes * self.local_elements if work.solve_bytes > work.element_bytes else 0.0
-            return 0.0 if self.per_node > 1 else wide
+            return 0.0 if self.ranks_per_node > 1 else wide
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions
             field = 8.0 * SAMPLES_PER_LATERAL_KNOT * SAMPLES_PER_RADIAL_KNOT * work.lateral * work.radial
             target = TARGET_FIELDS * field * work.synthetic
-            return max(target, traces[name] * 8.0 * work.samples + work.paths * (PATH_BYTES + 16.0 * knots))
-        return traces.get(name, 0.0) * 8.0 * work.samples
+            return max(target, 6.0 * traces + self.path_bytes)
+        return 3.0 * traces if name == "waveforms" else 0.0
 
     def memory(self, name: str) -> tuple[float, float]:
         """(the largest rank's own bytes, a node's) at the peak of a phase."""
-        order, together = PHASES.index(name), self.per_node > 1
+        order, together = PHASES.index(name), self.ranks_per_node > 1
         kept_of = self.kept_bytes
         again = self.work.iterations > 1  # the first assembly and its file come before the first factorisation
         if name not in ("factorise", "misfit") and not (again and name in ("assemble", "save")):
@@ -292,23 +269,27 @@ class Estimate:
             elif name not in ("set-up", "data", "paths") or self.nodes > 1:
                 own += held  # of one rank: pages that nobody has written to take no memory yet
         own += alone
-        return own, own * self.per_node - alone * (self.per_node - 1) + shared
+        return own, own * self.ranks_per_node - alone * (self.ranks_per_node - 1) + shared
 
     # -------------------------------------------------------------------------------------------------------- phases
 
+    @cached_property
     def phases(self) -> tuple[Forecast, ...]:
+        """All, in the order of PHASES."""
         work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
-        file_bytes = self.data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
+        data_bytes = 8.0 * work.samples + 64.0 * work.paths
+        file_bytes = data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
+        first_touch_s = self.zeros_s(machine.first_touch_gb_s)  # ranks that share memory touch it when it is made
         predicted = self.fixed_shares_s(self.seismograms_s) if work.synthetic else 0.0
         noise = NOISE_S_PER_PATH * work.paths if work.synthetic else 0.0
         seconds = {
             "modes": geometry.spent_s["modes"],
             "kernels": geometry.spent_s["kernels"] * self.crowding,
             "prior": 1e-9 * machine.prior_ns_per_knot3 * work.lateral**3 * self.crowding,
-            "set-up": geometry.spent_s["catalogues"] + self.first_touch_s * (self.per_node > 1),
+            "set-up": geometry.spent_s["catalogues"] + first_touch_s * (self.ranks_per_node > 1),
             "data": predicted + noise * self.crowding + geometry.spent_s["paths"] * self.crowding,
             "paths": geometry.spent_s["paths"] * self.crowding,
-            "assemble": times * self.assembly_s + self.first_touch_s * (self.per_node == 1),
+            "assemble": times * self.assembly_s + first_touch_s * (self.ranks_per_node == 1),
             "factorise": times * self.factorise_s,
             "misfit": times * self.shared_out_s(self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (3 * times + 5) * machine.file_s,
@@ -322,20 +303,11 @@ class Estimate:
             for name in PHASES
         )
 
-    @property
-    def data_bytes(self) -> float:
-        """Of data.h5."""
-        return 8.0 * self.work.samples + 64.0 * self.work.paths
-
+    @cached_property
     def parts(self) -> tuple[Forecast, ...]:
         """Of all assemblies: what each thread spends on the average."""
-        times = self.work.iterations
-        seconds = (self.panel_s, self.product_s, self.update_s, 0.0)
         return tuple(
-            Forecast(name, times * spent / self.crew) for name, spent in zip(PARTS, seconds, strict=True) if spent
+            Forecast(name, self.work.iterations * spent / self.crew)
+            for name, spent in zip(PARTS, self.part_s, strict=True)
+            if spent
         )
-
-
-def mode_bytes(geometry: Geometry) -> float:
-    """Of the catalogue, of its arrays that travel to every rank, and of what is kept of them."""
-    return 2.0 * sum(array.nbytes for array in geometry.forward.modes.arrays().values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,37 +11,39 @@ from craton._launch import launched_size, usable_cores
 from craton.runs import process_memory
 from craton.tomography.config.load import check_ranks
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
-from craton.tomography.plan.estimate import GIB, Estimate, Forecast
+from craton.tomography.plan.estimate import GIB, MIB, Estimate
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
-from craton.tomography.plan.words import duration, size
 from craton.tomography.plan.work import Geometry, Work, count_work
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What a run will take on a machine."""
+def duration(seconds: float) -> str:
+    """In the unit that suits it, with three digits."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
-    work: Work
-    machine: Machine
-    ranks: int
-    ranks_per_node: int
-    phases: tuple[Forecast, ...]
-    parts: tuple[Forecast, ...]
-    warnings: tuple[str, ...]
 
-    @property
-    def nodes(self) -> int:
-        return -(-self.ranks // self.ranks_per_node)
+def size(count: float) -> str:
+    """Bytes in MiB, GiB or TiB."""
+    if count < 0.995 * GIB:
+        return f"{count / MIB:.3g} MiB"
+    return f"{count / GIB:.3g} GiB" if count < 999 * GIB else f"{count / (1024 * GIB):.3g} TiB"
+
+
+class Plan(Estimate):
+    """What a run will take on a machine, and what a user should know of it."""
 
     @property
     def seconds(self) -> float:
+        """Of all phases."""
         return sum(phase.seconds for phase in self.phases)
 
     @property
     def node_bytes(self) -> float:
+        """Memory of a node in the phase that needs most."""
         return max(phase.node_bytes for phase in self.phases)
 
     @property
@@ -52,6 +54,40 @@ class Plan:
         if name == "assemble":
             name += f", mostly {max(self.parts, key=lambda part: part.seconds).name}"
         return f"{name}: {duration(slowest.seconds)} of {duration(self.seconds)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know before starting the run."""
+        work, machine, found = self.work, self.machine, []
+        room = machine.memory_per_node_gib * GIB
+        worst = max(self.phases, key=lambda phase: phase.node_bytes)
+        if worst.node_bytes > room:
+            found.append(
+                f"memory does not suffice: {worst.name} needs {size(worst.node_bytes)} on a node that has {size(room)} free; "
+                "more nodes, fewer ranks on each, or a smaller [basis]"
+            )
+        threads = self.ranks_per_node * work.threads
+        if threads > machine.cores_per_node:
+            found.append(f"{threads} threads on the {machine.cores_per_node} cores of a node take turns")
+        if self.ranks * work.subset > work.paths:
+            found.append(
+                f"{work.paths} paths in subsets of {work.subset} are fewer than {self.ranks} ranks need: make [assembly] subset "
+                "smaller"
+            )
+        if work.counted_paths < work.paths:
+            counted = f"{work.counted_paths} of {work.paths} paths"
+            found.append(f"touched parameters were counted for {counted}, chosen at random")
+        if work.prior_kind != "gaussian":
+            solved = f'the prior "{work.prior_kind}" is solved for by iterations'
+            found.append(f"{solved} whose time and memory are not in this plan")
+        busy = min(threads, machine.cores_per_node)
+        if machine.measured_ranks < busy:
+            measured = f"rates were measured with {machine.measured_ranks} of a node's cores busy"
+            found.append(f"{measured}, the run has {busy}: expect it to be slower")
+        if self.nodes > 1:
+            network = f"the network's {machine.network_gb_s:g} GB/s into and out of a node"
+            found.append(f"{network} are taken from the machine file")
+        return tuple(found)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, SI."""
@@ -85,7 +121,7 @@ def make_plan(
     """
     check_ranks(config, ranks)
     process_bytes = process_memory.resident_bytes()
-    machine = None if machine_file is None else load_machine(machine_file)
+    machine = None if machine_file is None else load_machine(machine_file)  # before what takes longer
     work, geometry = count_work(config)
     if machine is None:
         cores = usable_cores()
@@ -106,43 +142,4 @@ def make_plan(
 def predict(work: Work, geometry: Geometry, machine: Machine, ranks: int, ranks_per_node: int = 0) -> Plan:
     """The forecast of every phase. ranks_per_node 0: as many as a node has cores for, of the threads of each."""
     per_node = min(ranks, ranks_per_node or max(1, machine.cores_per_node // work.threads))
-    estimate = Estimate(work, geometry, machine, ranks, per_node)
-    phases, parts = estimate.phases(), estimate.parts()
-    return Plan(work, machine, ranks, per_node, phases, parts, tuple(warnings(work, machine, ranks, per_node, phases)))
-
-
-def warnings(work: Work, machine: Machine, ranks: int, per_node: int, phases: tuple[Forecast, ...]) -> list[str]:
-    """What a user should know before starting it."""
-    found = []
-    room = machine.memory_per_node_gib * GIB
-    worst = max(phases, key=lambda phase: phase.node_bytes)
-    if worst.node_bytes > room:
-        found.append(
-            f"memory does not suffice: {worst.name} needs {size(worst.node_bytes)} on a node that has {size(room)} free; "
-            "more nodes, fewer ranks on each, or a smaller [basis]"
-        )
-    threads = per_node * work.threads
-    if threads > machine.cores_per_node:
-        found.append(f"{threads} threads on the {machine.cores_per_node} cores of a node take turns")
-    if ranks * work.subset > work.paths:
-        found.append(
-            f"{work.paths} paths in subsets of {work.subset} are fewer than {ranks} ranks need: make [assembly] subset smaller"
-        )
-    if work.counted_paths < work.paths:
-        found.append(
-            f"touched parameters were counted for {work.counted_paths} of {work.paths} paths, chosen at random"
-        )
-    if work.prior_kind != "gaussian":
-        found.append(
-            f'the prior "{work.prior_kind}" is solved for by iterations whose time and memory are not in this plan'
-        )
-    busy = min(threads, machine.cores_per_node)
-    if machine.measured_ranks < busy:
-        found.append(
-            f"rates were measured with {machine.measured_ranks} of a node's cores busy, the run has {busy}: expect it to be slower"
-        )
-    if -(-ranks // per_node) > 1:
-        found.append(
-            f"the network's {machine.network_gb_s:g} GB/s into and out of a node are taken from the machine file"
-        )
-    return found
+    return Plan(work, geometry, machine, ranks, per_node)

@@ -1,4 +1,4 @@
-"""What a machine does per second; machine.toml keeps it. plan_calibration measures it.
+"""What a machine does per second; machine.toml keeps it. calibration.py measures it.
 
 Rates are of one rank of one thread while `measured_ranks` of them do the same: cores share caches and memory, and are slower
 together. Only the disk's is of all of them, and the prior's of one while the others wait. What one node cannot measure, the
@@ -10,13 +10,17 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from craton.runs.files import replaced
+from craton.runs.files import write_text
 from craton.settings import REQUIRED, check_keys, integer, number, read_table, read_toml, setting, table_to_toml, text
 
 __all__ = ["Machine", "load_machine", "save_machine"]
 
-POSITIVE = number(1e-6, 1e12)
+
+def rate(help_text: str, low: float = 1e-6, high: float = 1e12, unit: str = "") -> Any:
+    """A setting that was measured, and has no default."""
+    return setting(REQUIRED, number(low, high, unit), help_text)
 
 
 @dataclass(frozen=True)
@@ -25,34 +29,24 @@ class Machine:
 
     name: str = setting("unnamed", text, "where the rates were measured")
     cores_per_node: int = setting(REQUIRED, integer(1, 10**6), "that threads of ranks share")
-    memory_per_node_gib: float = setting(REQUIRED, number(0.01, 1e7, "GiB"), "GiB free for a run")
+    memory_per_node_gib: float = rate("GiB free for a run", 0.01, 1e7, "GiB")
     measured_ranks: int = setting(1, integer(1, 10**6), "ranks at a time on the node while the rates were measured")
-    panel_ns_per_term: float = setting(
-        REQUIRED, POSITIVE, "ns per sample and mode of a panel, without its radial splines"
-    )
-    panel_ns_per_radial_term: float = setting(
-        REQUIRED, number(0, 1e12), "ns per sample, mode and radial spline of a panel"
-    )
-    panel_ns_per_element: float = setting(REQUIRED, number(0, 1e12), "ns per element of a panel")
-    seismogram_ns_per_term: float = setting(REQUIRED, POSITIVE, "ns per sample and mode of a seismogram alone")
-    product_gflops: float = setting(REQUIRED, POSITIVE, "GFLOP/s of products of panels")
-    update_ns_per_element: float = setting(
-        REQUIRED, POSITIVE, "ns per element added to the Hessian in this node's memory"
-    )
-    prior_ns_per_element: float = setting(REQUIRED, POSITIVE, "ns per element of the Hessian to which C_m^-1 is added")
-    prior_ns_per_knot3: float = setting(
-        REQUIRED, POSITIVE, "ns times lateral knots cubed: inverting the prior's covariance"
-    )
-    cholesky_gflops: float = setting(
-        REQUIRED, POSITIVE, "GFLOP/s of factorising a large matrix, in the run's precision and block"
-    )
-    cholesky_half_order: float = setting(REQUIRED, number(0, 1e6), "order of the matrix at which it runs at half that")
-    memory_gb_s: float = setting(REQUIRED, POSITIVE, "GB/s of memory, STREAM triad")
-    first_touch_gb_s: float = setting(REQUIRED, POSITIVE, "GB/s of zeros in memory that the system has yet to hand out")
-    disk_gb_s: float = setting(REQUIRED, POSITIVE, "GB/s of a matrix saved to the run's folder, all ranks together")
-    file_s: float = setting(REQUIRED, number(0, 1e4, "s"), "seconds to make, synchronise and rename a file")
-    network_gb_s: float = setting(10.0, POSITIVE, "GB/s into and out of a node; not measured, an assumption")
-    process_mib: float = setting(REQUIRED, number(1, 1e6, "MiB"), "MiB of a rank before it holds anything")
+    panel_ns_per_term: float = rate("ns per sample and mode of a panel, without its radial splines")
+    panel_ns_per_radial_term: float = rate("ns per sample, mode and radial spline of a panel", 0, 1e12)
+    panel_ns_per_element: float = rate("ns per element of a panel", 0, 1e12)
+    seismogram_ns_per_term: float = rate("ns per sample and mode of a seismogram alone")
+    product_gflops: float = rate("GFLOP/s of products of panels")
+    update_ns_per_element: float = rate("ns per element added to the Hessian in this node's memory")
+    prior_ns_per_element: float = rate("ns per element of the Hessian to which C_m^-1 is added")
+    prior_ns_per_knot3: float = rate("ns times lateral knots cubed: inverting the prior's covariance")
+    cholesky_gflops: float = rate("GFLOP/s of factorising a large matrix, in the run's precision and block")
+    cholesky_half_order: float = rate("order of the matrix at which it runs at half that", 0, 1e6)
+    memory_gb_s: float = rate("GB/s of memory, STREAM triad")
+    first_touch_gb_s: float = rate("GB/s of zeros in memory that the system has yet to hand out")
+    disk_gb_s: float = rate("GB/s of a matrix saved to the run's folder, all ranks together")
+    file_s: float = rate("seconds to make, synchronise and rename a file", 0, 1e4, "s")
+    network_gb_s: float = setting(10.0, number(1e-6, 1e12), "GB/s into and out of a node; not measured, an assumption")
+    process_mib: float = rate("MiB of a rank before it holds anything", 1, 1e6, "MiB")
 
 
 def load_machine(path: Path) -> Machine:
@@ -72,5 +66,4 @@ def save_machine(machine: Machine, path: Path) -> None:
     for line in table_to_toml("machine", machine).splitlines():
         name = line.partition(" ")[0]
         lines.append(f"{line:<44} # {help_of[name]}" if name in help_of else line)
-    with replaced(path) as aside:
-        aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")

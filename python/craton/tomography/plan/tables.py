@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.table import Table
 
 from craton.tomography.plan.comparison import Compared
 from craton.tomography.plan.estimate import PARTS
-from craton.tomography.plan.forecast import Plan
-from craton.tomography.plan.words import duration, ratio, size
-
-if TYPE_CHECKING:
-    pass
+from craton.tomography.plan.forecast import Plan, duration, size
 
 
 def plan_table(plan: Plan) -> Table:
     """For a console of rich."""
     work = plan.work
     multiplied = f" of {100 * work.rows / work.samples:.0f}% of their rows" if work.coupled else ""
-    table = Table(
-        title=f"{work.paths} paths, {work.unknowns} unknowns ({work.touched:.0f} of them touched by a path), "
+    table = new_table(
+        f"{work.paths} paths, {work.unknowns} unknowns ({work.touched:.0f} of them touched by a path), "
         f"{work.iterations} iterations of {work.updates:.0f} updates{multiplied}\n"
         f"{plan.ranks} ranks on {plan.nodes} nodes ({plan.machine.name}), "
         f"{work.threads} threads each",
-        title_justify="left",
+        ("phase", "time", "memory of a rank", "of a node", "sent", "written"),
     )
-    for column in ("phase", "time", "memory of a rank", "of a node", "sent", "written"):
-        table.add_column(column, justify="left" if column == "phase" else "right")
     for phase in plan.phases:
-        table.add_row(
-            phase.name,
-            duration(phase.seconds),
-            size(phase.rank_bytes),
-            size(phase.node_bytes),
-            size(phase.sent_bytes) if phase.sent_bytes else "",
-            size(phase.written_bytes) if phase.written_bytes else "",
-        )
+        memory = size(phase.rank_bytes), size(phase.node_bytes)
+        table.add_row(phase.name, duration(phase.seconds), *memory, some(phase.sent_bytes), some(phase.written_bytes))
         if phase.name == "assemble":
             for part in plan.parts:
                 table.add_row(f"  {part.name}", duration(part.seconds), "", "", "", "", style="dim")
@@ -47,30 +33,35 @@ def plan_table(plan: Plan) -> Table:
 
 def compared_table(plan: Plan, rows: list[Compared]) -> Table:
     """Predicted beside measured."""
-    table = Table(title=f"{plan.ranks} ranks on {plan.nodes} nodes: predicted and measured", title_justify="left")
-    for column in (
-        "phase",
-        "predicted",
-        "measured",
-        "ratio",
-        "memory of a rank",
-        "measured",
-        "ratio",
-        "sent",
-        "measured",
-    ):
-        table.add_column(column, justify="left" if column == "phase" else "right")
+    table = new_table(
+        f"{plan.ranks} ranks on {plan.nodes} nodes: predicted and measured",
+        ("phase", "predicted", "measured", "ratio", "memory of a rank", "measured", "ratio", "sent", "measured"),
+    )
     for row in rows:
+        part = row.name in PARTS
         table.add_row(
-            f"  {row.name}" if row.name in PARTS else row.name,
-            duration(row.predicted_s),
-            duration(row.measured_s),
-            ratio(row.predicted_s, row.measured_s),
-            size(row.predicted_bytes) if row.predicted_bytes else "",
-            size(row.measured_bytes) if row.measured_bytes else "",
-            ratio(row.predicted_bytes, row.measured_bytes),
-            size(row.predicted_sent) if row.predicted_sent else "",
-            size(row.measured_sent) if row.measured_sent else "",
-            style="dim" if row.name in PARTS else "",
+            f"  {row.name}" if part else row.name,
+            *(duration(row.predicted_s), duration(row.measured_s), ratio(row.predicted_s, row.measured_s)),
+            *(some(row.predicted_bytes), some(row.measured_bytes), ratio(row.predicted_bytes, row.measured_bytes)),
+            *(some(row.predicted_sent), some(row.measured_sent)),
+            style="dim" if part else "",
         )
     return table
+
+
+def new_table(title: str, columns: tuple[str, ...]) -> Table:
+    """The first column holds names, the others numbers."""
+    table = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left")
+    return table
+
+
+def some(count: float) -> str:
+    """Bytes; nothing where there are none."""
+    return size(count) if count else ""
+
+
+def ratio(predicted: float, measured: float) -> str:
+    """Nothing where one of them is 0."""
+    return f"{predicted / measured:.2f}" if predicted and measured else ""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXACT_PATHS", "Geometry", "Products", "Work", "count_work", "products_of"]
 
-f64, i64 = NDArray[np.float64], NDArray[np.int64]
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
 
 LEAST_IN_FLOAT = 8e-7
 """Tolerance from which on ranks of float32 panels are found without double precision (gram_kernels.hpp)."""
@@ -84,11 +85,12 @@ class Work:
 
     @property
     def unknowns(self) -> int:
+        """Parameters of the model."""
         return self.lateral * self.radial * self.parameters
 
     @property
     def sample_modes(self) -> float:
-        """Sum k times modes used: terms of all seismograms once"""
+        """Sum k times modes used: terms of all seismograms once."""
         return float(self.samples) * self.modes_used
 
 
@@ -135,11 +137,13 @@ def stacks_of(table: PathTable) -> i64:
 
 
 def numerical_rank(window_s: f64, band_hz: float, compress: float) -> f64:
-    """Singular values above `compress` of signals in a band, cut out of a window: twice the bandwidth times the window, and
-    those on the two edges, whose squares fall off as Landau & Widom (1980, doi:10.1016/0022-247X(80)90241-3) have it.
+    """Singular values above `compress` of signals in a band, cut out of a window.
+
+    Twice the bandwidth times the window, and those on the two edges, whose squares fall off as Landau & Widom (1980,
+    doi:10.1016/0022-247X(80)90241-3) have it.
     """
     half = np.maximum(band_hz * window_s, 1.0)
-    return 2.0 * (half + math.log(compress**-2.0) * np.log(math.pi * half) / math.pi**2)
+    return np.asarray(2.0 * (half + math.log(compress**-2.0) * np.log(math.pi * half) / math.pi**2))
 
 
 def products_of(
@@ -151,13 +155,13 @@ def products_of(
     n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
     k, stack = table.samples.astype(float), stacks_of(table)
     first = np.unique(stack, return_index=True)[1]
-    touched, k_of = n[first], np.bincount(stack, weights=k)
+    touched, k_of = n[first], np.asarray(np.bincount(stack, weights=k), float)
     if not coupled:
         largest = float(np.max(k_of)) * columns
         flop = float(np.sum(k)) * columns * (columns + 1)
         held = 4.0 * float(np.max(k)) * columns + 2.0 * element_bytes * largest + (16.0 + element_bytes) * np.max(n)
         return Products(touched, k_of, float(np.sum(k)) * columns, flop, held)
-    rows_of = np.bincount(stack, weights=rows)
+    rows_of = np.asarray(np.bincount(stack, weights=rows), float)
     smaller = rows < k
     flop = float(np.sum(rows_of * touched * (touched + 1)) + np.sum((n * k * (k + 2.0 * rows))[smaller]))
     largest = 4.0 * float(np.max(k * n)) + element_bytes * float(np.max((2.0 * k_of + rows_of) * touched))
@@ -269,11 +273,4 @@ def some_paths(table: PathTable, most: int, seed: int) -> PathTable:
     sizes = np.bincount(stack)
     drawn = np.random.default_rng(seed).permutation(len(sizes))
     count = max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), most, side="right")))
-    return rows_of_table(table, np.flatnonzero(np.isin(stack, drawn[:count])))
-
-
-def rows_of_table(table: PathTable, rows: i64) -> PathTable:
-    """Some of the paths, in their order."""
-    keep = np.zeros(len(table), bool)
-    keep[rows] = True
-    return table.rows(keep)
+    return table.rows(np.isin(stack, drawn[:count]))

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
-from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
@@ -31,10 +30,12 @@ from craton import linalg
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
-from craton.tomography.prior.parts import CHUNK_BYTES
+from craton.tomography.prior.parts import chunks, splines_at_knots, summed
 from craton.tomography.prior.prior import Prior, misfit
 
 if TYPE_CHECKING:
+    from mpi4py import MPI
+
     from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
@@ -46,8 +47,9 @@ SAMPLES_STREAM = 3
 
 
 class Posterior:
-    """Every method is collective and blocking; arguments and results are the same on every rank, and but for rounding on any
-    number of ranks.
+    """What data and prior know. Every method is collective and blocking.
+
+    Arguments and results are the same on every rank, and but for rounding on any number of ranks.
     """
 
     mean: f64
@@ -60,8 +62,10 @@ class Posterior:
     """Of A."""
 
     def __init__(self, system: Any, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
-        """system: H by its upper triangle, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
-        model: m^i. comm: the ranks of the system's world. UserError where A is not positive definite.
+        """UserError where A is not positive definite.
+
+        system: H by its upper triangle, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
+        model: m^i. comm: the ranks of the system's world.
         """
         self.prior, self._system, self._comm = prior, system, comm
         self._gradient, self._inverted = gradient, False
@@ -107,9 +111,8 @@ class Posterior:
 
     def chi_data(self, chi_at_model: float) -> float:
         """First part of equation 1 at the mean, by the tangent at m^i, where it is `chi_at_model`. H step = gradient - weights."""
-        return (
-            chi_at_model - float(self._gradient @ self.step) + 0.5 * float(self.step @ (self._gradient - self.weights))
-        )
+        curved = float(self.step @ (self._gradient - self.weights))
+        return chi_at_model - float(self._gradient @ self.step) + 0.5 * curved
 
     def log_evidence(self, chi_at_model: float) -> float:
         """Ln p(d), but for a constant that depends on the noise alone: -chi(mean) - (ln det A - ln det C_m^-1) / 2."""
@@ -119,21 +122,18 @@ class Posterior:
     # -------------------------------------------------------------------------------------------------------------- samples
 
     def samples(self, count: int, seed: int) -> Any:
-        """Draws of m - mean: a ConvergentMatrix of one draw per column, dealt as the system is; of more than `count` columns where
-        the system has more process columns. Draw k has a stream of its own, the same on any number of ranks. n^2 flops each.
-        UserError after `invert`.
+        """Draws of m - mean: a ConvergentMatrix of one draw per column, dealt as the system is. UserError after `invert`.
+
+        It has more than `count` columns where the system has more process columns. Draw k has a stream of its own, the same on any
+        number of ranks. n^2 flops each.
         """
         if self._inverted:
-            raise UserError(
-                "posterior samples: the factor was overwritten by the inverse; allowed: samples before variances"
-            )
-        rows, block = self._system.shape[0], self._system.block
-        grid = self._system.grid
+            what = "posterior samples: the factor was overwritten by the inverse"
+            raise UserError(f"{what}; allowed: samples before variances")
+        system, rows, grid = self._system, self._system.shape[0], self._system.grid
         count = max(count, grid[1])
-        columns = min(block[1], count // grid[1])
-        draws = craton.ConvergentMatrix(
-            self._system.world, rows, count, dtype=self._system.dtype, block=(block[0], columns), grid=grid
-        )
+        block = system.block[0], min(system.block[1], count // grid[1])
+        draws = craton.ConvergentMatrix(system.world, rows, count, dtype=system.dtype, block=block, grid=grid)
         own_rows = np.asarray(draws.local_rows_global)
         for own, column in enumerate(np.asarray(draws.local_cols_global)):
             noise = np.random.default_rng([seed, SAMPLES_STREAM, int(column)]).standard_normal(rows)
@@ -165,8 +165,9 @@ class Posterior:
         return np.asarray(self._factor.inverse_diagonal())
 
     def resolution_diagonal(self) -> f64:
-        """R[i, i] = 1 - sum_j A^-1[i, j] C_m^-1[j, i]: for each coefficient the part of it that the data determine. Its sum is the
-        trace, the number of parameters that the data resolve. Inverts.
+        """R[i, i] = 1 - sum_j A^-1[i, j] C_m^-1[j, i]: for each coefficient the part of it that the data determine. Inverts.
+
+        Its sum is the trace, the number of parameters that the data resolve.
         """
         self.invert()
         rows = np.asarray(self._system.local_rows_global)
@@ -182,17 +183,10 @@ class Posterior:
         return 1.0 - self.prior.scale * summed(own, self._comm)
 
 
-def summed(own: f64, comm: MPI.Comm) -> f64:
-    """Over ranks: bit for bit the same on each."""
-    total = np.empty_like(own)
-    comm.Reduce(own, total)
-    comm.Bcast(total)
-    return total
-
-
 def quadratic_forms(matrix: Any, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
-    """Collective: left[p] . M right[p] for every p, M symmetric by the upper triangle of a distributed matrix. Rows have few
-    elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated.
+    """Collective: left[p] . M right[p] for every p, M symmetric by the upper triangle of a distributed matrix.
+
+    Rows have few elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated.
     """
     if left.shape != right.shape or left.shape[1] != matrix.shape[0]:
         raise UserError(
@@ -203,9 +197,7 @@ def quadratic_forms(matrix: Any, left: Rows, right: Rows, comm: MPI.Comm) -> f64
     own = np.zeros(left.shape[0])
     left_rows, right_rows = left[:, rows], right[:, rows]
     left_cols, right_cols = left.tocsc()[:, cols], right.tocsc()[:, cols]
-    step = max(1, CHUNK_BYTES // (8 * max(1, len(rows))))
-    for first in range(0, len(cols), step):
-        some = slice(first, first + step)
+    for some in chunks(len(rows), len(cols)):
         upper = matrix.local[:, some].astype(np.float64)
         upper[rows[:, None] > cols[some]] = 0.0
         add_products(own, left_rows, upper, right_cols[:, some])
@@ -228,17 +220,15 @@ def field_rows(
     block: ParameterBlock, basis: ModelBasis, order: int, latitude_deg: f64, longitude_deg: f64, radius_m: f64
 ) -> Rows:
     """The field of one parameter at points, as combinations of the whole model's coefficients, shape (points, order)."""
-    lateral = lateral_matrix(basis, np.atleast_1d(latitude_deg), np.atleast_1d(longitude_deg))
-    radial = scipy.sparse.csr_matrix(basis.radial_values(np.atleast_1d(radius_m)))
+    lateral = lateral_matrix(basis, latitude_deg, longitude_deg)
+    radial = scipy.sparse.csr_matrix(basis.radial_values(radius_m))
     rows = [scipy.sparse.kron(lateral[point], radial[point], format="csr") for point in range(lateral.shape[0])]
     return placed(scipy.sparse.vstack(rows, format="csr"), block, order)
 
 
 def knot_rows(block: ParameterBlock, basis: ModelBasis, order: int) -> Rows:
     """The same at every lateral and radial knot, the radial one fastest."""
-    lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-    radial = scipy.sparse.csr_matrix(basis.radial_values(np.asarray(basis.radial_knots_m)))
-    return placed(scipy.sparse.kron(lateral, radial, format="csr"), block, order)
+    return placed(scipy.sparse.kron(*splines_at_knots(basis), format="csr"), block, order)
 
 
 def placed(rows: Rows, block: ParameterBlock, order: int) -> Rows:
@@ -251,20 +241,11 @@ def column_rows(
     parameters: list[tuple[ParameterBlock, Any]], order: int, latitude_deg: float, longitude_deg: float
 ) -> Rows:
     """All parameters at all their radial knots below one place, parameter after parameter, the core first."""
-    return scipy.sparse.vstack(
-        [
-            field_rows(
-                block,
-                basis,
-                order,
-                np.full(block.radial, latitude_deg),
-                np.full(block.radial, longitude_deg),
-                np.asarray(basis.radial_knots_m),
-            )
-            for block, basis in parameters
-        ],
-        format="csr",
-    )
+    rows = []
+    for block, basis in parameters:
+        latitude, longitude = (np.full(block.radial, at) for at in (latitude_deg, longitude_deg))
+        rows.append(field_rows(block, basis, order, latitude, longitude, np.asarray(basis.radial_knots_m)))
+    return scipy.sparse.vstack(rows, format="csr")
 
 
 def trade_off(posterior: Posterior, rows: Rows) -> f64:

@@ -44,7 +44,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class StrengthSummary:
-    """strength.json"""
+    """The content of strength.json."""
 
     prior: dict[str, Any]
     samples: int
@@ -56,13 +56,13 @@ class StrengthSummary:
 def judged(trials: Sequence[Trial]) -> list[Choice]:
     """What each criterion chooses; the recommended one first."""
     strengths = np.array([trial.strength for trial in trials])
-    found = [smallest("evidence", strengths, -np.array([trial.log_evidence for trial in trials]))]
+    values = {"evidence": [-trial.log_evidence for trial in trials]}
     left_out = [trial.left_out for trial in trials if trial.left_out is not None]
     if left_out:
-        found.append(smallest("cross-validation", strengths, np.array(left_out)))
-    found.append(smallest("generalised cross-validation", strengths, np.array([trial.generalised for trial in trials])))
-    found.append(corner(strengths, [trial.chi_data for trial in trials], [trial.model_norm for trial in trials]))
-    return found
+        values["cross-validation"] = left_out
+    values["generalised cross-validation"] = [trial.generalised for trial in trials]
+    by_value = [smallest(criterion, strengths, np.array(found)) for criterion, found in values.items()]
+    return [*by_value, corner(strengths, [trial.chi_data for trial in trials], [trial.model_norm for trial in trials])]
 
 
 def smallest(criterion: str, strengths: f64, values: f64) -> Choice:
@@ -77,27 +77,16 @@ def smallest(criterion: str, strengths: f64, values: f64) -> Choice:
     return Choice(criterion, float(np.exp(np.clip(place, x[0], x[2]))))
 
 
-def curvature(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> f64:
-    """Of the L-curve (ln |residual|^2, ln |model|^2) at each strength, positive at a corner; NaN at the ends, which have no
-    neighbours to tell it from.
-    """
-    t = np.log(strengths)
-    x, y = np.log(chi_data), np.log(model_norm)
-    dx, dy = np.gradient(x, t), np.gradient(y, t)
-    ddx, ddy = np.gradient(dx, t), np.gradient(dy, t)
-    speed = np.maximum((dx**2 + dy**2) ** 1.5, 1e-300)
-    bent = (dy * ddx - dx * ddy) / speed
-    bent[[0, -1]] = np.nan
-    return np.asarray(bent)
-
-
 def corner(strengths: f64, chi_data: Sequence[float], model_norm: Sequence[float]) -> Choice:
-    """Where the L-curve bends most, of the strengths tried."""
+    """Where the L-curve (ln |residual|^2, ln |model|^2) bends most, of the strengths tried but the first and the last."""
     if len(strengths) < 5 or min(*chi_data, *model_norm) <= 0.0:
         return Choice("L-curve", None, "needs at least 5 strengths and a model that is not 0")
-    bent = curvature(strengths, chi_data, model_norm)
-    best = int(np.nanargmax(bent))
-    if not bent[best] > 0.0:
+    t, x, y = np.log(strengths), np.log(chi_data), np.log(model_norm)
+    dx, dy = np.gradient(x, t), np.gradient(y, t)
+    ddx, ddy = np.gradient(dx, t), np.gradient(dy, t)
+    curvature = (dy * ddx - dx * ddy) / np.maximum((dx**2 + dy**2) ** 1.5, 1e-300)  # positive at a corner
+    best = 1 + int(np.argmax(curvature[1:-1]))
+    if not curvature[best] > 0.0:
         return Choice("L-curve", None, "no corner within the list")
     at_end = best in (1, len(strengths) - 2)
     return Choice("L-curve", float(strengths[best]), "beside the end of the list" if at_end else "")

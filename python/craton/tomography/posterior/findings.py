@@ -7,7 +7,8 @@ import pathlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from craton.runs.folder import Folder
+from craton.runs.folder import Folder, RunFile
+from craton.tomography.posterior.questions import Place
 
 
 @dataclass
@@ -28,6 +29,16 @@ class PointFindings:
     recovered: float
     """The image there, of a spike of 1."""
 
+    @property
+    def place(self) -> Place:
+        """What was asked about."""
+        return Place(self.latitude_deg, self.longitude_deg, self.depth_km)
+
+    @property
+    def knot(self) -> Place:
+        """Where the spike is."""
+        return Place(self.spread_latitude_deg, self.spread_longitude_deg, self.spread_depth_km)
+
 
 @dataclass
 class ShuttleFindings:
@@ -46,7 +57,7 @@ class ShuttleFindings:
 
 @dataclass
 class PosteriorSummary:
-    """posterior.json. Deviations are of dlnVs at the knots, root mean square."""
+    """The content of posterior.json. Deviations are of dlnVs at the knots, root mean square."""
 
     linearised_at_iteration: int
     """Of the run: whose model the Hessian belongs to."""
@@ -71,27 +82,17 @@ class PosteriorSummary:
 class PosteriorFolder(Folder):
     """The results."""
 
-    PICTURES = ("deviation.png", "samples.png", "shuttle.png")
-
-    @property
-    def arrays(self) -> pathlib.Path:
-        return self.path / "posterior.h5"
-
-    @property
-    def samples(self) -> pathlib.Path:
-        return self.path / "samples.h5"
-
-    @property
-    def summary(self) -> pathlib.Path:
-        return self.path / "posterior.json"
+    arrays = RunFile("posterior.h5")
+    samples = RunFile("samples.h5")
+    summary = RunFile("posterior.json")
 
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
-        pictures = [self.path / name for name in self.PICTURES]
-        of_points = [
-            file for name in ("point", "trade-off", "deviation") for file in sorted(self.path.glob(f"{name}-*.png"))
-        ]
-        return self.arrays, self.samples, self.summary, *pictures, *of_points
+        """Arrays, samples, summary, and pictures: those of places are as many as there are."""
+        pictures = [self.path / f"{name}.png" for name in ("deviation", "samples", "shuttle")]
+        for name in ("point", "trade-off", "deviation"):
+            pictures += sorted(self.path.glob(f"{name}-*.png"))
+        return self.arrays, self.samples, self.summary, *pictures
 
 
 def posterior_folder(run: str | os.PathLike[str]) -> PosteriorFolder:

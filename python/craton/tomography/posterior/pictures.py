@@ -1,14 +1,14 @@
-"""Pictures of a posterior: uncertainty, covariance and point spread of a place, samples, trade-offs, null-space shuttle. Each
-function returns a figure of its own.
-"""
+"""Pictures of a posterior: uncertainty, a place's covariance and point spread, samples, trade-offs; of strengths of a prior."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from craton.pages import maps
@@ -17,22 +17,23 @@ from craton.pages.maps import rounded_limit, velocity_bar
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
+from craton.tomography.posterior.analysis import correlation_of
+from craton.tomography.posterior.criteria import Choice, StrengthSummary
+from craton.tomography.posterior.findings import PointFindings, PosteriorSummary
+from craton.tomography.posterior.questions import Place, knot_depths_km
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
-    from craton.tomography.posterior.questions import Place
 
 f64 = NDArray[np.float64]
 
 CENTRE_DEG = -160.0
 DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
+MODEL_DEPTHS_KM = (150.0, 1200.0, 2500.0)
 STEP_DEG = 2.0
+POINT_ARRAYS = ("covariance", "prior_covariance", "point_spread", "resolution_row")
+"""Of each place in posterior.h5."""
 MARK: dict[str, Any] = {"marker": "x", "s": 40.0, "color": SECOND, "linewidths": 1.5, "zorder": 6}
-
-
-def knot_depths_km(basis: ModelBasis) -> f64:
-    """Depths of the radial knots, from the core to the surface, below 6371 km."""
-    return EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
 
 
 def shown_knots(basis: ModelBasis) -> list[int]:
@@ -54,14 +55,17 @@ def between_knots(basis: ModelBasis, values: f64, centre_deg: float = CENTRE_DEG
 
 @drawing
 def deviation_figure(
-    basis: ModelBasis, deviation: f64, before: f64, resolution: f64, name: str = "dlnVs", centre_deg: float = CENTRE_DEG
+    basis: ModelBasis, name: str, number: int, arrays: dict[str, Any], centre_deg: float = CENTRE_DEG
 ) -> Figure:
-    """Standard deviation at the knots, shape (lateral, radial), as a part of what it was before the data, and the
-    diagonal of the resolution. Maps of deviations have a scale each: from depth to depth they differ by far. The
-    others share theirs in a column.
+    """Standard deviation of a parameter at the knots, as a part of what it was before the data, and the resolution's diagonal.
+
+    number: of the parameter in the model. arrays: of posterior.h5. Maps of deviations have a scale each: from depth to depth they
+    differ by far. The others share theirs in a column.
     """
     knots, depths = shown_knots(basis), knot_depths_km(basis)
-    part = deviation / before
+    deviation = arrays[f"{name}/deviation"]
+    part = deviation / arrays[f"{name}/prior_deviation"]
+    resolution = arrays["resolution_diagonal"].reshape(-1, *deviation.shape)[number]
     most = float(np.ceil(10.0 * np.quantile(part[:, knots], 0.995)) / 10.0)
     columns = (
         (100.0 * deviation, f"σ of {name}, %", "cividis", None),
@@ -78,66 +82,53 @@ def deviation_figure(
             maps.draw_globe(place, centre_deg)
             place.set_title(f"{title}: {depths[knot]:.0f} km", loc="left", pad=2.0)
             bar = figure.colorbar(mesh, ax=place, shrink=0.7, aspect=20, pad=0.01)
-            bar.outline.set_visible(False)  # type: ignore[operator]
+            bar.outline.set_visible(False)
     return figure
 
 
 @drawing
 def point_figure(
-    basis: ModelBasis,
-    place: Place,
-    knot: Place,
-    after: f64,
-    before: f64,
-    image: f64,
-    resolution_row: f64,
-    centre_deg: float = CENTRE_DEG,
+    basis: ModelBasis, point: PointFindings, number: int, arrays: dict[str, Any], centre_deg: float = CENTRE_DEG
 ) -> Figure:
-    """after, before: covariance of the coefficients with the place, divided by its standard deviation: what is expected elsewhere
-    where dlnVs there is one standard deviation too high. image: of a spike of 1 at `knot`. resolution_row: weight of each true
-    coefficient.
+    """Covariance with a place, a point spread and a row of the resolution: maps above, the same against depth below.
+
+    number: of the place in posterior.h5, whose arrays these are. Covariances are divided by the standard deviation at the place:
+    what is expected elsewhere where dlnVs there is one standard deviation too high.
     """
-    at = [(place.latitude_deg, place.longitude_deg), (knot.latitude_deg, knot.longitude_deg)]
+    place, knot, depths_km = point.place, point.knot, knot_depths_km(basis)
+    after, before, image, weights = (np.ascontiguousarray(arrays[f"points/{number}/{name}"]) for name in POINT_ARRAYS)
+    after, before = after / point.deviation, before / point.prior_deviation
+    weights = weights.reshape(-1, basis.n_lateral, basis.n_radial)[0]
+    layer = int(np.argmin(np.abs(depths_km - place.depth_km)))
     figure = new_figure(13.0, 5.6)
-    grid = figure.add_gridspec(2, 3)
-    limit = 100.0 * float(np.abs(values_below(basis, after, place)).max())
-    first = figure.add_subplot(grid[0, 0])
+    (first, second, third), below = figure.subplots(2, 3)
+    limit = 100.0 * float(np.abs(values_below(basis, after, place, depths_km)).max())
     mesh = maps.field_on_map(first, basis, after, place.depth_km, centre_deg, max(limit, 1e-6))
     label(figure, mesh, first, f"covariance with the place, {place.depth_km:.0f} km", "one deviation there: dlnVs, %")
-    second = figure.add_subplot(grid[0, 1])
     mesh = maps.field_on_map(second, basis, 0.01 * image, knot.depth_km, centre_deg, 1.0)
     label(figure, mesh, second, f"point spread, {knot.depth_km:.0f} km", "of a spike of 1")
-    third = figure.add_subplot(grid[0, 2])
-    radial = int(np.argmin(np.abs(knot_depths_km(basis) - place.depth_km)))
-    weights = resolution_row.reshape(-1, basis.n_lateral, basis.n_radial)[0, :, radial]
-    largest = float(np.abs(weights).max()) or 1.0
-    x, y = maps.robinson(
-        maps.relative_longitude(np.asarray(basis.longitude_deg), centre_deg), geographic_deg(basis.latitude_deg)
-    )
-    dots = third.scatter(x, y, c=weights, s=14.0, cmap="PuOr", vmin=-largest, vmax=largest, zorder=4)
-    label(figure, dots, third, f"resolution row, {knot_depths_km(basis)[radial]:.0f} km", "weight of each coefficient")
-    for axes, (latitude, longitude) in zip((first, second, third), (at[0], at[1], at[0]), strict=True):
+    largest = float(np.abs(weights[:, layer]).max()) or 1.0
+    longitude, latitude = maps.relative_longitude(np.asarray(basis.longitude_deg), centre_deg), basis.latitude_deg
+    x, y = maps.robinson(longitude, geographic_deg(latitude))
+    dots = third.scatter(x, y, c=weights[:, layer], s=14.0, cmap="PuOr", vmin=-largest, vmax=largest, zorder=4)
+    label(figure, dots, third, f"resolution row, {depths_km[layer]:.0f} km", "weight of each coefficient")
+    for axes, at in ((first, place), (second, knot), (third, place)):
         maps.draw_globe(axes, centre_deg)
-        maps.draw_points(axes, np.array([latitude]), np.array([longitude]), centre_deg, **MARK)
-    profiles = figure.add_subplot(grid[1, 0])
-    top, bottom = knot_depths_km(basis)[[-1, 0]]
-    depths = np.linspace(top, bottom, 200)
+        maps.draw_points(axes, np.array([at.latitude_deg]), np.array([at.longitude_deg]), centre_deg, **MARK)
+    profiles, spread, layers = below
+    depths = np.linspace(depths_km[-1], depths_km[0], 200)
     for model, name, colour in ((before, "before the data", MUTED), (after, "after", ACCENT)):
         profiles.plot(100.0 * values_below(basis, model, place, depths), depths, color=colour, label=name)
-    profiles.axhline(place.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
-    profiles.set_xlabel("one deviation there: dlnVs, %")
-    spread = figure.add_subplot(grid[1, 1])
     spread.plot(values_below(basis, image, knot, depths), depths, color=ACCENT, label="found of the spike")
-    spread.axhline(knot.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
-    spread.set_xlabel("of a spike of 1")
-    layers = figure.add_subplot(grid[1, 2])
-    by_depth = resolution_row.reshape(-1, basis.n_lateral, basis.n_radial)[0].sum(axis=0)
-    layers.plot(by_depth, knot_depths_km(basis), "o-", color=ACCENT, markersize=4, label="all lateral knots together")
-    layers.axhline(place.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
-    layers.set_xlabel("weight of all coefficients of a radial knot")
-    for axes in (profiles, spread, layers):
+    layers.plot(weights.sum(axis=0), depths_km, "o-", color=ACCENT, markersize=4, label="all lateral knots together")
+    for axes, at, text in (
+        (profiles, place, "one deviation there: dlnVs, %"),
+        (spread, knot, "of a spike of 1"),
+        (layers, place, "weight of all coefficients of a radial knot"),
+    ):
+        axes.axhline(at.depth_km, color=SECOND, linestyle=":", linewidth=1.0)
+        axes.set(xlabel=text, ylabel="depth, km")
         axes.invert_yaxis()
-        axes.set_ylabel("depth, km")
         axes.axvline(0.0, color=INK, linewidth=0.5)
         axes.legend()
     figure.suptitle(place.text, x=0.01, ha="left", fontsize=10.0)
@@ -149,56 +140,51 @@ def label(figure: Figure, mesh: Any, axes: Any, title: str, text: str) -> None:
     axes.set_title(title, loc="left", pad=2.0)
     bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.6, aspect=30, pad=0.02)
     bar.set_label(text)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
 
 
-def values_below(basis: ModelBasis, model: f64, place: Place, depths_km: f64 | None = None) -> f64:
+def values_below(basis: ModelBasis, model: f64, place: Place, depths_km: f64) -> f64:
     """The field below a place."""
-    knots_m = np.asarray(basis.radial_knots_m)
-    depths = knot_depths_km(basis) if depths_km is None else depths_km
-    radius_m = np.clip(1e3 * (EARTH_RADIUS_KM - depths), knots_m[0], knots_m[-1])
-    latitude = np.full(len(depths), geocentric_deg(np.float64(place.latitude_deg)))
-    return np.asarray(basis.evaluate(model, latitude, np.full(len(depths), place.longitude_deg), radius_m))
+    return field_at(basis, model, geocentric_deg(np.array([place.latitude_deg])), place.longitude_deg, depths_km)
+
+
+def field_at(basis: ModelBasis, model: f64, latitude_deg: f64, longitude_deg: ArrayLike, depth_km: ArrayLike) -> f64:
+    """The field at geocentric latitudes; arguments are broadcast together, depths are moved into the model."""
+    radius_m = np.clip(1e3 * (EARTH_RADIUS_KM - np.asarray(depth_km)), *np.asarray(basis.radial_knots_m)[[0, -1]])
+    latitude, longitude, radius = map(np.ascontiguousarray, np.broadcast_arrays(latitude_deg, longitude_deg, radius_m))
+    return np.asarray(basis.evaluate(model, latitude, longitude, radius))
+
+
+def common_limit(basis: ModelBasis, models: Sequence[f64], depths_km: Sequence[float]) -> float:
+    """Of one colour scale for models at depths, percent, by their values at the lateral knots."""
+    knots = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
+    return rounded_limit(*(field_at(basis, model, *knots, depth) for model in models for depth in depths_km))
 
 
 @drawing
-def models_figure(basis: ModelBasis, shown: list[tuple[str, f64]], depths_km: tuple[float, ...]) -> Figure:
-    """Models side by side, depths below each other, one colour scale."""
-    knots_m = np.asarray(basis.radial_knots_m)
-    samples = [np.concatenate([values_at(basis, model, depth) for depth in depths_km]) for _, model in shown]
-    limit = rounded_limit(*samples)
-    figure = new_figure(3.6 * len(shown) + 0.2, 1.9 * len(depths_km) + 0.6)
+def models_figure(
+    basis: ModelBasis,
+    shown: list[tuple[str, f64]],
+    depths_km: Sequence[float] = MODEL_DEPTHS_KM,
+    centre_deg: float = CENTRE_DEG,
+    limit: float | None = None,
+    width: float = 3.6,
+) -> Figure:
+    """Models side by side, depths below each other, one colour scale.
+
+    limit: of the scale, percent; None: one that suits the models. width: of a map, inches.
+    """
+    limit = limit or common_limit(basis, [model for _, model in shown], depths_km)
+    top_km, bottom_km = knot_depths_km(basis)[[-1, 0]]
+    figure = new_figure(width * len(shown) + 0.2, 0.5 * width * len(depths_km) + 0.6)
     axes = figure.subplots(len(depths_km), len(shown), squeeze=False)
     for row, depth in zip(axes, depths_km, strict=True):
         for place, (name, model) in zip(row, shown, strict=True):
-            depth_km = float(np.clip(depth, EARTH_RADIUS_KM - knots_m[-1] / 1e3, EARTH_RADIUS_KM - knots_m[0] / 1e3))
-            mesh = maps.field_on_map(place, basis, model, depth_km, CENTRE_DEG, limit)
-            maps.draw_globe(place, CENTRE_DEG)
-            place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0, fontsize=9.0)
+            mesh = maps.field_on_map(place, basis, model, np.clip(depth, top_km, bottom_km), centre_deg, limit)
+            maps.draw_globe(place, centre_deg)
+            place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0)
     velocity_bar(figure, mesh, axes)
     return figure
-
-
-def values_at(basis: ModelBasis, model: f64, depth_km: float) -> f64:
-    """The field at the lateral knots."""
-    knots_m = np.asarray(basis.radial_knots_m)
-    radius_m = float(np.clip(1e3 * (EARTH_RADIUS_KM - depth_km), knots_m[0], knots_m[-1]))
-    latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
-    return np.asarray(basis.evaluate(model, latitude, longitude, np.full(len(latitude), radius_m)))
-
-
-@drawing
-def samples_figure(basis: ModelBasis, mean: f64, samples: f64) -> Figure:
-    """The most probable model and a few draws, shape (draws, parameters)."""
-    shown = [("mean", mean), *((f"sample {k}", np.ascontiguousarray(one)) for k, one in enumerate(samples))]
-    return models_figure(basis, shown, (150.0, 1200.0, 2500.0))
-
-
-@drawing
-def shuttle_figure(basis: ModelBasis, given: f64, mean: f64, unseen: f64) -> Figure:
-    """The given model, the most probable one, the part of their difference that the data do not see, and the sum."""
-    shown = [("given", given), ("mean", mean), ("unseen part", unseen), ("mean + unseen", mean + unseen)]
-    return models_figure(basis, shown, (150.0, 1200.0, 2500.0))
 
 
 @drawing
@@ -211,5 +197,93 @@ def trade_off_figure(correlation: f64, labels: list[str], place: Place) -> Figur
     axes.set_xticks(range(len(labels)), labels, rotation=90)
     axes.set_yticks(range(len(labels)), labels)
     axes.set_title(f"posterior correlation below {place.latitude_deg:g} N, {place.longitude_deg:g} E", loc="left")
-    figure.colorbar(mesh, ax=axes, shrink=0.7).outline.set_visible(False)  # type: ignore[operator]
+    figure.colorbar(mesh, ax=axes, shrink=0.7).outline.set_visible(False)
     return figure
+
+
+def all_pictures(
+    basis: ModelBasis, names: Sequence[str], summary: PosteriorSummary, arrays: dict[str, Any], samples: f64
+) -> Iterator[tuple[str, Figure]]:
+    """File name and figure of each picture of a posterior.
+
+    names: of the parameters. arrays: of posterior.h5. samples: a few, shape (draws, parameters).
+    """
+    for number, name in enumerate(names):
+        yield f"deviation-{name}.png" if number else "deviation.png", deviation_figure(basis, name, number, arrays)
+    mean = arrays["mean"]
+    if len(samples):
+        shown = [("mean", mean), *((f"sample {k}", model) for k, model in enumerate(samples))]
+        yield "samples.png", models_figure(basis, shown)
+    labels = [f"{name}, {depth:.0f} km" for name in names for depth in knot_depths_km(basis)]
+    for number, point in enumerate(summary.points):
+        yield f"point-{number}.png", point_figure(basis, point, number, arrays)
+        if (covariance := arrays.get(f"points/{number}/trade_off")) is not None:
+            yield f"trade-off-{number}.png", trade_off_figure(correlation_of(covariance), labels, point.place)
+    if summary.shuttle is not None:
+        given, unseen = arrays["shuttle/given"], arrays["shuttle/unseen"]
+        shown = [("given", given), ("mean", mean), ("unseen part", unseen), ("mean + unseen", mean + unseen)]
+        yield "shuttle.png", models_figure(basis, shown)
+
+
+# -------------------------------------------------------------------------------------------------- the strength of a prior
+
+
+@drawing
+def strength_figure(summary: StrengthSummary) -> Figure:
+    """Four panels: evidence, cross-validations, the L-curve, and misfit and resolved parameters."""
+    trials = summary.trials
+    strengths = np.array([trial.strength for trial in trials])
+    choices = {choice.criterion: choice for choice in summary.choices}
+    figure = new_figure(9.6, 6.4)
+    (one, two), (three, four) = figure.subplots(2, 2)
+    evidence = np.array([trial.log_evidence for trial in trials])
+    by_strength(one, strengths, evidence - evidence.max(), choices["evidence"])
+    one.set_yscale("symlog", linthresh=10.0)
+    one.set(ylim=(None, 1.0), ylabel="ln evidence, from the best")
+    generalised = np.array([trial.generalised for trial in trials])
+    by_strength(two, strengths, generalised, choices["generalised cross-validation"], "generalised: ")
+    if "cross-validation" in choices:
+        left_out = np.array([trial.left_out for trial in trials], dtype=float)
+        by_strength(two, strengths, left_out, choices["cross-validation"], "folds left out: ", SECOND)
+    two.set_ylabel("misfit per sample")
+    l_curve(three, summary, choices["L-curve"])
+    four.semilogx(strengths, [trial.chi_data for trial in trials], "o-", color=ACCENT, markersize=4.0)
+    four.axhline(summary.samples / 2, color=MUTED, linestyle=":", linewidth=1.0)
+    four.set_ylabel("chi_data (dotted: noise alone)")
+    beside = four.twinx()
+    beside.semilogx(strengths, [trial.resolved for trial in trials], "s--", color=SECOND, markersize=4.0)
+    beside.set_ylabel("parameters resolved", color=SECOND)
+    four.set_xlabel("prior strength")
+    titles = ("evidence", "cross-validation", "L-curve", "misfit, resolution")
+    for axes, title in zip((one, two, three, four), titles, strict=True):
+        axes.set_title(title, loc="left")
+    return figure
+
+
+def by_strength(axes: Axes, strengths: f64, values: f64, choice: Choice, name: str = "", colour: str = ACCENT) -> None:
+    """A criterion, and a line where it chooses."""
+    best = "" if choice.strength is None else f"{choice.strength:.3g}"
+    axes.plot(strengths, values, "o-", color=colour, markersize=4.0, label=name + best)
+    if choice.strength is not None:
+        axes.axvline(choice.strength, color=colour, linestyle=":", linewidth=1.0)
+    axes.legend()
+    axes.set(xscale="log", xlabel="prior strength")
+
+
+def l_curve(axes: Axes, summary: StrengthSummary, choice: Choice) -> None:
+    """Misfit against the model's norm, a strength at each point."""
+    x, y = ([getattr(trial, name) for trial in summary.trials] for name in ("chi_data", "model_norm"))
+    axes.semilogy(x, y, "o-", color=ACCENT, markersize=4.0)
+    for trial in summary.trials:
+        chosen = trial.strength == choice.strength
+        axes.annotate(
+            f"{trial.strength:.2g}",
+            (trial.chi_data, trial.model_norm),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=7.0,
+            color=SECOND if chosen else MUTED,
+            weight="bold" if chosen else "normal",
+        )
+    axes.set_xlabel("chi_data")
+    axes.set_ylabel("model norm, prior of strength 1")

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 f64 = NDArray[np.float64]
 
-
 MOST_SAMPLES = 10**6
 
 
@@ -33,6 +32,7 @@ class Place:
 
     @property
     def text(self) -> str:
+        """In degrees north and east, and km."""
         return f"{self.latitude_deg:g} N, {self.longitude_deg:g} E, {self.depth_km:g} km"
 
 
@@ -53,10 +53,9 @@ class Questions:
 def read_place(text: str) -> Place:
     """LAT,LON,DEPTH in degrees north and east and kilometres. UserError for what is none."""
     try:
-        numbers = [float(item) for item in text.split(",")]
-        latitude, longitude, depth = numbers
+        latitude, longitude, depth = map(float, text.split(","))
     except ValueError:
-        numbers, latitude, longitude, depth = [], np.nan, np.nan, np.nan
+        latitude = longitude = depth = np.nan
     if not (abs(latitude) <= 90.0 and -180.0 <= longitude <= 360.0 and 0.0 <= depth <= EARTH_RADIUS_KM):
         raise UserError(
             f"--at {text!r}; allowed: LATITUDE,LONGITUDE,DEPTH: -90 to 90 and -180 to 360 degrees, and kilometres, such as "
@@ -65,13 +64,19 @@ def read_place(text: str) -> Place:
     return Place(latitude, longitude, depth)
 
 
+def knot_depths_km(basis: ModelBasis) -> f64:
+    """Depths of the radial knots, from the core to the surface, below 6371 km."""
+    return EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
+
+
 def check_depths(places: Sequence[Place], basis: ModelBasis) -> None:
-    knots_km = EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
+    """UserError for a place above or below the model."""
+    bottom, top = knot_depths_km(basis)[[0, -1]]
     for place in places:
-        if not knots_km[-1] - 1e-6 <= place.depth_km <= knots_km[0] + 1e-6:
+        if not top - 1e-6 <= place.depth_km <= bottom + 1e-6:
             raise UserError(
                 f"--at {place.latitude_deg:g},{place.longitude_deg:g},{place.depth_km:g}: outside the model; allowed: depths "
-                f"from {max(knots_km[-1], 0.0):g} to {knots_km[0]:g} km"
+                f"from {max(top, 0.0):g} to {bottom:g} km"
             )
 
 
@@ -80,7 +85,7 @@ def nearest_spike(basis: ModelBasis, place: Place) -> tuple[f64, Place]:
     latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
     towards = unit_vectors(*at_place(basis, place)[:2])[0]
     lateral = int(np.argmax(unit_vectors(latitude, longitude) @ towards))
-    knots_km = EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
+    knots_km = knot_depths_km(basis)
     radial = int(np.argmin(np.abs(knots_km - place.depth_km)))
     knot = Place(float(geographic_deg(latitude[lateral])), float(longitude[lateral]), float(knots_km[radial]))
     spike = np.zeros(basis.size)
@@ -89,9 +94,7 @@ def nearest_spike(basis: ModelBasis, place: Place) -> tuple[f64, Place]:
 
 
 def at_place(basis: ModelBasis, place: Place) -> tuple[f64, f64, f64]:
-    """Geocentric latitude and longitude, degrees, and radius, metres, as arrays of one: what splines are evaluated
-    at.
-    """
+    """Geocentric latitude and longitude, degrees, and radius, metres, as arrays of one: where splines are evaluated."""
     radius_m = np.array([1e3 * (EARTH_RADIUS_KM - place.depth_km)])
     radius_m = np.clip(radius_m, basis.radial_knots_m[0], basis.radial_knots_m[-1])  # rounding at the ends
     return geocentric_deg(np.array([place.latitude_deg])), np.array([place.longitude_deg]), radius_m

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.pages.figures import png
 from craton.runs.agreement import on_root
-from craton.runs.files import replaced
-from craton.runs.folder import Folder, reserved
+from craton.runs.files import replaced, write_json
+from craton.runs.folder import Folder, RunFile, reserved
 from craton.runs.progress import ProgressBar, make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import multiplied
@@ -41,10 +41,11 @@ from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, RunData, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
-from craton.tomography.posterior.strength_picture import strength_figure
+from craton.tomography.posterior.pictures import strength_figure
+from craton.tomography.posterior.run import say_what_is_believed
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.prior import Prior
-from craton.tomography.prior.words import about_lengths, explained, largest
+from craton.tomography.prior.words import largest
 
 f64 = NDArray[np.float64]
 
@@ -56,50 +57,45 @@ DEFAULT_SPAN, DEFAULT_COUNT = 10.0, 9
 class StrengthFolder(Folder):
     """The results of a choice."""
 
-    @property
-    def summary(self) -> pathlib.Path:
-        return self.path / "strength.json"
-
-    @property
-    def picture(self) -> pathlib.Path:
-        return self.path / "strength.png"
+    summary = RunFile("strength.json")
+    picture = RunFile("strength.png")
 
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
+        """Both."""
         return self.summary, self.picture
 
 
 def read_strengths(text: str, prior: PriorConfig) -> list[float]:
-    """ "0.005,0.01,0.02", or "0.003:0.3:9" for nine from 0.003 to 0.3 at equal ratios; "" is nine around the prior's own."""
+    """Strengths of a list, 0.005,0.01,0.02, or at equal ratios: 0.003:0.3:9 for nine. Of "" nine around the prior's own."""
     if not text:
         own = largest(prior.strength)
         low, high = max(own / DEFAULT_SPAN, WEAKEST), min(own * DEFAULT_SPAN, STRONGEST)
-        return [float(value) for value in np.geomspace(low, high, DEFAULT_COUNT)]
+        return list(np.geomspace(low, high, DEFAULT_COUNT).tolist())
     allowed = (
         f"numbers from {WEAKEST:g} to {STRONGEST:g} separated by commas, at least two and at most {MOST}, or FROM:TO:COUNT, "
         "such as 0.003:0.3:9"
     )
+
+    def one(number: str) -> float:
+        if not WEAKEST <= float(number) <= STRONGEST:
+            raise ValueError
+        return float(number)
+
     try:
         if ":" in text:
             first, last, count = text.split(":")
             if not re.fullmatch("[0-9]{1,3}", count):
                 raise ValueError
-            found = [float(value) for value in np.geomspace(in_range(first), in_range(last), min(int(count), MOST + 1))]
+            found = np.geomspace(one(first), one(last), min(int(count), MOST + 1)).tolist()
         else:
-            found = [in_range(item) for item in text.split(",")]
+            found = [one(item) for item in text.split(",")]
     except ValueError:
         raise UserError(f"--strengths {text!r}; allowed: {allowed}") from None
     found = sorted(set(found))
     if not 2 <= len(found) <= MOST:
         raise UserError(f"--strengths {text!r} are {len(found)}; allowed: {allowed}")
     return found
-
-
-def in_range(text: str) -> float:
-    value = float(text)
-    if not WEAKEST <= value <= STRONGEST:
-        raise ValueError
-    return value
 
 
 def choose_strength(
@@ -113,9 +109,10 @@ def choose_strength(
     console: Any = None,
     overwrite: bool = False,
 ) -> StrengthSummary:
-    """Collective, on any number of ranks: writes strength.json and strength.png to the output folder. folds: 0 for no
-    cross-validation, else at least 2; it reads the run's data.h5 and assembles the Hessian once more. UserError where hessian.h5
-    does not tell the misfit, and for more folds than earthquakes.
+    """Collective, on any number of ranks: writes strength.json and strength.png to the output folder.
+
+    folds: 0 for no cross-validation, else at least 2; it reads the run's data.h5 and assembles the Hessian once more. UserError
+    where hessian.h5 does not tell the misfit, and for more folds than earthquakes.
     """
     comm = comm or MPI.COMM_WORLD
     folder, source = StrengthFolder(output), pathlib.Path(hessian_file)
@@ -126,29 +123,20 @@ def choose_strength(
             f"{source}: chi_data is missing, and no record.json is beside it; allowed: hessian.h5 of a run, in its folder"
         )
     with reserved(comm, folder, lambda: folder.check(overwrite)):
-        say(console, explained(prior_config))
-        say(console, about_lengths(problem.basis))
-        if problem.damping > 0.0:
-            say(
-                console,
-                f"damping {problem.damping:g} of the run is left out: it belongs to the steps, not to what is believed",
-            )
+        say_what_is_believed(console, problem, prior_config)
         own = largest(prior_config.strength)
         prior = explicit_prior(problem.basis, prior_config, problem.hessian, problem.world, problem.comm)
-        left_out = None
+        left_out: Sequence[float | None] = [None] * len(strengths)
         if folds:
-            left_out = cross_validation(
-                problem, read_data(problem), prior, [s / own for s in strengths], folds, seed, console
-            )
+            factors = [strength / own for strength in strengths]
+            left_out = cross_validation(problem, read_data(problem), prior, factors, folds, seed, console)
         trials = []
         with ProgressBar("strengths", len(strengths), "strengths", console) as bar:
-            for index, strength in enumerate(strengths):
-                trials.append(one_trial(problem, prior, strength, own, None if left_out is None else left_out[index]))
-                bar.update(index + 1)
+            for strength, misfit in zip(strengths, left_out, strict=True):
+                trials.append(one_trial(problem, prior, strength, own, misfit))
+                bar.advance()
         choices = judged(trials)
-        summary = StrengthSummary(
-            asdict(prior_config), problem.samples, trials, choices, choices[0].strength if choices else None
-        )
+        summary = StrengthSummary(asdict(prior_config), problem.samples, trials, choices, choices[0].strength)
         on_root(comm, lambda: write(folder, summary))
         show(console, summary, folder, prior_config)
     return summary
@@ -196,8 +184,9 @@ def cross_validation(
     seed: int,
     console: Any,
 ) -> list[float]:
-    """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out. A fold's Hessian is taken
-    from the whole one: all folds together are one assembly. Three matrices at a time.
+    """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out.
+
+    A fold's Hessian is taken from the whole one: all folds together are one assembly. Three matrices at a time.
     """
     fold = fold_of_paths(data.observations.paths.event, folds, seed)
     sums = np.zeros(len(factors))
@@ -209,11 +198,10 @@ def cross_validation(
                 system = problem.system()
                 system.local[:] -= left_out.local
                 system.commit()
-                found = Posterior(
-                    system, prior.strengthened(factor), problem.gradient - gradient, problem.model, problem.comm
-                )
+                others = prior.strengthened(factor), problem.gradient - gradient, problem.model, problem.comm
+                found = Posterior(system, *others)
                 sums[index] += one.misfit(problem.world, found.mean)
-                bar.update(number * len(factors) + index + 1)
+                bar.advance()
     return [2.0 * float(chi) / len(data.observations.observed) for chi in sums]
 
 
@@ -222,24 +210,19 @@ def cross_validation(
 
 def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
     """strength.json and strength.png."""
-    with replaced(folder.summary) as aside:
-        aside.write_text(json.dumps(asdict(summary), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_json(folder.summary, asdict(summary))
     with replaced(folder.picture) as aside:
         aside.write_bytes(png(strength_figure(summary)))
 
 
 def show(console: Any, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig) -> None:
     """A table of the trials, and what each criterion says."""
-    by_fold = summary.trials[0].left_out is not None
-    say(
-        console,
-        "\nstrength    chi_data   chi_prior  resolved   ln evidence   generalised"
-        + ("    left out" if by_fold else ""),
-    )
+    last = "" if summary.trials[0].left_out is None else "    left out"
+    say(console, "\nstrength    chi_data   chi_prior  resolved   ln evidence   generalised" + last)
     for trial in summary.trials:
         line = f"{trial.strength:8.4g} {trial.chi_data:11.6g} {trial.chi_prior:11.6g} {trial.resolved:9.2f} "
         line += f"{trial.log_evidence:13.2f} {trial.generalised:13.6g}"
-        say(console, line + (f" {trial.left_out:11.6g}" if by_fold else ""))
+        say(console, line + (f" {trial.left_out:11.6g}" if last else ""))
     say(console, f"(noise alone: chi_data = {summary.samples / 2:g}, half of the {summary.samples} samples)\n")
     for choice in summary.choices:
         value = "-" if choice.strength is None else f"{choice.strength:.4g}"

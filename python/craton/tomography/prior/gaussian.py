@@ -8,32 +8,32 @@
 k is Gibbs's kernel (Gibbs 1997; Paciorek & Schervish 2004): the overlap of two Gaussians about r and r', and so positive definite
 however l varies with depth; exp(-(r - r')^2 / (2 l^2)) where it does not. L may vary with depth, too: Layered of parts.py.
 
-c_ab is the *chord* between lateral knots, 2 R sin(Delta / 2), not the arc: restricting a Gaussian of three-dimensional
-space to the sphere leaves it positive definite, while the same Gaussian of the great-circle distance is not positive
-definite on a sphere for any L. For L much shorter than the radius the two hardly differ.
+c_ab is the *chord* between lateral knots, 2 R sin(Delta / 2), not the arc. A Gaussian of three-dimensional space stays positive
+definite when it is restricted to the sphere. The same Gaussian of the great-circle distance is not positive definite on a sphere
+for any L. For L much shorter than the radius the two hardly differ.
 
-The user's strength s(r) is the prior standard deviation of dlnVs itself, not of a coefficient. The spherical splines
-overlap and add up to about 2.14 (they are not a partition of unity), so unit-variance coefficients would give a field
-of another variance, which depends on L. Both factors are therefore scaled so that the root mean square, over the sphere
-and over the mantle's depth, of the field's prior standard deviation is the strength that was asked for.
+The user's strength s(r) is the prior standard deviation of dlnVs itself, not of a coefficient. The spherical splines overlap and
+add up to about 2.14 (they are not a partition of unity), so unit-variance coefficients would give a field of another variance,
+which depends on L. Both factors are therefore scaled: the root mean square of the field's prior standard deviation, over the
+sphere and over the mantle's depth, is the strength that was asked for.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from numpy.typing import NDArray
 
 from craton.arrays.node_memory import Sharing, made_alone
 from craton.errors import UserError
 from craton.settings import shown
 from craton.tomography.config.values import Profile, at_depth
-from craton.tomography.model.parameters import ParameterBlock, blocks_in, blocks_of
+from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
 from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
@@ -43,28 +43,21 @@ if TYPE_CHECKING:
     from craton._craton import ModelBasis
     from craton.tomography.config.prior import PriorConfig
 
-
 f64 = NDArray[np.float64]
 
 LARGEST_CONDITION = 1e10
 """Beyond it the inverse's rounding error would reach the fifth digit of the model."""
 
 
-def gaussian(distance: f64, correlation: float, nugget: float) -> f64:
-    """exp(-d^2 / (2 L^2)), plus the nugget on the diagonal."""
-    covariance = np.exp(-0.5 * (distance / correlation) ** 2)
-    covariance[np.diag_indices_from(covariance)] += nugget
-    return covariance
-
-
 def lateral_covariance(basis: ModelBasis, correlation_km: float, nugget: float) -> f64:
     """C_lateral, scaled so that the field sum_a m_a S_a has variance 1 in the mean over the sphere."""
     knots = unit_vectors(basis.latitude_deg, basis.longitude_deg)
     chord_squared = np.maximum(2.0 - 2.0 * knots @ knots.T, 0.0)
-    covariance = gaussian(EARTH_RADIUS_KM * np.sqrt(chord_squared), correlation_km, nugget)
+    covariance = np.exp(-0.5 * chord_squared * (EARTH_RADIUS_KM / correlation_km) ** 2)
+    covariance[np.diag_indices_from(covariance)] += nugget
     splines = lateral_matrix(basis, *even_points(4 * basis.n_lateral))
     variance = np.asarray(splines.multiply(splines @ covariance).sum(axis=1)).ravel()
-    return covariance / np.mean(variance)
+    return np.asarray(covariance / np.mean(variance))
 
 
 def gibbs(radius_km: f64, length_km: f64, nugget: float) -> f64:
@@ -76,17 +69,15 @@ def gibbs(radius_km: f64, length_km: f64, nugget: float) -> f64:
     return covariance
 
 
-def radial_covariance(
-    basis: ModelBasis, strength: Callable[[f64], f64], correlation_km: Callable[[f64], f64], nugget: float
-) -> f64:
+def radial_covariance(basis: ModelBasis, config: PriorConfig) -> f64:
     """C_radial, scaled so that the field sum_i m_i B_i(r) has standard deviation strength(r) in the mean over depth."""
-    knots_m = np.asarray(basis.radial_knots_m)
-    covariance = gibbs(knots_m / 1e3, correlation_km(knots_m), nugget)
+    knots_m, strength = np.asarray(basis.radial_knots_m), of_radius(config.strength)
+    covariance = gibbs(knots_m / 1e3, of_radius(config.correlation_depth_km)(knots_m), config.nugget)
     covariance *= np.outer(strength(knots_m), strength(knots_m))
     radius_m = np.linspace(knots_m[0], knots_m[-1], 20 * len(knots_m) + 1)
     splines = basis.radial_values(radius_m)
     variance = np.einsum("ri,ij,rj->r", splines, covariance, splines)
-    return covariance / np.mean(variance / strength(radius_m) ** 2)
+    return np.asarray(covariance / np.mean(variance / strength(radius_m) ** 2))
 
 
 def of_radius(profile: Profile) -> Callable[[f64], f64]:
@@ -94,62 +85,50 @@ def of_radius(profile: Profile) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-def strength_of_radius(config: PriorConfig) -> Callable[[f64], f64]:
-    """The strength that was asked for, as a function of radius in metres."""
-    return of_radius(config.strength)
-
-
 def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:
-    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths. share: how
-    ranks come by the lateral matrices, the large ones; collective where that is.
+    """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths.
+
+    share: how ranks come by the lateral matrices, the large ones; collective where that is.
     """
-    strengths = (config.strength, config.xi_strength)
-    parts = [
-        gaussian_part(block, basis, replace(config, strength=strength), share)
-        for block, strength in zip(blocks_in(basis), strengths, strict=False)
-    ]
-    return Prior(tuple(parts), np.zeros(basis.size))
+    strengths = zip(NAMES[: basis.parameters], (config.strength, config.xi_strength), strict=False)
+    return gaussian_priors([(name, basis, replace(config, strength=strength)) for name, strength in strengths], share)
 
 
-def gaussian_priors(parameters: Sequence[tuple[str, ModelBasis, PriorConfig]]) -> Prior:
+def gaussian_priors(parameters: Sequence[tuple[str, ModelBasis, PriorConfig]], share: Sharing = made_alone) -> Prior:
     """The Gaussian prior of several parameters, each with splines, strength and lengths of its own, in the model's order."""
     blocks = blocks_of([(name, basis) for name, basis, _ in parameters])
-    parts = [gaussian_part(block, basis, config) for block, (_, basis, config) in zip(blocks, parameters, strict=True)]
+    parts = [
+        gaussian_part(block, basis, config, share) for block, (_, basis, config) in zip(blocks, parameters, strict=True)
+    ]
     return Prior(tuple(parts), np.zeros(sum(block.size for block in blocks)))
 
 
-def gaussian_part(
-    block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone
-) -> PriorPart:
+def gaussian_part(block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing) -> PriorPart:
     """The Gaussian prior of one block."""
     radial = checked_inverse(
-        radial_covariance(basis, strength_of_radius(config), of_radius(config.correlation_depth_km), config.nugget),
+        radial_covariance(basis, config),
         f"[prior] correlation_depth_km = {shown(config.correlation_depth_km)}",
         config.nugget,
     )
     lengths_km = of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m))
     different, which = np.unique(lengths_km, return_inverse=True)
+    origins = [f"[prior] correlation_km = {length_km:g}" for length_km in different]
+
+    def inverse() -> f64:
+        lateral = lateral_covariance(basis, float(different[0]), config.nugget)
+        return checked_inverse(lateral, origins[0], config.nugget)
+
+    def root(number: int) -> f64:
+        lateral = lateral_covariance(basis, float(different[number]), config.nugget)
+        check_condition(lateral, origins[number], config.nugget)
+        values, vectors = np.linalg.eigh(lateral)
+        return np.vstack([vectors, np.sqrt(values)])
+
     if len(different) == 1:
-
-        def inverse() -> f64:
-            lateral = lateral_covariance(basis, float(different[0]), config.nugget)
-            return checked_inverse(lateral, lateral_origin(different[0]), config.nugget)
-
         return Separable(block, share((block.lateral, block.lateral), inverse), radial)
-    roots = []
-    for length_km in different:
-
-        def root(length_km: float = float(length_km)) -> f64:
-            lateral = lateral_covariance(basis, length_km, config.nugget)
-            check_condition(lateral, lateral_origin(length_km), config.nugget)
-            return Root.of(lateral).table()
-
-        roots.append(Root.of_table(share((block.lateral + 1, block.lateral), root)))
-    return Layered(block, roots, which.tolist(), radial)
-
-
-def lateral_origin(length_km: float) -> str:
-    return f"[prior] correlation_km = {length_km:g}"
+    shape = (block.lateral + 1, block.lateral)
+    tables = [share(shape, functools.partial(root, number)) for number in range(len(different))]
+    return Layered(block, [Root(table[:-1], table[-1]) for table in tables], which.tolist(), radial)
 
 
 def check_condition(covariance: f64, origin: str, nugget: float) -> None:

@@ -16,7 +16,7 @@ def gmres(
     metric: Callable[[f64], f64],
     go_on: Callable[[int, float], bool],
 ) -> f64:
-    """X of A x = b by GMRES without restarts (Saad & Schultz 1986, doi:10.1137/0907058), for systems that a few dozen steps solve.
+    """The x of A x = b by GMRES without restarts (Saad & Schultz 1986, doi:10.1137/0907058), for a few dozen steps.
 
     Residuals are measured by r . M r, M symmetric positive definite: apply(v, M v) is A v, metric(v) is M v. After each step
     go_on(steps, residual as a fraction of b's) says whether another is wanted.
@@ -26,7 +26,7 @@ def gmres(
     if size == 0.0:
         return np.zeros_like(right_hand_side)
     basis, images = [right_hand_side / size], [image / size]
-    columns: list[f64] = []
+    hessenberg = np.zeros((1, 0))
     while True:
         product = apply(basis[-1], images[-1])
         column = np.zeros(len(basis) + 1)
@@ -37,11 +37,8 @@ def gmres(
                 column[index] += part
         image = metric(product)
         column[-1] = np.sqrt(max(float(product @ image), 0.0))
-        columns.append(column)
-        steps = len(columns)
-        hessenberg = np.zeros((steps + 1, steps))
-        for index, entries in enumerate(columns):
-            hessenberg[: len(entries), index] = entries
+        steps = len(basis)
+        hessenberg = np.column_stack([np.pad(hessenberg, ((0, 1), (0, 0))), column])
         first = np.eye(1, steps + 1)[0]
         weights = np.linalg.lstsq(hessenberg, first, rcond=None)[0]
         residual = float(np.linalg.norm(first - hessenberg @ weights))

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def make_prior(
     basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
 ) -> AnyPrior:
-    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names. console: where rank 0 shows
-    progress. threads: of each rank.
+    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names.
+
+    console: where rank 0 shows progress. threads: of each rank.
     """
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads)
@@ -29,8 +30,9 @@ def make_prior(
 
 
 def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
-    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior. A Matern prior takes
-    matrices of the system's size for that (matern_dense.py).
+    """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior.
+
+    A Matern prior takes matrices of the system's size for that (matern_dense.py).
     """
     if config.kind == "matern":
         return dense_matern_prior(basis, config, system)

@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse.linalg
 from mpi4py import MPI
 from numpy.typing import NDArray
 
@@ -31,11 +30,9 @@ import craton
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
 from craton.tomography.model.parameters import ParameterBlock, only_block
-from craton.tomography.model.sphere import unit_vectors
-from craton.tomography.model.splines import lateral_matrix
-from craton.tomography.prior.gaussian import strength_of_radius
+from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.krylov import gmres
-from craton.tomography.prior.matern_field import MaternField
+from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.prior import Step
 
 if TYPE_CHECKING:
@@ -72,23 +69,11 @@ class MaternPrior:
         """threads: of each rank. console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
         self._comm, self._console, self._config = comm, console if comm.rank == 0 else None, config
         self.blocks, self.mean = (only_block(basis),), np.zeros(basis.size)
-        self._shape = (basis.n_lateral, basis.n_radial)
         self.steps = []
-        knots_m = np.asarray(basis.radial_knots_m)
-        directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-        points_km = (directions[:, None, :] * knots_m[None, :, None] / 1e3).reshape(-1, 3)
-        self.field = MaternField(world, comm, points_km, config.one_length_km, config.cells, threads)
-        self._strength = strength_of_radius(config)(knots_m)
-        lateral = lateral_matrix(basis, np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-        self._lateral = scipy.sparse.linalg.splu(lateral.tocsc())
-        self._radial = basis.radial_values(knots_m)
-        self.approximation = Approximation(
-            directions,
-            knots_m / 1e3,
-            lateral.toarray(),
-            self._radial / self._strength[:, None],
-            config.one_length_km,
-        )
+        knots_m, self._splines = np.asarray(basis.radial_knots_m), KnotSplines(basis)
+        self.field = MaternField(world, comm, self._splines.points_km, config.one_length_km, config.cells, threads)
+        self._strength = of_radius(config.strength)(knots_m)
+        self.approximation = Approximation(self._splines, knots_m / 1e3, self._strength, config.one_length_km)
         carried = 1.0 - float(np.mean(self.field.unresolved))
         self._say(
             f"Matern prior: correlation_km = {config.one_length_km:g} on a grid of {self.field.cells}^3 cells of "
@@ -107,13 +92,12 @@ class MaternPrior:
 
     def root_times(self, own_noise: f64, knot_noise: f64) -> f64:
         """L of C_m = L L^T: a draw of the prior, where the arguments are standard normal (see MaternField.root_times)."""
-        field = self.field.root_times(own_noise, knot_noise).reshape(self._shape) * self._strength
-        return np.linalg.solve(self._radial, self._lateral.solve(field).T).T.ravel()
+        field = self.field.root_times(own_noise, knot_noise).reshape(-1, len(self._strength))
+        return self._splines.solve(field * self._strength)
 
     def root_transposed_times(self, weights: f64) -> tuple[f64, f64]:
         """L^T."""
-        table = np.linalg.solve(self._radial.T, weights.reshape(self._shape).T).T
-        field = self._lateral.solve(np.ascontiguousarray(table), trans="T") * self._strength
+        field = self._splines.solve_transposed(weights) * self._strength
         return self.field.root_transposed_times(field.ravel())
 
     # ----------------------------------------------------------------------------------------------------- equation 2
@@ -166,18 +150,19 @@ class Approximation:
     """P, near C_m^-1: a sum of three Kronecker products.
 
     The precision is a square, (kappa^2 - Laplacian)^2 / (8 pi kappa), and the Laplacian the sum of a lateral and a radial part.
-    Each part is taken from the exponential covariance exp(-kappa r) at the lateral knots, and at the radial ones, whose
-    eigenvalues are the densities of knots times 2 pi kappa / (k^2 + kappa^2)^(3/2) and times 2 kappa / (k^2 + kappa^2). With
-    b = k^2 + kappa^2 / 2 of each part, (b_lateral + b_radial)^2 has three terms. What is neglected: the knots are closer together
-    at depth.
+    Each part is taken from the exponential covariance exp(-kappa r) at the lateral knots, and at the radial ones. Its eigenvalues
+    are the densities of knots times 2 pi kappa / (k^2 + kappa^2)^(3/2), and times 2 kappa / (k^2 + kappa^2). With
+    b = k^2 + kappa^2 / 2 of each part, (b_lateral + b_radial)^2 has three terms. That knots are closer together at depth is
+    neglected.
     """
 
     terms: list[tuple[f64, f64]]
     """Lateral and radial factor of each product."""
 
-    def __init__(self, directions: f64, radius_km: f64, lateral: f64, radial: f64, correlation_km: float) -> None:
-        """directions: of the lateral knots. lateral, radial: coefficients -> the field of variance 1 at the knots."""
-        kappa = 1.0 / correlation_km
+    def __init__(self, splines: KnotSplines, radius_km: f64, strength: f64, correlation_km: float) -> None:
+        """radius_km, strength: of the radial knots."""
+        kappa, directions = 1.0 / correlation_km, splines.directions
+        lateral, radial = splines.lateral.toarray(), splines.radial / strength[:, None]
         chord_km = MEAN_RADIUS_KM * np.sqrt(np.maximum(2.0 - 2.0 * directions @ directions.T, 0.0))
         depth_km = np.abs(radius_km[:, None] - radius_km[None, :])
         lateral_density = len(directions) / (4.0 * np.pi * MEAN_RADIUS_KM**2)
@@ -187,7 +172,7 @@ class Approximation:
             """-Laplacian + kappa^2 / 2, from eigenvalues spectrum_at_0 (1 + k^2 / kappa^2)^(-1 / power) of the covariance."""
             eigenvalues, vectors = np.linalg.eigh(np.exp(-kappa * distance_km))
             ratio = spectrum_at_0 / np.maximum(eigenvalues, 1e-12 * eigenvalues[-1])
-            return (vectors * (kappa**2 * (np.maximum(ratio**power, 1.0) - 0.5))) @ vectors.T
+            return np.asarray((vectors * (kappa**2 * (np.maximum(ratio**power, 1.0) - 0.5))) @ vectors.T)
 
         b_lateral = shifted_laplacian(chord_km, 2.0 * np.pi * lateral_density / kappa**2, 2.0 / 3.0)
         b_radial = shifted_laplacian(depth_km, 2.0 * radial_density / kappa, 1.0)

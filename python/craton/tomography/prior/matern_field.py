@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton.solvers import multigrid
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.prior.parts import splines_at_knots, summed
 
 if TYPE_CHECKING:
-    from craton._craton import World
+    from craton._craton import ModelBasis, World
 
 f64 = NDArray[np.float64]
 
@@ -35,6 +38,39 @@ TOLERANCE = 1e-10
 """Of the largest residual of a Helmholtz solve."""
 REACH = 3
 """Cells between the first and the last of the four that a point is interpolated from, along a dimension."""
+
+
+class KnotSplines:
+    """T: coefficients -> dlnVs at the knots, a lateral matrix (x) a radial one, by their factors. Not collective."""
+
+    lateral: scipy.sparse.csr_matrix
+    radial: f64
+    directions: f64
+    """Of the lateral knots, unit vectors."""
+    points_km: f64
+    """Of all knots from the Earth's centre, shape (n, 3), the radial index fastest."""
+
+    def __init__(self, basis: ModelBasis) -> None:
+        self.lateral, self.radial = splines_at_knots(basis)
+        self._factor = scipy.sparse.linalg.splu(self.lateral.tocsc())
+        self.directions = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
+        radius_km = np.asarray(basis.radial_knots_m) / 1e3
+        self.points_km = (self.directions[:, None, :] * radius_km[None, :, None]).reshape(-1, 3)
+
+    def solve(self, field: f64) -> f64:
+        """T^-1 of a field of shape (lateral, radial) knots."""
+        return np.linalg.solve(self.radial, self._factor.solve(field).T).T.ravel()
+
+    def solve_transposed(self, weights: f64) -> f64:
+        """T^-T of weights of coefficients, shape (lateral, radial)."""
+        table = np.linalg.solve(self.radial.T, weights.reshape(-1, len(self.radial)).T).T
+        return np.asarray(self._factor.solve(np.ascontiguousarray(table), trans="T"))
+
+    @property
+    def log_determinant(self) -> float:
+        """Of |det T|."""
+        lateral = sum(float(np.log(np.abs(factor.diagonal())).sum()) for factor in (self._factor.U, self._factor.L))
+        return len(self.radial) * lateral + int(self.lateral.shape[0]) * float(np.linalg.slogdet(self.radial)[1])
 
 
 class MaternField:
@@ -54,8 +90,9 @@ class MaternField:
     def __init__(
         self, world: World, comm: MPI.Comm, points_km: f64, correlation_km: float, cells: int = 0, threads: int = 1
     ) -> None:
-        """points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. threads: of
-        each rank. UserError for what the cells cannot resolve and for more ranks than boxes.
+        """UserError for what the cells cannot resolve and for more ranks than boxes.
+
+        points_km: shape (n, 3), at least 2, from the Earth's centre and inside the Earth. cells: 0 chooses. threads: of each rank.
         """
         self._comm = comm
         check_resolution(cells, correlation_km)
@@ -85,6 +122,7 @@ class MaternField:
 
     @property
     def cell_km(self) -> float:
+        """Side of a cell."""
         return self.side_km / self.cells
 
     def covariance_times(self, values: f64) -> f64:
@@ -92,11 +130,12 @@ class MaternField:
         return self.root_times(*self.root_transposed_times(values))
 
     def root_times(self, own_noise: f64, point_noise: f64) -> f64:
-        """R: a draw of the field at the points where the arguments are standard normal, one number per cell of this rank's part
-        and one per point.
+        """R: a draw of the field at the points where the arguments are standard normal.
+
+        One number per cell of this rank's part, and one per point.
         """
         field = self._inverse(own_noise)
-        return self._summed(self._interpolation @ field.ravel()) + np.sqrt(self.unresolved) * point_noise
+        return summed(self._interpolation @ field.ravel(), self._comm) + np.sqrt(self.unresolved) * point_noise
 
     def root_transposed_times(self, values: f64) -> tuple[f64, f64]:
         """R^T, with the same two parts."""
@@ -113,13 +152,6 @@ class MaternField:
         if not solution.converged:
             raise RuntimeError(f"the Helmholtz problem of {self.cells}^3 cells: residual {solution.residuals[-1]:.1e}")
         return solution.u
-
-    def _summed(self, part: f64) -> f64:
-        """Over ranks: bit for bit the same on each, for they decide by it when to stop."""
-        total = np.empty_like(part)
-        self._comm.Reduce(part, total)
-        self._comm.Bcast(total)
-        return total
 
     def _own_cells(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where cells (i, j, k) lie in this rank's part of the grid, flat; -1 where they are another's. Shape of places[..., 0]."""
@@ -150,7 +182,7 @@ class MaternField:
         response = self._inverse(self._inverse(source)).ravel()
         offsets = np.arange(-REACH, REACH + 1)
         around = self._own_cells(middle + np.stack(np.meshgrid(offsets, offsets, offsets, indexing="ij"), axis=-1))
-        covariance = self._summed(np.where(around >= 0, response[np.maximum(around, 0)], 0.0))
+        covariance = summed(np.where(around >= 0, response[np.maximum(around, 0)], 0.0), self._comm)
         products = np.zeros((3, len(weights), len(offsets)))
         for one in range(REACH + 1):
             for other in range(REACH + 1):
@@ -160,7 +192,8 @@ class MaternField:
 
 def four_cells(position: f64) -> tuple[NDArray[np.int64], f64]:
     """Lagrange's cubic along each dimension: the first of four cells, shape (n, 3), and their weights, shape (n, 4, 3).
-    Positions are in cells from the centre of the grid's first.
+
+    position: in cells from the centre of the grid's first.
     """
     cell = np.floor(position)
     t = position - cell

@@ -29,7 +29,9 @@ class AnyPrior(Protocol):
     """What the inversion asks of a prior."""
 
     @property
-    def mean(self) -> f64: ...
+    def mean(self) -> f64:
+        """m^p."""
+
     @property
     def blocks(self) -> tuple[ParameterBlock, ...]:
         """What the model is made up of."""
@@ -54,6 +56,7 @@ class Prior:
 
     @property
     def blocks(self) -> tuple[ParameterBlock, ...]:
+        """What the model is made up of."""
         return tuple(part.block for part in self.parts)
 
     @property

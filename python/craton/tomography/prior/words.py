@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from craton.settings import toml_value
 from craton.tomography.config.values import Profile
@@ -16,29 +13,32 @@ if TYPE_CHECKING:
     from craton.tomography.config.prior import PriorConfig
 
 
+def values_of(profile: Profile) -> list[float]:
+    """The number, or those of all pairs."""
+    return [float(profile)] if isinstance(profile, float | int) else [value for _, value in profile]
+
+
+def largest(profile: Profile) -> float:
+    """At any depth."""
+    return max(values_of(profile))
+
+
 def ranged(profile: Profile, unit: str, factor: float = 1.0) -> str:
-    """ "1000 km", or "500 to 1500 km, by depth"."""
-    if isinstance(profile, float | int):
-        return f"{factor * profile:.4g}{unit}"
-    values = [factor * value for _, value in profile]
-    return f"{min(values):.4g} to {max(values):.4g}{unit}, by depth"
+    """The words "1000 km", or "500 to 1500 km, by depth"."""
+    values = [f"{factor * value:.4g}" for value in sorted(values_of(profile))]
+    return values[0] + unit if isinstance(profile, float | int) else f"{values[0]} to {values[-1]}{unit}, by depth"
 
 
 def explained(config: PriorConfig) -> str:
     """What the prior believes."""
-    strength = ranged(config.strength, "%", 100.0)
-    lateral = ranged(config.correlation_km, " km")
-    if config.kind == "matern":
-        shape = (
-            f"alike over {lateral} in every direction: two places so far apart correlate by 0.37, twice as far by 0.14"
-        )
-    else:
+    over, apart = f"{ranged(config.correlation_km, ' km')} in every direction", 0.37
+    if config.kind == "gaussian":
         depth = ranged(config.correlation_depth_km, " km")
-        shape = (
-            f"alike over {lateral} laterally and {depth} in depth: two places so far apart correlate by 0.61, twice as far "
-            "by 0.14"
-        )
-    return f"prior ({config.kind}): before the data, dlnVs is 0 give or take {strength} (one standard deviation), and {shape}."
+        over, apart = f"{ranged(config.correlation_km, ' km')} laterally and {depth} in depth", 0.61
+    return (
+        f"prior ({config.kind}): before the data, dlnVs is 0 give or take {ranged(config.strength, '%', 100.0)} (one standard "
+        f"deviation), and alike over {over}: two places so far apart correlate by {apart}, twice as far by 0.14."
+    )
 
 
 def about_lengths(basis: ModelBasis) -> str:
@@ -52,16 +52,12 @@ def about_lengths(basis: ModelBasis) -> str:
 
 def changes(config: PriorConfig, base: PriorConfig) -> str:
     """What differs from another prior, as the command line takes it."""
-    ours, theirs = dataclasses.asdict(config), dataclasses.asdict(base)
+
+    def plain(value: object) -> str:
+        if isinstance(value, float):
+            return f"{value:g}"
+        return value if isinstance(value, str) else toml_value(value)
+
+    ours, theirs = config.to_dict(), base.to_dict()
     changed = [f"{name}={plain(value)}" for name, value in ours.items() if value != theirs[name]]
     return ",".join(changed) or "as in the run"
-
-
-def plain(value: object) -> str:
-    if isinstance(value, float) and not isinstance(value, bool):
-        return f"{value:g}"
-    return value if isinstance(value, str) else toml_value(value)
-
-
-def largest(profile: Profile) -> float:
-    return float(profile) if isinstance(profile, float | int) else float(np.max([value for _, value in profile]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -13,19 +12,22 @@ from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.data.observations import PathTable
-from craton.tomography.data.paths import geocentric_vectors
-from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.data.paths import PathTable, geocentric_vectors
+from craton.tomography.model.sphere import unit_vectors
+from craton.tomography.report.drawing import angle_between, points_towards
 from craton.tomography.results import Results
 
 f64 = NDArray[np.float64]
+
+MOST_PATHS = 300
+"""That are drawn, spread evenly over the path table."""
 
 
 def coverage_section(results: Results) -> Section:
     """Of a finished run."""
     text = (
         "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
-        "and up to 300 of the paths; tinted where the coverage is above its median."
+        f"and up to {MOST_PATHS} of the paths; tinted where the coverage is above its median."
     )
     return Section("Path coverage", [Picture(coverage_figure(results), text)], "coverage", "Coverage")
 
@@ -49,7 +51,9 @@ def coverage_figure(results: Results) -> Figure:
     covered = (coverage > np.median(coverage))[nearest].reshape(latitude.shape)
     maps.mesh_on_map(right, np.where(covered, 0.25, 0.0), step, "Blues", 0.0, 1.0)
     maps.draw_globe(right, results.centre_deg, coast_colour=MUTED)
-    draw_some_paths(right, results)
+    for path in np.unique(np.linspace(0, len(table) - 1, min(MOST_PATHS, len(table))).astype(int)):
+        line = path_on_map(table, path)
+        maps.draw_arc(right, *line, results.centre_deg, colors=INK, linewidths=0.35, alpha=0.18, zorder=3)
     events, stations = table.events, table.stations
     maps.draw_points(
         right, stations.latitude_deg[table.station_rows], stations.longitude_deg[table.station_rows],
@@ -69,7 +73,7 @@ def coverage_figure(results: Results) -> Figure:
 def nearest_knot(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> NDArray[np.int64]:
     """Of places at geocentric latitudes."""
     knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-    return np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1)
+    return np.asarray(np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1))
 
 
 def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longitude_deg: f64) -> f64:
@@ -79,28 +83,14 @@ def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longi
     return total / np.add.reduceat(values, offsets[:-1])
 
 
-def draw_some_paths(axes: Axes, results: Results, at_most: int = 300) -> None:
-    """Spread evenly over the path table."""
-    table = results.observations.paths
-    chosen = np.unique(np.linspace(0, len(table) - 1, min(at_most, len(table))).astype(int))
-    for path in chosen:
-        maps.draw_arc(
-            axes, *path_on_map(table, path), results.centre_deg, colors=INK, linewidths=0.35, alpha=0.18, zorder=3
-        )
-
-
 def path_on_map(table: PathTable, path: int) -> tuple[f64, f64]:
-    """Geographic latitudes and longitudes from the event to the station, the way that the window's waves have come:
-    along the great circle of the forward problem, which is one of geocentric latitudes.
+    """Geographic latitudes and longitudes from the event to the station, the way that the window's waves have come.
+
+    They are along the great circle of the forward problem, which is one of geocentric latitudes.
     """
-    event, station = table.event[path], table.station[path]
-    start, end = geocentric_vectors(
-        np.array([table.events.latitude_deg[event], table.stations.latitude_deg[station]]),
-        np.array([table.events.longitude_deg[event], table.stations.longitude_deg[station]]),
-    )
-    distance = float(np.arctan2(np.linalg.norm(np.cross(start, end)), start @ end))
-    onwards = (end - np.cos(distance) * start) / np.sin(distance)
-    angle = np.linspace(0.0, distance if table.arc[path] == "minor" else distance - 2.0 * np.pi, 61)[:, None]
-    points = np.cos(angle) * start + np.sin(angle) * onwards
-    latitude = np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0)))
-    return geographic_deg(latitude), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
+    ends = ((table.events, table.event[path]), (table.stations, table.station[path]))
+    places = np.array([(names.latitude_deg[row], names.longitude_deg[row]) for names, row in ends])
+    start, end = geocentric_vectors(*places.T)
+    angle = angle_between(start, end) - (0.0 if table.arc[path] == "minor" else 2.0 * np.pi)
+    latitude, longitude = points_towards(start, end, np.linspace(0.0, angle, 61))
+    return geographic_deg(latitude), longitude

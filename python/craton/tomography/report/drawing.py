@@ -10,9 +10,11 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -22,10 +24,13 @@ from craton.pages.figures import new_figure, save_picture
 from craton.pages.maps import place_text
 from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, drawing
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.model.export import write_csv
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
-from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.results import Results, waveform_reduction
+
+if TYPE_CHECKING:
+    from craton._craton import ModelBasis
 
 __all__ = ["Drawing", "PICTURES", "fit", "parse_place", "profile", "save", "section", "slices"]
 
@@ -35,6 +40,12 @@ PICTURES = (".png", ".pdf", ".svg")
 MAP_STEP_DEG = 1.0
 LINE_COLOURS = (ACCENT, SECOND, "#6aa57a", "#9a7fb5", "#c7a252", "#7fa7bf")
 MOST_MAPS = 24
+TRACES: tuple[dict[str, Any], ...] = (
+    {"color": OBSERVED, "linewidth": 2.2, "alpha": 0.8},
+    {"color": SECOND, "linewidth": 1.0, "linestyle": "--"},
+    {"color": ACCENT, "linewidth": 1.2},
+)
+"""Of data, starting model and final model."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ def save(drawing: Drawing, path: Path) -> Path:
 
 
 def parse_place(text: str, option: str) -> tuple[float, float]:
-    """ "LAT,LON" in degrees, longitude to [-180, 180)."""
+    """LAT,LON in degrees; the longitude found is in [-180, 180)."""
     try:
         latitude, longitude = (float(part) for part in text.split(","))
     except ValueError:
@@ -71,7 +82,7 @@ def parse_place(text: str, option: str) -> tuple[float, float]:
 
 
 def parse_depths(text: str) -> list[float]:
-    """ "100,300" in km."""
+    """Depths in km separated by commas, such as 100,300."""
     try:
         depths = [float(part) for part in text.split(",")]
     except ValueError:
@@ -92,18 +103,19 @@ def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", cen
     for depth in depths_km:
         fields.check_depth(depth, "--depth")
     names = fields.chosen(parameters)
-    latitude, longitude = maps.cells(centre_deg, MAP_STEP_DEG)
-    values = {
-        name: [fields.percent(name, latitude, longitude, np.float64(depth)) for depth in depths_km] for name in names
-    }
-    figure = map_gallery(values, depths_km, fields.label, centre_deg)
+    cells = maps.cells(centre_deg, MAP_STEP_DEG)
+    values = {name: [fields.percent(name, *cells, depth) for depth in depths_km] for name in names}
+    header = ("parameter", "depth_km", "latitude_deg", "longitude_deg", "percent")
     rows = [
-        (np.full(field.size, name), np.full(field.size, depth), *np.broadcast_arrays(latitude, longitude), field)
-        for name in names
-        for depth, field in zip(depths_km, values[name], strict=True)
+        (name, depth, *cells, field) for name in names for depth, field in zip(depths_km, values[name], strict=True)
     ]
-    columns = tuple(np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*rows, strict=True))
-    return Drawing(figure, ("parameter", "depth_km", "latitude_deg", "longitude_deg", "percent"), columns)
+    return Drawing(map_gallery(values, depths_km, fields.label, centre_deg), header, stacked(rows))
+
+
+def stacked(pieces: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+    """Columns of a table from pieces of each, which are broadcast together, one piece below the other."""
+    columns = zip(*(np.broadcast_arrays(*piece) for piece in pieces), strict=True)
+    return tuple(np.concatenate([part.ravel() for part in parts]) for parts in columns)
 
 
 @drawing
@@ -154,31 +166,48 @@ class Arc:
     @property
     def text(self) -> str:
         """Both ends and the length."""
-        ends = [
-            place_text(float(geographic_deg(np.float64(self.latitude_deg[end]))), float(self.longitude_deg[end]))
-            for end in (0, -1)
-        ]
-        return f"{ends[0]} to {ends[1]}, {self.angle_deg[-1] - self.angle_deg[0]:.0f}°"
+        start, end = (place_text(*place) for place in self.places(0, -1))
+        return f"{start} to {end}, {self.angle_deg[-1] - self.angle_deg[0]:.0f}°"
+
+    def places(self, *points: int) -> list[tuple[float, float]]:
+        """Geographic latitude and longitude of some of the points."""
+        latitude, longitude = geographic_deg(self.latitude_deg), self.longitude_deg
+        return [(float(latitude[point]), float(longitude[point])) for point in points]
+
+    def draw(self, axes: Axes, basis: ModelBasis, model: f64, limit_percent: float) -> QuadMesh:
+        """The mantle below it."""
+        places = self.latitude_deg, self.longitude_deg
+        return maps.field_on_section(axes, basis, model, places, self.angle_deg, limit_percent)
+
+    def locate(self, axes: Axes, centre_deg: float) -> None:
+        """A small map of where it is."""
+        maps.draw_globe(axes, centre_deg, coast_colour=MUTED)
+        latitude = geographic_deg(self.latitude_deg)
+        maps.draw_arc(axes, latitude, self.longitude_deg, centre_deg, colors=ACCENT, linewidths=2.0)
+
+
+def angle_between(start: f64, end: f64) -> float:
+    """Radians between two unit vectors."""
+    return float(np.arctan2(np.linalg.norm(np.cross(start, end)), start @ end))
+
+
+def points_towards(start: f64, end: f64, angle: f64) -> tuple[f64, f64]:
+    """Geocentric latitudes and longitudes, degrees, at angles in radians from one unit vector towards another."""
+    onwards = end - (start @ end) * start
+    points = np.outer(np.cos(angle), start) + np.outer(np.sin(angle), onwards / np.linalg.norm(onwards))
+    return np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0))), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
 
 
 def arc_between(start: tuple[float, float], end: tuple[float, float]) -> Arc:
     """The minor arc between two places (geographic). UserError where they do not define one."""
-    (lat0, lon0), (lat1, lon1) = ((float(geocentric_deg(np.float64(lat))), lon) for lat, lon in (start, end))
-    a, b = unit_vectors(np.array([lat0, lat1]), np.array([lon0, lon1]))
-    distance = float(np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)))
+    a, b = geocentric_vectors(*np.array([start, end]).T)
+    distance = float(np.degrees(angle_between(a, b)))
     if not 1.0 <= distance <= 179.9:
         raise UserError(
             f"--from and --to are {distance:.3g} degrees apart; allowed: 1 to 179.9 (or --through with --azimuth)"
         )
-    north, east = np.radians(lat0), np.radians(lon0)
-    azimuth = np.degrees(
-        np.arctan2(
-            b @ np.array([-np.sin(east), np.cos(east), 0.0]),
-            b @ np.array([-np.sin(north) * np.cos(east), -np.sin(north) * np.sin(east), np.cos(north)]),
-        )
-    )
     angle = np.linspace(0.0, distance, max(31, int(1.5 * distance) + 1))
-    return Arc(*maps.great_circle(lat0, lon0, float(azimuth), angle), angle - 0.5 * distance)
+    return Arc(*points_towards(a, b, np.radians(angle)), angle - 0.5 * distance)
 
 
 def arc_through(place: tuple[float, float], azimuth_deg: float, half_angle_deg: float = 60.0) -> Arc:
@@ -197,19 +226,12 @@ def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:
 
     Numbers: parameter, angle_deg, latitude_deg, longitude_deg, depth_km, percent.
     """
-    names = fields.chosen(parameters)
-    top, bottom = fields.depth_range_km
-    depth = np.linspace(top, bottom, 91)
-    latitude = geographic_deg(arc.latitude_deg)
-    values = {
-        name: fields.percent(name, latitude[:, None], arc.longitude_deg[:, None], depth[None, :]) for name in names
-    }
-    figure = section_picture(fields, arc, values)
-    grid = np.broadcast_arrays(arc.angle_deg[:, None], latitude[:, None], arc.longitude_deg[:, None], depth[None, :])
-    rows = [(np.full(field.size, name), *grid, field) for name, field in values.items()]
-    columns = tuple(np.concatenate([np.ravel(part) for part in parts]) for parts in zip(*rows, strict=True))
+    latitude, longitude = geographic_deg(arc.latitude_deg)[:, None], arc.longitude_deg[:, None]
+    grid = latitude, longitude, np.linspace(*fields.depth_range_km, 91)[None, :]
+    values = {name: fields.percent(name, *grid) for name in fields.chosen(parameters)}
     header = ("parameter", "angle_deg", "latitude_deg", "longitude_deg", "depth_km", "percent")
-    return Drawing(figure, header, columns)
+    rows = [(name, arc.angle_deg[:, None], *grid, field) for name, field in values.items()]
+    return Drawing(section_picture(fields, arc, values), header, stacked(rows))
 
 
 @drawing
@@ -219,23 +241,13 @@ def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
     figure = new_figure(8.6, (5.6 if wide else 3.6) * len(values) + 0.3)
     places = figure.subplots(len(values), 2, squeeze=False, width_ratios=(1.0, 0.55))
     centre = float(arc.longitude_deg[len(arc.longitude_deg) // 2])
+    latitude, longitude = np.array(arc.places(0, -1)).T
     for (place, locator), (name, field) in zip(places, values.items(), strict=True):
-        mesh = maps.field_on_section(
-            place,
-            fields.basis,
-            fields.parameters[name],
-            (arc.latitude_deg, arc.longitude_deg),
-            arc.angle_deg,
-            colour_limit(field),
-        )
+        mesh = arc.draw(place, fields.basis, fields.parameters[name], colour_limit(field))
         place.set_title(name)
         percent_bar(figure, mesh, place, name)
-        maps.draw_globe(locator, centre, coast_colour=MUTED)
-        latitude = geographic_deg(arc.latitude_deg)
-        maps.draw_arc(locator, latitude, arc.longitude_deg, centre, colors=ACCENT, linewidths=2.0)
-        maps.draw_points(
-            locator, latitude[[0, -1]], arc.longitude_deg[[0, -1]], centre, s=(36, 14), c=ACCENT, linewidths=0
-        )
+        arc.locate(locator, centre)
+        maps.draw_points(locator, latitude, longitude, centre, s=(36, 14), c=ACCENT, linewidths=0)
         locator.set_title("from the large dot, left", fontsize=8, fontweight="normal")
     figure.suptitle(f"{fields.label}: {arc.text}")
     return figure
@@ -251,21 +263,12 @@ def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: s
     and of the reference.
     """
     names = fields.chosen(parameters)
-    top, bottom = fields.depth_range_km
-    depth = np.linspace(top, bottom, 201)
-    lines = {
-        name: [fields.percent(name, np.float64(lat), np.float64(lon), depth) for lat, lon in places] for name in names
-    }
+    depth = np.linspace(*fields.depth_range_km, 201)
+    lines = {name: [fields.percent(name, *place, depth) for place in places] for name in names}
     references = {name: fields.reference(quantity_of(name), depth) for name in names}
     figure = profile_picture(fields.label, depth, places, lines, references)
-    header, columns = (
-        ["latitude_deg", "longitude_deg", "depth_km"],
-        [
-            np.repeat([lat for lat, _ in places], len(depth)),
-            np.repeat([lon for _, lon in places], len(depth)),
-            np.tile(depth, len(places)),
-        ],
-    )
+    header = ["latitude_deg", "longitude_deg", "depth_km"]
+    columns = [*np.repeat(np.array(places).T, len(depth), axis=1), np.tile(depth, len(places))]
     for name in names:
         percent, reference = np.concatenate(lines[name]), references[name]
         header.append(f"{name}_percent")
@@ -330,10 +333,10 @@ def find_path(results: Results, text: str, component: str = "") -> int:
             raise UserError(
                 f"--path {text}: no path of {kind} '{name}'; allowed: {', '.join(near)} ... ({len(used)} in all)"
             )
-    row_of_event, row_of_station = table.events.name.index(event), table.stations.name.index(station)
-    found = np.flatnonzero((table.event == row_of_event) & (table.station == row_of_station))
+    of_event = table.event == table.events.name.index(event)
+    found = np.flatnonzero(of_event & (table.station == table.stations.name.index(station)))
     if not len(found):
-        others = [table.stations.name[row] for row in np.unique(table.station[table.event == row_of_event])]
+        others = [table.stations.name[row] for row in np.unique(table.station[of_event])]
         raise UserError(
             f"--path {text}: the run has no such path; allowed for this event: {', '.join(others[:6])} ... ({len(others)} in all)"
         )
@@ -343,6 +346,21 @@ def find_path(results: Results, text: str, component: str = "") -> int:
     return int(found[letters.index(component) if component else 0])
 
 
+def traces(results: Results, path: int) -> tuple[f64, list[f64]]:
+    """Of a finished run: seconds after the origin time; the data of a path, seismograms of the starting and the final model."""
+    table = results.observations.paths
+    part = slice(table.offsets[path], table.offsets[path + 1])
+    time_s = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
+    models = [np.asarray(results.model[f"waveforms/{name}"][part], float) for name in ("initial", "final")]
+    return time_s, [results.observations.observed[part], *models]
+
+
+def draw_traces(axes: Axes, time_s: f64, values: Sequence[f64], labels: Sequence[str]) -> None:
+    """Data, starting and final model in the same axes."""
+    for one, label, style in zip(values, labels, TRACES, strict=True):
+        axes.plot(time_s, one, label=label, **style)
+
+
 def fit(results: Results, path: int) -> Drawing:
     """Data of one path, seismograms of the starting and of the final model, and what is left.
 
@@ -350,34 +368,25 @@ def fit(results: Results, path: int) -> Drawing:
     """
     if not results.finished:
         raise UserError("the run has no waveforms: it did not come to its end; allowed: a run that has finished")
-    table = results.observations.paths
-    part = slice(table.offsets[path], table.offsets[path + 1])
-    observed = results.observations.observed[part]
-    initial, final = (np.asarray(results.model[f"waveforms/{name}"][part], float) for name in ("initial", "final"))
-    time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
-    figure = fit_picture(results, path, time, observed, initial, final)
-    return Drawing(figure, ("time_s", "observed_m", "initial_m", "final_m"), (time, observed, initial, final))
+    time_s, seismograms = traces(results, path)
+    figure = fit_picture(results, path, time_s, seismograms)
+    return Drawing(figure, ("time_s", "observed_m", "initial_m", "final_m"), (time_s, *seismograms))
 
 
 @drawing
-def fit_picture(results: Results, path: int, time_s: f64, observed: f64, initial: f64, final: f64) -> Figure:
+def fit_picture(results: Results, path: int, time_s: f64, seismograms: Sequence[f64]) -> Figure:
     """Seismograms above, the residual below."""
     before, after = (float(waveform_reduction(results, name)[path]) for name in ("initial", "final"))
     figure = new_figure(9.0, 4.2)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
-    scale = 1e6
-    lines = (
-        (observed, {"color": OBSERVED, "linewidth": 2.2, "alpha": 0.8, "label": "data"}),
-        (initial, {"color": SECOND, "linewidth": 1.0, "linestyle": "--", "label": f"starting model, fit {before:.0%}"}),
-        (final, {"color": ACCENT, "linewidth": 1.2, "label": f"final model, fit {after:.0%}"}),
-    )
-    for values, style in lines:
-        upper.plot(time_s, scale * values, **style)
+    micrometres = [1e6 * values for values in seismograms]
+    labels = ("data", f"starting model, fit {before:.0%}", f"final model, fit {after:.0%}")
+    draw_traces(upper, time_s, micrometres, labels)
     upper.set_ylabel("displacement, µm")
     upper.legend(ncols=3)
-    sigma = scale * float(results.observations.sigma[path])
+    sigma = 1e6 * float(results.observations.sigma[path])
     lower.axhspan(-sigma, sigma, color=MUTED, alpha=0.2, linewidth=0, label="±σ of the data")
-    lower.plot(time_s, scale * (observed - final), color=ACCENT, linewidth=1.0, label="data − final model")
+    lower.plot(time_s, micrometres[0] - micrometres[2], color=ACCENT, linewidth=1.0, label="data − final model")
     lower.set(xlabel="seconds after the origin time", ylabel="residual, µm")
     lower.legend(ncols=2)
     lower.margins(x=0.01)

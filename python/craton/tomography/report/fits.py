@@ -7,7 +7,8 @@ from matplotlib.figure import Figure
 
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
-from craton.pages.style import ACCENT, OBSERVED, SECOND, drawing
+from craton.pages.style import ACCENT, SECOND, drawing
+from craton.tomography.report.drawing import draw_traces, traces
 from craton.tomography.results import Results, waveform_reduction
 
 
@@ -35,33 +36,19 @@ def waveform_figure(results: Results) -> Figure:
     reduction, before = waveform_reduction(results, "final"), waveform_reduction(results, "initial")
     order = np.argsort(reduction)
     last = len(order) - 1
-    rows = {
-        "best": (last, max(last - 1, 0)),
-        "median": (last // 2, min(last // 2 + 1, last)),
-        "worst": (min(1, last), 0),
-    }
+    middle = last // 2, min(last // 2 + 1, last)
+    rows = {"best": (last, max(last - 1, 0)), "median": middle, "worst": (min(1, last), 0)}
     figure = new_figure(10.0, 6.6)
     axes = figure.subplots(3, 2)
-    offsets, distance = table.offsets, table.distance_deg()
+    distance = table.distance_deg()
     for line, (kind, ranks) in enumerate(rows.items()):
         for place, rank in zip(axes[line], ranks, strict=True):
             path = int(order[rank])
-            part = slice(offsets[path], offsets[path + 1])
             event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
-            time = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])
-            scale = np.max(np.abs(results.observations.observed[part])) or 1.0
-            for values, style in (
-                (
-                    results.observations.observed[part],
-                    {"color": OBSERVED, "linewidth": 2.2, "alpha": 0.8, "label": "data"},
-                ),
-                (
-                    results.model["waveforms/initial"][part],
-                    {"color": SECOND, "linewidth": 1.0, "linestyle": "--", "label": "starting model"},
-                ),
-                (results.model["waveforms/final"][part], {"color": ACCENT, "linewidth": 1.2, "label": "final model"}),
-            ):
-                place.plot(time, values / scale, **style)
+            time_s, seismograms = traces(results, path)
+            scale = np.max(np.abs(seismograms[0])) or 1.0
+            labels = ("data", "starting model", "final model")
+            draw_traces(place, time_s, [values / scale for values in seismograms], labels)
             place.set_title(
                 f"{kind}: {event} to {station}, {table.component[path]}, {distance[path]:.0f}°, fit "
                 f"{100 * before[path]:.0f}% → {100 * reduction[path]:.0f}%",

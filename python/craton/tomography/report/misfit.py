@@ -68,27 +68,12 @@ def misfit_figure(results: Results) -> Figure:
 
 def iteration_table(record: RunRecord) -> Table:
     """A row for each model."""
-    rows = [
-        [
-            str(entry.iteration), f"{entry.chi_data:.6g}", f"{entry.chi_prior:.6g}",
-            f"{100 * entry.variance_reduction:.2f}%", f"{100 * entry.residual_reduction:.2f}%",
-            f"{entry.step_length:g}" if entry.iteration else "",
-            f"{entry.assemble_s:.2f}" if entry.iteration else "", f"{entry.solve_s:.2f}" if entry.iteration else "",
-            f"{entry.paths_per_s:.0f}" if entry.iteration else "",
-        ]
-        for entry in record.iterations
-    ]  # fmt: skip
-    return Table(
-        [
-            "iteration",
-            "χ data",
-            "χ prior",
-            "variance reduction",
-            "residual reduction",
-            "step",
-            "assemble, s",
-            "solve, s",
-            "paths/s",
-        ],
-        rows,
-    )
+    of_all = ["iteration", "χ data", "χ prior", "variance reduction", "residual reduction"]
+    of_steps = ["step", "assemble, s", "solve, s", "paths/s"]
+    rows = []
+    for one in record.iterations:
+        reductions = f"{100 * one.variance_reduction:.2f}%", f"{100 * one.residual_reduction:.2f}%"
+        step = [f"{one.step_length:g}", f"{one.assemble_s:.2f}", f"{one.solve_s:.2f}", f"{one.paths_per_s:.0f}"]
+        row = [str(one.iteration), f"{one.chi_data:.6g}", f"{one.chi_prior:.6g}", *reductions]
+        rows.append(row + (step if one.iteration else [""] * len(step)))
+    return Table([*of_all, *of_steps], rows)

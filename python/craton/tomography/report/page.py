@@ -9,8 +9,9 @@ from __future__ import annotations
 import pathlib
 
 from craton.errors import UserError
-from craton.pages.page import Block, Notice, Numbers, Page, counted, how_to_repeat, made_by, render
-from craton.runs.files import replaced
+from craton.pages.page import Block, Notice, Numbers, Page, how_to_repeat, made_by, render
+from craton.runs.files import write_text
+from craton.runs.words import counted
 from craton.tomography.data.noise import QUIETEST_TRACE
 from craton.tomography.folder import RunFolder
 from craton.tomography.report.coverage import coverage_section
@@ -26,15 +27,14 @@ __all__ = ["page_of", "write_report"]
 
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
-    """Makes report.html from the other files of a run folder, whether or not the run came to its end. Not collective.
-    UserError for a folder that holds no run.
+    """Makes report.html from the other files of a run folder, whether or not the run came to its end.
+
+    Not collective. UserError for a folder that holds no run.
     """
     folder = RunFolder(path)
     if not folder.path.is_dir():
         raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
-    page = render(page_of(read_results(folder)))
-    with replaced(folder.report) as aside:
-        aside.write_text(page, encoding="utf-8")
+    write_text(folder.report, render(page_of(read_results(folder))))
     return folder.report
 
 
@@ -92,28 +92,15 @@ def statement(results: Results) -> Notice:
 
 def key_numbers(results: Results) -> Numbers:
     """Fit, paths, parameters, time."""
-    record = results.record
-    last = record.iterations[-1]
-    assemble = sum(entry.assemble_s for entry in record.iterations)
-    fit = (f"{100 * last.variance_reduction:.1f}%", f"variance reduction after {counted(last.iteration, 'iteration')}")
-    correlation = (
-        [(f"{record.correlation.overall:.3f}", "correlation with the input, upper half of coverage")]
-        if record.correlation
-        else []
-    )
+    record, last = results.record, results.record.iterations[-1]
+    fit = f"variance reduction after {counted(last.iteration, 'iteration')}"
+    found = [(f"{100 * last.variance_reduction:.1f}%", fit)]
+    if record.correlation:
+        found.append((f"{record.correlation.overall:.3f}", "correlation with the input, upper half of coverage"))
+    found.append((f"{record.paths}", f"paths: {record.events} earthquakes, {record.stations} stations"))
     fields = " × dlnVs and dlnxi" if results.basis.parameters == 2 else ""
-    return Numbers(
-        [
-            fit,
-            *correlation,
-            (f"{record.paths}", f"paths: {record.events} earthquakes, {record.stations} stations"),
-            (
-                f"{results.basis.size}",
-                f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial{fields}",
-            ),
-            (
-                f"{assemble:.1f} s",
-                f"assembling Hessians on {counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}",
-            ),
-        ]
-    )
+    knots = f"parameters: {record.lateral_knots} knots × {record.radial_knots} radial{fields}"
+    found.append((f"{results.basis.size}", knots))
+    assemble_s = sum(entry.assemble_s for entry in record.iterations)
+    crew = f"{counted(record.ranks, 'rank')} × {counted(record.threads, 'thread')}"
+    return Numbers([*found, (f"{assemble_s:.1f} s", f"assembling Hessians on {crew}")])

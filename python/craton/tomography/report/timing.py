@@ -6,8 +6,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from craton.pages.figures import new_figure
-from craton.pages.page import Details, Picture, Section, Table, counted
+from craton.pages.page import Details, Picture, Section, Table
 from craton.pages.style import MUTED, drawing
+from craton.runs.words import counted
 from craton.tomography.folder import RunRecord
 from craton.tomography.results import Results
 
@@ -46,17 +47,14 @@ def timing_figure(results: Results) -> Figure:
     ranks = results.record.phase_s
     figure = new_figure(10.0, 1.4 + 0.32 * min(len(ranks), MOST_RANKS))
     axes = figure.subplots()
-    names = list(dict.fromkeys([*PHASE_COLOURS, *(name for phases in ranks for name in phases)]))
     shown = ranks[:MOST_RANKS]
-    left = np.zeros(len(shown))
-    for name in names:
+    places, left = range(len(shown)), np.zeros(len(shown))
+    for name in dict.fromkeys([*PHASE_COLOURS, *(name for phases in ranks for name in phases)]):
         seconds = np.array([phases.get(name, 0.0) for phases in shown])
         if seconds.any():
-            axes.barh(
-                range(len(shown)), seconds, left=left, height=0.7, color=PHASE_COLOURS.get(name, MUTED), label=name
-            )
+            axes.barh(places, seconds, left=left, height=0.7, color=PHASE_COLOURS.get(name, MUTED), label=name)
             left += seconds
-    axes.set_yticks(range(len(shown)), [f"rank {rank}" for rank in range(len(shown))])
+    axes.set_yticks(places, [f"rank {rank}" for rank in places])
     axes.invert_yaxis()
     axes.set_xlabel("wall-clock seconds")
     axes.set_title("time per phase", loc="left")
@@ -70,14 +68,9 @@ def assembly_table(record: RunRecord) -> Table:
         "panel_s": "seismograms and panels, s", "product_s": "products, s", "update_s": "updates, s",
         "poll_s": "handlers, s", "commit_s": "commit, s", "wall_s": "wall, s", "paths": "paths done", "updates": "updates made",
     }  # fmt: skip
+    digits = {name: 0 if name in ("paths", "updates") else 2 for name in columns}
     rows = [
-        [
-            f"rank {rank}",
-            *(
-                f"{seconds.get(name, 0.0):.0f}" if name in ("paths", "updates") else f"{seconds.get(name, 0.0):.2f}"
-                for name in columns
-            ),
-        ]
-        for rank, seconds in enumerate(record.assembly_s)
+        [f"rank {rank}", *(f"{found.get(name, 0.0):.{places}f}" for name, places in digits.items())]
+        for rank, found in enumerate(record.assembly_s)
     ]
     return Table(["assembly", *columns.values()], rows)
