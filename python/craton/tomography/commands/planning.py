@@ -64,7 +64,7 @@ def check(
 
 def _facts(planned: Plan) -> dict[str, Any]:
     """The forecast in short."""
-    from craton.tomography.plan.words import duration, size
+    from craton.tomography.plan.forecast import duration, size
 
     work = planned.work
     return {
