@@ -27,9 +27,12 @@ class Group(TyperGroup):
                 arrange_help(command)
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """In the order in which they were added."""
+        del ctx
         return list(self.commands)
 
     def get_params(self, ctx: Any) -> list[Any]:
+        """The group's options, with their help arranged."""
         return [arrange_parameter(parameter) for parameter in super().get_params(ctx)]
 
 
@@ -48,6 +51,7 @@ class Application(Group):
         self.commands = verbs | {name: command for name, command in commands.items() if name not in verbs}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Puts in the short form's command where the first word names none."""
         if self.short_form and args and args[0] not in (*self.commands, "--help"):
             args = [self.short_form, *args]
         return super().parse_args(ctx, args)

@@ -1,7 +1,8 @@
 """Arranges help texts for a terminal of any width.
 
 The docstring of a command is its help. Paragraphs are separated by blank lines and may be broken anywhere: the terminal breaks
-them anew. An indented paragraph holds commands to type: its lines stay as they are, in bold. Brackets mean themselves.
+them anew. Indented lines are commands to type: they are a paragraph of their own and stay as they are, in bold. Brackets mean
+themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def arrange_parameter(parameter: Any) -> Any:
 
 def rich_text(text: str) -> str:
     """The text with the markup of rich: commands to type in bold, brackets escaped, every paragraph on one line."""
-    return "\n\n".join(map(_paragraph, re.split(r"\n\s*\n", inspect.cleandoc(text))))
+    separated = re.sub(r"(?m)^(\S.*)\n(?=    )", r"\1\n\n", inspect.cleandoc(text))
+    return "\n\n".join(map(_paragraph, re.split(r"\n[^\S\n]*\n", separated)))
 
 
 def _paragraph(text: str) -> str:

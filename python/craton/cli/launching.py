@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import typer
 
 import craton
 from craton._launch import checked_ranks, launched_size, run_under_mpi
+from craton.cli.output import print_json
 from craton.errors import UserError
 
 if TYPE_CHECKING:
     from mpi4py import MPI
     from rich.console import Console
+
+
+NOT_CONVERGED = 3
+"""The exit code where iterations end before they converge."""
+
+
+class _RunTable(Protocol):
+    """The table [run] of a configuration."""
+
+    @property
+    def directory(self) -> str: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+
+
+class _Runnable(Protocol):
+    @property
+    def run(self) -> _RunTable: ...
+
+
+Loaded = TypeVar("Loaded", bound=_Runnable)
 
 
 def must_launch(ranks: int | None) -> bool:
@@ -27,6 +52,41 @@ def launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, 
     """Runs this command line on `ranks` ranks and ends with their exit code."""
     assert ranks is not None
     raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
+
+
+def start_ranks(
+    load: Callable[[], Loaded],
+    ranks: int | None,
+    ranks_per_node: int | None,
+    check: Callable[[Loaded, int], object] = lambda _settings, _ranks: None,
+) -> tuple[Loaded, MPI.Comm]:
+    """The configuration, on every rank, and the communicator: the beginning of a command that computes.
+
+    Where nobody has started the ranks, and --ranks or [run] ranks asks for several, this process starts them and ends with their
+    exit code. It calls `check` before, with the configuration and the number of ranks, so that an error costs no start.
+    """
+    checked_ranks(ranks)
+    if launched_size() is None:
+        planned = load()
+        wanted = ranks or planned.run.ranks or 1
+        if wanted > 1:
+            check(planned, wanted)
+            launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads)
+    from craton.runs.agreement import on_root
+
+    comm = communicator()
+    return on_root(comm, load), comm
+
+
+def end_run(record: Any, comm: MPI.Comm, as_json: bool, complaint: str = "") -> None:
+    """Prints the record if asked to. complaint: of a run that has not converged; it is printed, and the exit code is 3."""
+    if comm.rank == 0:
+        if as_json:
+            print_json(record.to_dict())
+        if complaint:
+            print(f"craton: {complaint}", file=sys.stderr, flush=True)
+    if complaint:
+        raise typer.Exit(NOT_CONVERGED)
 
 
 def communicator() -> MPI.Comm:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
 from craton.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def check_folders(**files: Path | None) -> None:
@@ -36,7 +40,37 @@ def save_json(path: Path, content: Any) -> None:
         ) from None
 
 
-def print_table(table: Any) -> None:
+class Found(Protocol):
+    """What a command has found: as JSON takes it, and as a table of rich."""
+
+    def to_dict(self) -> Any:
+        """Plain lists, dictionaries, numbers and text."""
+
+    def table(self) -> Table:
+        """For a console."""
+
+
+def print_found(found: Found, as_json: bool) -> None:
+    """Prints JSON, or the table."""
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_table(found.table())
+
+
+def facts_table(rows: Iterable[tuple[str, str]], title: str | None = None) -> Table:
+    """A table of rich without a head: labels, in bold, and what they say."""
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for label, text in rows:
+        table.add_row(label, text)
+    return table
+
+
+def print_table(table: Table) -> None:
     """Prints a table of rich."""
     from craton.runs.progress import make_console
 

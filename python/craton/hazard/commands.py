@@ -21,10 +21,10 @@ from craton.cli.options import (
     choice,
     count,
 )
-from craton.cli.output import check_folders, print_json, print_table
+from craton.cli.output import check_folders, facts_table, print_found, print_json, print_table
+from craton.cli.verbs import add_verbs
 
 if TYPE_CHECKING:
-    from craton.hazard.queries import Answer
     from craton.hazard.results import Results
 
 app = group(
@@ -55,18 +55,6 @@ Output = Annotated[
 INSTEAD = "one process, which starts its wave runs itself ([run] ranks)"
 
 
-@app.command("template")
-def template() -> None:
-    """Print a configuration file with every key, its default and its meaning.
-
-    Example:
-        craton hazard template > my.toml
-    """
-    from craton.hazard import config
-
-    typer.echo(config.template())
-
-
 @app.command("check")
 def check(config: ConfigFile, as_json: Json = False) -> None:
     """Check a configuration, and tell what the run computes and what memory, disk and time it needs. Nothing is computed.
@@ -82,14 +70,7 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
     if as_json:
         print_json(dict(found))
         return
-    from rich.table import Table
-
-    table = Table(title="What the run does", show_header=False, title_justify="left")
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in found:
-        table.add_row(name, value)
-    print_table(table)
+    print_table(facts_table(found, "What the run does"))
 
 
 @app.command("run")
@@ -165,34 +146,16 @@ def resume(
         print_json(found.to_dict())
 
 
-@app.command("status")
-def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Tell where a run is: which jobs run, which sites are finished, how long it may still take.
-
-    Example:
-        craton hazard status basin-run
-    """
-    keep_mpi_off()
-    from craton.hazard import run as command
-
-    found = command.status(directory)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
-
-
-@app.command("report")
-def report(directory: RunDirectory) -> None:
-    """Write tables, pictures and report.html of a run again, from the results of its finished sites.
-
-    Example:
-        craton hazard report basin-run
-    """
-    keep_mpi_off()
-    from craton.hazard.report.page import write_report
-
-    typer.echo(str(write_report(directory)))
+add_verbs(
+    app,
+    "hazard",
+    config="craton.hazard.config",
+    status="craton.hazard.run",
+    report="craton.hazard.report.page",
+    shows="which jobs run, which sites are finished, how long it may still take",
+    example="basin-run",
+    draws="Write tables, pictures and report.html of a run again, from the results of its finished sites.",
+)
 
 
 @app.command("curve")
@@ -208,7 +171,7 @@ def curve(
     from craton.hazard import queries
 
     check_folders(output=output)
-    _print(queries.curve(_results(directory), site, measure, output), as_json)
+    print_found(queries.curve(_results(directory), site, measure, output), as_json)
 
 
 @app.command("map")
@@ -231,7 +194,7 @@ def hazard_map(
     from craton.hazard import queries
 
     check_folders(output=output)
-    _print(queries.hazard_map(_results(directory), measure, probability, output), as_json)
+    print_found(queries.hazard_map(_results(directory), measure, probability, output), as_json)
 
 
 @app.command("disagg")
@@ -255,7 +218,7 @@ def disagg(
     from craton.hazard import queries
 
     check_folders(output=output)
-    _print(queries.disaggregation(_results(directory), site, measure, probability, level, output), as_json)
+    print_found(queries.disaggregation(_results(directory), site, measure, probability, level, output), as_json)
 
 
 def _results(directory: Path) -> Results:
@@ -263,10 +226,3 @@ def _results(directory: Path) -> Results:
     from craton.hazard.results import read_results
 
     return read_results(HazardFolder(directory))
-
-
-def _print(answer: Answer, as_json: bool) -> None:
-    if as_json:
-        print_json(answer.to_dict())
-    else:
-        print_table(answer.table())

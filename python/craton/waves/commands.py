@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, launch, must_launch
+from craton.cli.launching import communicator, console_of, end_run, launch, must_launch, start_ranks
 from craton.cli.options import (
     PLANNED_RANKS,
     ChangedConfig,
@@ -26,7 +26,8 @@ from craton.cli.options import (
     choice,
     count,
 )
-from craton.cli.output import check_folders, print_json, print_table
+from craton.cli.output import check_folders, print_found, print_json
+from craton.cli.verbs import add_verbs
 
 if TYPE_CHECKING:
     from craton.seismology.wave_run.config import Config
@@ -79,7 +80,6 @@ def run(
     The folder of results has record.json, report.html, pictures and, as configured, seismograms.h5, sgt.h5 and snapshots.h5. Names
     of incomplete files end in .partial. `craton waves resume` continues a run that was interrupted.
     """
-    from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config
     from craton.waves import run as waves
     from craton.waves.placement import check_ranks, read_placement
@@ -88,15 +88,12 @@ def run(
         return load_config(config, threads=threads, directory=directory)
 
     placed = None if placement is None else read_placement(placement)
-    if launched_size() is None:
-        planned = load()
-        wanted = ranks or planned.run.ranks or 1
-        check_ranks(planned, wanted, placed)
-        if wanted > 1:
-            launch(wanted, ranks_per_node, Path(planned.run.directory), planned.run.threads)
-    comm = communicator()
-    settings = on_root(comm, load)
-    check_ranks(settings, comm.size, placed)
+
+    def check(settings: Config, ranks: int) -> None:
+        check_ranks(settings, ranks, placed)
+
+    settings, comm = start_ranks(load, ranks, ranks_per_node, check)
+    check(settings, comm.size)
     found = waves.run(
         settings,
         comm,
@@ -106,8 +103,7 @@ def run(
         report=report,
         brick_of_rank=placed or (),
     )
-    if as_json and comm.rank == 0:
-        print_json(found.to_dict())
+    end_run(found, comm, as_json)
 
 
 @app.command("resume")
@@ -129,27 +125,24 @@ def resume(
     CONFIG may change the tables [run] and [checkpoint]; the latter says how often checkpoints are written. The results equal
     those of an uninterrupted run bit for bit.
     """
-    from craton.runs.agreement import on_root
     from craton.seismology.wave_run.config import load_config
     from craton.seismology.wave_run.folder import WavesFolder
     from craton.waves import run as waves
     from craton.waves.placement import check_ranks, read_placement
 
     folder = WavesFolder(directory)
+    if ranks is None and launched_size() is None:
+        ranks = folder.to_resume().sessions[-1].ranks
+    placed = None if placement is None else read_placement(placement)
 
-    def load() -> tuple[Config, int]:
+    def load() -> Config:
         return waves.settings_to_resume(folder, None if config is None else load_config(config), threads)
 
-    placed = None if placement is None else read_placement(placement)
-    if launched_size() is None:
-        planned, before = load()
-        wanted = ranks or before
-        check_ranks(planned, wanted, placed)
-        if wanted > 1:
-            launch(wanted, ranks_per_node, folder.path, planned.run.threads)
-    comm = communicator()
-    settings, _ = on_root(comm, load)
-    check_ranks(settings, comm.size, placed)
+    def check(settings: Config, ranks: int) -> None:
+        check_ranks(settings, ranks, placed)
+
+    settings, comm = start_ranks(load, ranks, ranks_per_node, check)
+    check(settings, comm.size)
     found = waves.resume(
         directory,
         comm,
@@ -159,24 +152,7 @@ def resume(
         report=report,
         brick_of_rank=placed or (),
     )
-    if as_json and comm.rank == 0:
-        print_json(found.to_dict())
-
-
-@app.command("status")
-def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Show where a run is: time step, speed, time left, files on disk. The run may be under way.
-
-    Example:
-        craton waves status my-run
-    """
-    from craton.waves import run as waves
-
-    found = waves.status(directory)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
+    end_run(found, comm, as_json)
 
 
 @app.command("check")
@@ -200,23 +176,19 @@ def check(
     from craton.seismology.wave_run.config import load_config
 
     found = examine(load_config(config), ranks or 0, points_per_s)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
+    print_found(found, as_json)
 
 
-@app.command("template")
-def template() -> None:
-    """Print a configuration file with every key explained.
-
-    To begin with:
-
-        craton waves template > my.toml
-    """
-    from craton.seismology.wave_run import config
-
-    typer.echo(config.template())
+add_verbs(
+    app,
+    "waves",
+    config="craton.seismology.wave_run.config",
+    status="craton.waves.run",
+    report="craton.waves.report",
+    shows="time step, speed, time left, files on disk",
+    example="layer-run",
+    draws="Draw the pictures and report.html of a run again, from the files in its folder.",
+)
 
 
 @app.command("place")
@@ -232,6 +204,7 @@ def place(
             "--output", "-o", metavar="FILE.json", help="Write the placement there, for `craton waves run --placement`."
         ),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Place bricks on ranks so that neighbours are near each other in the machine's network.
 
@@ -246,7 +219,8 @@ def place(
     from craton.waves.placement import place
 
     check_folders(output=output)
-    typer.echo(place(nodes, load_config(config), ranks, output))
+    found = place(nodes, load_config(config), ranks, output)
+    _print(found, f"{' x '.join(map(str, found['bricks']))} bricks\n{found['in_words']}", as_json)
 
 
 @app.command("partition")
@@ -254,6 +228,7 @@ def partition(
     config: ConfigFile,
     ranks: Annotated[int, PLANNED_RANKS],
     directory: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the results.")],
+    as_json: Json = False,
 ) -> None:
     """Write the media of a configuration in parts, one file per rank, so that each rank reads only its own.
 
@@ -270,15 +245,9 @@ def partition(
     from craton.seismology.wave_run.config import load_config
     from craton.waves.placement import partition
 
-    typer.echo(partition(load_config(config), ranks, directory))
-
-
-@app.command("report")
-def report(directory: RunDirectory) -> None:
-    """Draw the pictures and report.html of a run again, from the files in its folder."""
-    from craton.waves.report import write_report
-
-    typer.echo(write_report(directory))
+    found = partition(load_config(config), ranks, directory)
+    media = f'[media] kind = "file", file = "{found["file"]}", read = "partitioned"'
+    _print(found, f"{' x '.join(map(str, found['bricks']))} bricks\n{media}", as_json)
 
 
 @app.command("export")
@@ -293,6 +262,7 @@ def export(
         typer.Option("--output", "-o", metavar="PATH", help="Folder (sac) or file to write. Default: inside DIR."),
     ] = None,
     overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """Write a run's seismograms as SAC, MiniSEED or ASDF, with ObsPy.
 
@@ -304,7 +274,8 @@ def export(
     from craton.waves.export import export
 
     check_folders(output=output)
-    typer.echo(str(export(directory, kind, output, overwrite=overwrite)))
+    written = str(export(directory, kind, output, overwrite=overwrite))
+    _print({"file": written}, written, as_json)
 
 
 @app.command("in-situ")
@@ -343,3 +314,10 @@ def in_situ(
     found = in_situ_costs.run(settings, comm, every, output, None if as_json else console_of(comm))
     if as_json and comm.rank == 0:
         print_json(found)
+
+
+def _print(found: dict[str, Any], text: str, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(text)

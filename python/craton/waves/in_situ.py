@@ -57,6 +57,7 @@ class PeakVelocity:
         self.calls = 0
 
     def __call__(self, _step: int, _time_s: float, fields: Fields, first: tuple[int, int, int]) -> None:
+        """Takes a sample: as Simulation.watch calls it."""
         vx, vy = fields["vx"], fields["vy"]
         if not vx.size:
             return
@@ -81,6 +82,7 @@ class PeakVelocity:
 
 def peak_of_files(path: Path) -> Map:
     """(y, x), m/s: the largest horizontal speed in a file of snapshots of the surface, of which AT_ONCE_BYTES are read at a time.
+
     Not collective.
     """
     with h5py.File(path, "r") as file:
@@ -95,8 +97,10 @@ def peak_of_files(path: Path) -> Map:
 
 @dataclass(frozen=True)
 class Cost:
-    """Of a run with some modules, the longest of all ranks: wall clock of its steps; what modules took of the solver's own thread,
-    copying, waiting and meeting; and what was left to be done when the run had ended.
+    """What a run with some modules took; of each time the longest of all ranks.
+
+    Wall clock of its steps; what modules took of the solver's own thread, copying, waiting and meeting; what was left to do when
+    the run had ended.
     """
 
     modules: str
@@ -116,9 +120,10 @@ class Findings:
 
 
 def costs_of_modules(config: Config, comm: MPI.Comm, folder: Path, *, every: int, repeats: int = 2) -> Findings:
-    """Collective: the waves of a configuration with [sgt] points without modules, with each and with both, and with files of the
-    surface's velocity; best of some repeats, in turns. Files are written into folder and removed again. UserError without
-    [sgt] points, and for an `every` that no step has.
+    """Collective: times the waves of a configuration with [sgt] points.
+
+    They run without modules, with each, with both, and with files of the surface's velocity; the best of some repeats counts, in
+    turns. Files are written into folder and removed again. UserError without [sgt] points, and for an `every` that no step has.
     """
     if not config.sgt.points:
         raise config.wrong(

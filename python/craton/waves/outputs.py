@@ -129,9 +129,7 @@ class _Outputs:
 
 
 def force_facts(config: Config, setup: Setup) -> dict[str, Any]:
-    """What strain Green's tensors were made with, for those who use them: the force, its place and its pulse; nothing for a run
-    with any other source.
-    """
+    """What strain Green's tensors were made with: the force, its place and its pulse; nothing for a run with any other source."""
     one = setup.points[0] if len(setup.points) == len(config.sources) == 1 else None
     pulse = one.time_function.pulse_s if one is not None and one.kind == "force" else None
     if one is None or pulse is None:

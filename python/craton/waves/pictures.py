@@ -97,8 +97,8 @@ def movie(shots: Snapshots, record: WavesRecord, stations: Seismograms | None = 
 
     def painted(values: NDArray[np.float32]) -> Image.Image:
         image.set_data(values)
-        canvas.draw()
-        return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+        canvas.draw()  # type: ignore[no-untyped-call]  # of matplotlib
+        return Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())  # type: ignore[no-untyped-call]
 
     ramp = np.broadcast_to(np.linspace(0, 1, 256, dtype=np.float32), (64, 256))
     colours = painted(ramp).quantize(256)  # of all frames
@@ -154,7 +154,8 @@ def _draw_places(axes: Axes, record: WavesRecord, stations: Seismograms | None, 
 def _distances_km(found: Seismograms, record: WavesRecord) -> NDArray[np.float64]:
     """Along the surface, from the first source; without one, from the grid's corner."""
     source = np.asarray(record.sources_m[0] if record.sources_m else [0.0, 0.0, 0.0])
-    return 1e-3 * np.hypot(*(found.position_m[:, d] - source[d] for d in (0, 1)))
+    away = found.position_m - source
+    return np.asarray(1e-3 * np.hypot(away[:, 0], away[:, 1]))
 
 
 def _places(distance_km: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

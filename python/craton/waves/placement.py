@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from craton import _craton
 from craton.errors import UserError
-from craton.runs.files import write_text
+from craton.runs.files import read_json, write_json
 from craton.seismology.ground.media_partition import PartitionedMedium, write_partitions
 from craton.seismology.wave_run.config import Config
 from craton.seismology.wave_run.setup import Setup, process_grid
@@ -28,39 +28,39 @@ def check_ranks(config: Config, ranks: int, placed: Sequence[int] | None) -> Non
 
 def read_placement(path: Path) -> list[int]:
     """What place() has written."""
+    allowed = "what craton waves place --output wrote"
+    content = read_json(path, "a placement", allowed)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["brick_of_rank"]
+        found = [int(brick) for brick in content["brick_of_rank"]]
         if sorted(found) != list(range(len(found))):
             raise ValueError("not each brick once")
-    except OSError as problem:
-        raise UserError(
-            f"{path}: {problem.strerror or problem}; allowed: what craton waves place --output wrote"
-        ) from None
     except (ValueError, KeyError, TypeError) as problem:
-        raise UserError(
-            f"{path}: not a placement ({problem}); allowed: what craton waves place --output wrote"
-        ) from None
-    return [int(brick) for brick in found]
+        raise UserError(f"{path}: not a placement ({problem}); allowed: {allowed}") from None
+    return found
 
 
-def place(nodes: Path, config: Config, ranks: int, output: Path | None) -> str:
-    """Hop-bytes before and after, in words. Not collective."""
+def place(nodes: Path, config: Config, ranks: int, output: Path | None = None) -> dict[str, Any]:
+    """Finds brick_of_rank, which few hop-bytes go with; in_words tells them, before and after. Not collective.
+
+    nodes: a list of nodes, as `craton waves place --help` has it. output: a file of JSON, which read_placement() reads.
+    """
     try:
         text = nodes.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         raise UserError(f"{nodes}: cannot be read: {problem}; allowed: a list of nodes") from None
     bricks = process_grid(config, ranks)
-    found = _craton.place_bricks(config.cells, bricks, text, str(nodes), FACE_BYTES)
+    found = dict(_craton.place_bricks(config.cells, bricks, text, str(nodes), FACE_BYTES))
+    found |= {"bricks": list(bricks), "cells": list(config.cells)}
     if output is not None:
-        write_text(output, json.dumps(found | {"bricks": bricks, "cells": config.cells}, indent=1) + "\n")
-    return f"{' x '.join(map(str, bricks))} bricks\n{found['in_words']}"
+        write_json(output, found)
+    return found
 
 
-def partition(config: Config, ranks: int, folder: Path) -> str:
-    """Writes the media in a file for each rank's brick; says where. Not collective."""
+def partition(config: Config, ranks: int, folder: Path) -> dict[str, Any]:
+    """Writes the media in a file for each rank's brick. Not collective. Returns bricks, and file: what [media] file is to be."""
     setup = Setup(config)
     if isinstance(setup.medium, PartitionedMedium):
         raise config.wrong('[media] read = "partitioned"; allowed: media that are not in parts yet')
     parts = setup.decomposition(ranks)
     manifest = write_partitions(setup.medium, setup.grid, parts, folder, subsamples=setup.subsamples)
-    return f'{" x ".join(map(str, parts))} bricks\n[media] kind = "file", file = "{manifest}", read = "partitioned"'
+    return {"bricks": list(parts), "file": str(manifest)}

@@ -43,8 +43,9 @@ LARGEST_MOVIE = 8e6
 
 
 def write_report(path: str | os.PathLike[str]) -> Path:
-    """Draws pictures/ and report.html from the other files of a run's folder. Not collective. UserError for a folder without the
-    record of a run that has ended.
+    """Draws pictures/ and report.html from the other files of a run's folder.
+
+    Not collective. UserError for a folder without the record of a run that has ended.
     """
     folder = WavesFolder(path)
     record = folder.read_record()

@@ -84,17 +84,15 @@ def resume(
     """
     craton.check_mpi()
     folder = WavesFolder(directory)
-    config, _ = on_root(comm, lambda: settings_to_resume(folder, config, threads))
+    config = on_root(comm, lambda: settings_to_resume(folder, config, threads))
     with resumed(comm, folder, _start(config, comm)) as (place, progress):
         job = _Job(config, comm, place, progress, console, ranks_per_node, brick_of_rank)
         job.go_on()
         return job.go_through(folder, report)
 
 
-def settings_to_resume(
-    folder: WavesFolder, config: Config | None = None, threads: int | None = None
-) -> tuple[Config, int]:
-    """The configuration that the run in a folder goes on with, and on how many ranks it was. Not collective.
+def settings_to_resume(folder: WavesFolder, config: Config | None = None, threads: int | None = None) -> Config:
+    """The configuration that the run in a folder goes on with. Not collective.
 
     UserError where there is none that can go on, and for a configuration of another run.
     """
@@ -109,7 +107,7 @@ def settings_to_resume(
         folder.check_resume(config.to_dict(), str(config.path), FREE)
     found = config or build(stored.configuration, Path(stored.source))
     changes = {} if threads is None else {"threads": threads}
-    return found.replaced("run", directory=str(folder.path.absolute()), **changes), stored.sessions[-1].ranks
+    return found.replaced("run", directory=str(folder.path.absolute()), **changes)
 
 
 def status(directory: str | os.PathLike[str]) -> Status:

@@ -98,8 +98,9 @@ class Simulation:
 
     @property
     def bytes_per_point(self) -> float:
-        """Least traffic with memory of a step by itself: each array of a sweep read or written once. Steps that one thread takes
-        together need less.
+        """Least traffic with memory of a step by itself: each array of a sweep read or written once.
+
+        Steps that one thread takes together need less.
         """
         return 120.0 if self.config.attenuation is None else 176.0
 
@@ -193,8 +194,9 @@ class Simulation:
         high: tuple[int, int, int] | None = None,
         stride: tuple[int, int, int] = (1, 1, 1),
     ) -> None:
-        """A function that gets this rank's part of fields of cells low <= (i, j, k) < high after every so many steps, on a
-        thread of its own, while the solver goes on. The same call on every rank.
+        """Calls a function after every so many steps, on a thread of its own, while the solver goes on.
+
+        The function gets this rank's part of fields of cells low <= (i, j, k) < high. The same call on every rank.
         """
         when = self.schedule(every, "watch")
         self.run.call(module, when, list(fields), low, high or self.config.cells, stride)

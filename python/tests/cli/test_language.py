@@ -31,6 +31,8 @@ def test_paragraphs_flow_and_examples_stay() -> None:
         "[bold]  craton waves run my.toml[/bold]\n[bold]  craton waves status my-run[/bold]",
     ]
     assert rich_text(rich_text("a [b]")) == r"a \[b]"
+    example = rich_text("Title.\n\nExample:\n    craton waves status my-run\n")
+    assert example == "Title.\n\nExample:\n\n[bold]  craton waves status my-run[/bold]"
 
 
 def made_group(short_form: str | None = None) -> typer.Typer:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from craton.cli.launching import communicator, console_of, launch, must_launch
+from craton.cli.launching import communicator, console_of, end_run, launch, must_launch
 from craton.cli.options import (
     ChangedConfig,
     ConfigFile,
@@ -21,7 +21,8 @@ from craton.cli.options import (
     Threads,
     count,
 )
-from craton.cli.output import print_json, print_table
+from craton.cli.output import print_json
+from craton.cli.verbs import add_verbs
 
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config
@@ -36,8 +37,7 @@ def run(
     ranks_per_node: RanksPerNode = None,
     threads: Threads = None,
     iterations: Annotated[
-        int | None,
-        typer.Option(metavar="I", parser=count, help="Gauss-Newton iterations, at most."),
+        int | None, typer.Option(metavar="I", parser=count, help="Gauss-Newton iterations, at most.")
     ] = None,
     directory: Directory = None,
     overwrite: Overwrite = False,
@@ -81,16 +81,9 @@ def run(
     check_ranks(settings, comm.size)
     from craton.tomography import start as inversion
 
-    found = inversion.run(
-        settings,
-        comm,
-        ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm, as_json=as_json),
-        overwrite=overwrite,
-        report=report,
-    )
-    if as_json and comm.rank == 0:
-        print_json(found.to_dict())
+    console = console_of(comm, as_json=as_json)
+    found = inversion.run(settings, comm, ranks_per_node or 0, console, overwrite, report)
+    end_run(found, comm, as_json)
 
 
 @app.command("resume")
@@ -114,17 +107,13 @@ def resume(
     nothing is done.
     """
     from craton.tomography.config.load import check_ranks, load_config
+    from craton.tomography.folder import RunFolder
 
     def load() -> Config | None:
-        from craton.tomography.folder import RunFolder
-        from craton.tomography.inversion.resumption import config_to_resume
-
-        found = config_to_resume(RunFolder(directory), None if config is None else load_config(config))
+        found = RunFolder(directory).config_to_resume(None if config is None else load_config(config))
         return found if found is None or threads is None else found.replaced("assembly", threads=threads)
 
     def say_finished() -> None:
-        from craton.tomography.folder import RunFolder
-
         record = RunFolder(directory).read_record()
         if as_json:
             print_json(record.to_dict())
@@ -134,7 +123,8 @@ def resume(
     if must_launch(ranks):
         planned = load()
         if planned is None:
-            return say_finished()
+            say_finished()
+            return
         check_ranks(planned, ranks or 1)
         launch(ranks, ranks_per_node, directory, planned.assembly.threads)
     from craton.runs.agreement import on_root
@@ -142,57 +132,23 @@ def resume(
     comm = communicator()
     settings = on_root(comm, load)
     if settings is None:
-        return say_finished() if comm.rank == 0 else None
+        if comm.rank == 0:
+            say_finished()
+        return
     check_ranks(settings, comm.size)
     from craton.tomography import start as inversion
 
-    found = inversion.resume(
-        directory,
-        settings,
-        comm,
-        ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm, as_json=as_json),
-        report=report,
-    )
-    if as_json and comm.rank == 0:
-        print_json(found.to_dict())
+    console = console_of(comm, as_json=as_json)
+    found = inversion.resume(directory, settings, comm, ranks_per_node or 0, console, report)
+    end_run(found, comm, as_json)
 
 
-@app.command("status")
-def status(
-    directory: RunDirectory,
-    as_json: Json = False,
-) -> None:
-    """Show where a run is: iteration, phase, paths done, time spent and left, files on disk. The run may be under way.
-
-    Example:
-        craton tomography status demo-run
-    """
-    from craton.tomography.inversion.status import status as status_of
-
-    found = status_of(directory)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
-
-
-@app.command()
-def template() -> None:
-    """Print a configuration file with every key explained.
-
-    To begin with:
-
-        craton tomography template > my.toml
-    """
-    from craton.tomography import config
-
-    typer.echo(config.template())
-
-
-@app.command()
-def report(directory: RunDirectory) -> None:
-    """Draw report.html again, from the files in the folder of a run."""
-    from craton.tomography.report.page import write_report
-
-    typer.echo(str(write_report(directory)))
+add_verbs(
+    app,
+    "tomography",
+    config="craton.tomography.config",
+    status="craton.tomography.inversion.status",
+    report="craton.tomography.report.page",
+    shows="iteration, phase, paths done, time spent and left, files on disk",
+    example="demo-run",
+)
