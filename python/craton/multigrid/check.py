@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from craton.cli.output import facts_table
 from craton.errors import UserError
 from craton.multigrid.built_in import BuiltInProblem, problem_of
 from craton.multigrid.config import Config
@@ -55,22 +56,16 @@ class Findings:
 
     def table(self) -> Table:
         """For a console."""
-        from rich.table import Table
-
-        table = Table(show_header=False)
-        table.add_column(style="bold")
-        table.add_column(overflow="fold")
         speed = "as told" if self.measured else "assumed: --unknowns-per-s has what a run has told"
-        for label, text in (
+        rows = (
             ("grid", f"{_times(self.cells)} = {math.prod(self.cells):,} cells, {self.operator}"),
             ("boxes", f"{self.boxes:,} of {self.box}^3 cells, at most {self.most_boxes_of_rank:,} on a rank"),
             ("levels", f"{len(self.grids)}: {', '.join(_times(grid) for grid in self.grids)}"),
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
             ("memory", f"about {size_text(self.memory_of_rank)} per rank"),
             ("time", f"about {duration(self.time_s)} at {self.unknowns_per_s / 1e6:.3g} M unknowns/s ({speed})"),
-        ):
-            table.add_row(label, text)
-        return table
+        )
+        return facts_table(rows)
 
 
 def examine(config: Config, ranks: int = 0, unknowns_per_s: float | None = None) -> Findings:

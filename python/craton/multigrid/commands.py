@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton._launch import checked_ranks, launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, launch
+from craton.cli.launching import console_of, end_run, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -24,14 +22,11 @@ from craton.cli.options import (
     choice,
     count,
 )
-from craton.cli.output import print_json, print_table
+from craton.cli.output import print_found
+from craton.cli.verbs import add_verbs
 
 if TYPE_CHECKING:
     from craton.multigrid.config import Config
-    from craton.multigrid.folder import MultigridRecord
-
-NOT_CONVERGED = 3
-"""The exit code where the tolerance is not reached."""
 
 app = group(
     """Solve elliptic equations on structured grids of boxes by full multigrid.
@@ -125,25 +120,16 @@ def run(
             directory=directory,
         )
 
-    checked_ranks(ranks)
-    if launched_size() is None:
-        planned = load()
-        if planned.run.ranks > 1:
-            from craton.multigrid.check import examine
+    from craton.multigrid.check import examine
 
-            examine(planned)
-            launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
-    from craton.runs.agreement import on_root
-
-    comm = communicator()
+    settings, comm = start_ranks(load, ranks, ranks_per_node, examine)
     from craton.multigrid import run as command
 
-    settings = on_root(comm, load)
     console = console_of(comm, as_json=as_json)
     found = command.run(
         settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
-    _end(found, Path(settings.run.directory), as_json, comm.rank)
+    end_run(found, comm, as_json, command.not_converged(found, Path(settings.run.directory)))
 
 
 @app.command("resume")
@@ -165,42 +151,17 @@ def resume(
 
     The solve starts anew: it takes minutes at most and has no checkpoints.
     """
-
-    def load() -> Config:
-        from craton.multigrid.run import config_to_resume
-
-        found = config_to_resume(directory, cycles=cycles, threads=threads)
-        return found if ranks is None else found.replaced("run", ranks=ranks)
-
-    checked_ranks(ranks)
-    if launched_size() is None:
-        planned = load()
-        if planned.run.ranks > 1:
-            launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
-    from craton.runs.agreement import on_root
-
-    comm = communicator()
     from craton.multigrid import run as command
 
-    settings = on_root(comm, load)
+    def load() -> Config:
+        return command.config_to_resume(directory, cycles=cycles, ranks=ranks, threads=threads)
+
+    settings, comm = start_ranks(load, ranks, ranks_per_node)
     console = console_of(comm, as_json=as_json)
     found = command.resume(
         directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
     )
-    _end(found, directory, as_json, comm.rank)
-
-
-def _end(found: MultigridRecord, directory: Path, as_json: bool, rank: int) -> None:
-    """Prints the record if asked to; exit code 3 where the tolerance is not reached."""
-    from craton.multigrid.run import not_converged
-
-    if as_json and rank == 0:
-        print_json(found.to_dict())
-    if found.converged:
-        return
-    if rank == 0:
-        print(f"craton: {not_converged(found, directory)}", file=sys.stderr, flush=True)
-    raise typer.Exit(NOT_CONVERGED)
+    end_run(found, comm, as_json, command.not_converged(found, directory))
 
 
 @app.command("check")
@@ -227,44 +188,15 @@ def check(
 
     settings = _load(config, box=box, operator=operator, ranks=ranks, threads=threads)
     found = examine(settings, unknowns_per_s=unknowns_per_s)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
+    print_found(found, as_json)
 
 
-@app.command("template")
-def template() -> None:
-    """Print a configuration file with every key explained.
-
-    To begin with:
-
-        craton multigrid template > my.toml
-    """
-    from craton.multigrid import config
-
-    typer.echo(config.template())
-
-
-@app.command("status")
-def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Show where a run is: cycle, residual, time spent, files on disk. The run may be under way.
-
-    Example:
-        craton multigrid status charges-run
-    """
-    from craton.multigrid.run import status
-
-    found = status(directory)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
-
-
-@app.command("report")
-def report(directory: RunDirectory) -> None:
-    """Draw report.html again, from the files in the folder of a run."""
-    from craton.multigrid.report import write_report
-
-    typer.echo(str(write_report(directory)))
+add_verbs(
+    app,
+    "multigrid",
+    config="craton.multigrid.config",
+    status="craton.multigrid.run",
+    report="craton.multigrid.report",
+    shows="cycle, residual, time spent, files on disk",
+    example="charges-run",
+)

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
+from craton.runs.iterative import with_options
 from craton.settings import (
-    check_keys,
+    Configuration,
     choice,
+    directory_setting,
     integer,
     number,
-    read_table,
     read_toml,
     setting,
     shown,
-    table_to_toml,
+    template_of,
     text,
-    toml_value,
 )
 
 __all__ = ["TABLES", "Config", "load_config", "template"]
@@ -44,8 +44,9 @@ def _cells(value: Any) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class ProblemConfig:
-    """a alpha u - b div(beta grad u) = f on cubic cells; the longest dimension has length 1. Fields of your own are in an HDF5
-    file, which says all of this table; without one alpha and beta are constant.
+    """a alpha u - b div(beta grad u) = f on cubic cells; the longest dimension has length 1.
+
+    Fields of your own are in an HDF5 file, which says all of this table; without one alpha and beta are constant.
     """
 
     file: str = setting(
@@ -100,42 +101,34 @@ class GridConfig:
 class RunConfig:
     """Where results go, and how the work is shared out."""
 
-    directory: str = setting(
-        "",
-        text,
-        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
-        path="output",
-    )
+    directory: str = directory_setting()
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank; they share its boxes")
 
 
-TABLES: dict[str, type] = {"problem": ProblemConfig, "solver": SolverConfig, "grid": GridConfig, "run": RunConfig}
-
-
-@dataclass(frozen=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 
+    tables = {"problem": ProblemConfig, "solver": SolverConfig, "grid": GridConfig, "run": RunConfig}
     problem: ProblemConfig
     solver: SolverConfig
     grid: GridConfig
     run: RunConfig
-    path: Path = Path("config.toml")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as a TOML file holds them."""
-        return {name: dataclasses.asdict(getattr(self, name)) for name in TABLES}
+    def check(self) -> None:
+        """A file of a problem says all of [problem]."""
+        if not self.problem.file:
+            return
+        for item in dataclasses.fields(ProblemConfig):
+            value = getattr(self.problem, item.name)
+            if item.name != "file" and value != item.default:
+                raise self.wrong(
+                    f"[problem] {item.name} = {shown(value)} with file; allowed: file alone, which says what is solved"
+                )
 
-    def to_toml(self) -> str:
-        """With every default written out; load_config reads it back, from any folder."""
-        return "\n".join(table_to_toml(name, getattr(self, name)) for name in TABLES)
 
-    def replaced(self, table: str, **values: Any) -> Config:
-        """A copy with some settings of a table replaced, checked as if the file had them. UserError for a wrong one."""
-        raw = self.to_dict()
-        raw[table].update(values)
-        return build(raw, self.path)
+TABLES = Config.tables
 
 
 def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], Any] | None = None) -> Config:
@@ -151,41 +144,13 @@ def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], 
         raw: dict[str, Any] = {"problem": {"file": str(path.absolute())}}
     else:
         raw = read_toml(path, "craton multigrid template")
-    for (table, key), value in (options or {}).items():
-        if value is not None and isinstance(raw.setdefault(table, {}), dict):
-            raw[table][key] = str(value.absolute()) if isinstance(value, Path) else value
-    return build(raw, path)
-
-
-def build(raw: Mapping[str, Any], path: Path) -> Config:
-    """From what a TOML file holds. UserError as load_config."""
-    check_keys(raw, TABLES, f"{path}: unknown table", brackets=True)
-    folder, where = path.absolute().parent, str(path)
-    config = Config(
-        **{name: read_table(table, name, raw.get(name, {}), where, folder) for name, table in TABLES.items()}, path=path
-    )
-    if not config.run.directory:
-        default = dataclasses.replace(config.run, directory=str(Path.cwd() / f"{path.stem}-run"))
-        config = dataclasses.replace(config, run=default)
-    if config.problem.file:
-        for item in dataclasses.fields(ProblemConfig):
-            value = getattr(config.problem, item.name)
-            if item.name != "file" and value != item.default:
-                raise UserError(
-                    f"{path}: [problem] {item.name} = {shown(value)} with file; allowed: file alone, which says what is solved"
-                )
-    return config
+    return Config.build(with_options(raw, options), path)
 
 
 def template() -> str:
     """A commented TOML file with every table, key and default."""
-    lines = [
-        "# A multigrid solve. Look at it with: craton multigrid check THIS_FILE; start it with: craton multigrid run THIS_FILE",
-        "",
-    ]
-    for name, table in TABLES.items():
-        lines += [f"# {' '.join((table.__doc__ or '').split())}", f"[{name}]"]
-        for item in dataclasses.fields(table):
-            lines.append(f"{f'{item.name} = {toml_value(item.default)}':<32} # {item.metadata['help']}")
-        lines.append("")
-    return "\n".join(lines)
+    return template_of(
+        "A multigrid solve. Look at it with: craton multigrid check THIS_FILE; start it with: craton multigrid run THIS_FILE",
+        TABLES,
+        width=32,
+    )

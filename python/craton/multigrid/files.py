@@ -74,12 +74,13 @@ class Problem:
 
 
 def read_problem(path: str | os.PathLike[str]) -> Problem:
-    """Not collective. The file's root has the datasets
+    """Reads what a file says, but for its fields. Not collective.
 
-    f (nx, ny, nz), and if wanted alpha of that shape; beta of that shape, or beta_x, beta_y and beta_z of faces; a group
-    boundary_values with any of x_before, x_behind, y_before, ...: a number or an array of the side's faces;
+    The file's root has the dataset f (nx, ny, nz). It may have alpha of that shape, and beta of that shape, or beta_x, beta_y and
+    beta_z of faces. A group boundary_values may have any of x_before, x_behind, y_before, ...: a number or an array of the side's
+    faces.
 
-    and the attributes a, b, beta (a number), operator, and boundary: "neumann", or one for each dimension as in "dirichlet
+    It may have the attributes a, b, beta (a number), operator, and boundary: "neumann", or one for each dimension as in "dirichlet
     neumann:dirichlet periodic". UserError for what is missing, unknown or of the wrong shape.
     """
     path = Path(path)
@@ -114,8 +115,9 @@ def read_problem(path: str | os.PathLike[str]) -> Problem:
 
 
 def read_field(path: str | os.PathLike[str], dataset: str, solver: Solver) -> Field:
-    """Collective: this rank's boxes (shape solver.own_shape) of a dataset of shape solver.cells; each rank reads its own. UserError
-    on every rank for a file or dataset that is missing, damaged or of another shape.
+    """Collective: this rank's boxes (shape solver.own_shape) of a dataset of shape solver.cells; each rank reads its own.
+
+    UserError on every rank for a file or dataset that is missing, damaged or of another shape.
     """
     path = Path(path)
     with _shared(solver.world, path) as file:
@@ -130,8 +132,10 @@ def write_field(
     own: Field,
     attributes: Mapping[str, Any] | None = None,
 ) -> None:
-    """Collective: a file with one dataset of shape solver.cells, from the parts of all ranks (shape solver.own_shape), which write
-    one after the other; it replaces what was there once it is complete. UserError on every rank when it cannot be written.
+    """Collective: writes a file with one dataset of shape solver.cells, from the parts of all ranks (shape solver.own_shape).
+
+    The ranks write one after the other. The file replaces what was there once it is complete. UserError on every rank when it
+    cannot be written.
     """
     path = Path(path)
     aside = path.with_name(f"{path.name}.ranks.new")  # as aside_of, but the same for all ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from craton.runs.folder import RunFile, RunFolder
-from craton.runs.record import Record
+from craton.runs.iterative import IterativeRecord
 
 __all__ = ["LevelRow", "MultigridFolder", "MultigridRecord"]
 
@@ -30,7 +30,7 @@ class LevelRow:
 
 
 @dataclass(kw_only=True)
-class MultigridRecord(Record):
+class MultigridRecord(IterativeRecord):
     """What a solve found."""
 
     cells: list[int]
@@ -43,7 +43,6 @@ class MultigridRecord(Record):
     """Largest |f - A u| over the largest |f|: after the F-cycle, then after each cycle or step."""
     reached_s: list[float]
     """Seconds since the solve began at each of them."""
-    converged: bool
     levels: list[LevelRow]
     """The finest first."""
     unknowns_per_s: float

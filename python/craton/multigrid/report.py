@@ -27,7 +27,6 @@ from craton.pages.page import (
 )
 from craton.pages.style import ACCENT, COLOURS, MUTED, drawing
 from craton.runs.files import write_text
-from craton.runs.words import counted, duration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -134,13 +133,11 @@ def _levels(record: MultigridRecord) -> Section:
 
 
 def _times(record: MultigridRecord) -> Section:
-    sessions = counted(len(record.sessions), "session")
-    text = f"{duration(record.spent_s)} in {sessions}, on {counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}."
     phases = _phases(record)
     rows = [
         [str(at), *(f"{row.seconds.get(phase, 0.0):.3f}" for phase in phases)] for at, row in enumerate(record.levels)
     ]
-    blocks: list[Block] = [Text(text)]
+    blocks: list[Block] = [Text(record.time_spent())]
     if phases:
         caption = (
             "Seconds of all cycles by level, of the rank that has spent most; ghost exchange has the waiting in it."

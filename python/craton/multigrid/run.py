@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import craton
 from craton.multigrid.built_in import problem_of
 from craton.multigrid.check import check_boxes
-from craton.multigrid.config import Config, build
+from craton.multigrid.config import Config
 from craton.multigrid.files import write_field
 from craton.multigrid.folder import LevelRow, MultigridFolder, MultigridRecord
 from craton.runs.agreement import on_root
 from craton.runs.files import write_text
+from craton.runs.iterative import end_run, with_options
 from craton.runs.progress_file import ProgressFile, Start
 from craton.runs.record import facts_of
-from craton.runs.running import begun, finished, resumed, take_place
+from craton.runs.running import begun, resumed
 from craton.runs.status import Status, find_status
 from craton.runs.words import counted
 from craton.solvers.multigrid.solver import Solution
@@ -71,18 +72,17 @@ def resume(
         return job.solved(folder, place, progress, report)
 
 
-def config_to_resume(directory: Path, *, cycles: int | None = None, threads: int | None = None) -> Config:
-    """What the unfinished run in a folder was started with. Not collective. UserError where there is no such run.
+def config_to_resume(
+    directory: Path, *, cycles: int | None = None, ranks: int | None = None, threads: int | None = None
+) -> Config:
+    """What the unfinished run in a folder was started with, unless the arguments say otherwise. Not collective.
 
-    cycles: at most so many.
+    UserError where there is no such run.
     """
     stored = MultigridFolder(directory).to_resume()
-    raw = dict(stored.configuration)
-    raw["run"] = raw["run"] | {"directory": str(directory)}
-    config = build(raw, Path(stored.source))
-    if cycles is not None:
-        config = config.replaced("solver", cycles=cycles)
-    return config if threads is None else config.replaced("run", threads=threads)
+    run: dict[str, Any] = {"directory": directory, "ranks": ranks, "threads": threads}
+    options = {("solver", "cycles"): cycles} | {("run", name): value for name, value in run.items()}
+    return Config.build(with_options(stored.configuration, options), Path(stored.source))
 
 
 def status(directory: Path) -> Status:
@@ -147,11 +147,11 @@ class _Job:
         solution, reached = self._solve(progress)
         on_root(comm, lambda: progress.enter("results"))
         record = self._record(solution, reached)
-        record.started = progress.progress.sessions[0].started
         facts = {"residuals": solution.residuals, "converged": solution.converged, "tolerance": ours.tolerance}
         facts |= {"operator": self._operator, "method": ours.method, "smoother": ours.smoother, "box": solver.box}
         write_field(place.solution, "u", solver, solution.u, facts)
-        _end(comm, folder, place, progress, record)
+        steps = len(record.residuals)
+        end_run(comm, folder, place, progress, record, phase="solve", done=steps, unit="cycles")
         if report:
             on_root(comm, lambda: _write_report(folder))
         self.say(f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
@@ -211,24 +211,6 @@ class _Job:
 
 def _word(method: str) -> str:
     return "cycle" if method == "cycles" else "step"
-
-
-def _end(
-    comm: MPI.Comm, folder: MultigridFolder, place: MultigridFolder, progress: ProgressFile, record: MultigridRecord
-) -> None:
-    """Collective. A run that has not reached its tolerance has results, and may be resumed."""
-    if record.converged:
-        return finished(comm, folder, place, progress, record)
-    take_place(comm, folder, place, progress)
-
-    def write() -> None:
-        record.sessions = progress.sessions()
-        progress.progress.failure = record.stopped_because
-        folder.write_record(record)
-        progress.enter("solve", done=len(record.residuals), total=len(record.residuals), unit="cycles")
-
-    on_root(comm, write)
-    return None
 
 
 def _write_report(folder: MultigridFolder) -> None:

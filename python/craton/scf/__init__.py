@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from craton.scf.folder import ScfFolder, ScfRecord
     from craton.scf.iteration.diis import DIIS
     from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
-    from craton.scf.iteration.rhf import RHF
-    from craton.scf.iteration.uhf import UHF
+    from craton.scf.iteration.spins import RHF, UHF
     from craton.scf.molecule import BOHR_ANGSTROM, Molecule
     from craton.scf.pictures.orbital import draw_orbital, orbital_figure
 
@@ -61,7 +60,6 @@ __all__ = [
     "find_libcint",
     "make_basis",
     "open_libcint",
-    "orbital_figure",
     "orbital_figure",
     "placed_shells",
     "shells_of",
@@ -84,7 +82,6 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.scf.folder": ["ScfFolder", "ScfRecord"],
         "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
         "craton.scf.pictures.orbital": ["draw_orbital", "orbital_figure"],
-        "craton.scf.iteration.rhf": ["RHF"],
-        "craton.scf.iteration.uhf": ["UHF"],
+        "craton.scf.iteration.spins": ["RHF", "UHF"],
     },
 )

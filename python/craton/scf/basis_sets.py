@@ -20,8 +20,10 @@ NAMES_TOLD = 4
 
 
 def shells_of(name: str, symbols: set[str] | frozenset[str]) -> dict[str, list[Shell]]:
-    """The shells of each element, by angular momentum. UserError for a name or element that the Basis Set Exchange has not, and for
-    basis sets with effective core potentials, which Craton has not.
+    """The shells of each element, by angular momentum.
+
+    UserError for a name or element that the Basis Set Exchange has not, and for basis sets with effective core potentials, which
+    Craton has not.
     """
     try:
         import basis_set_exchange as exchange
@@ -60,7 +62,7 @@ def _near(exchange: Any, name: str) -> str:
     return f"did you mean {', '.join(known[each] for each in near)}? " if near else ""
 
 
-def _shells(printed: dict) -> list[Shell]:
+def _shells(printed: dict[str, Any]) -> list[Shell]:
     """A shell as the exchange prints it, cut into shells that share no primitives."""
     (momentum,) = printed["angular_momentum"]
     exponents = np.array(printed["exponents"], dtype=np.float64)
@@ -75,8 +77,10 @@ def _shells(printed: dict) -> list[Shell]:
 
 
 def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> list[PlacedShell]:
-    """The shells of the molecule, atom by atom, in the order of its functions: each contraction has 2 l + 1 of them, m = -l ...
-    l, but x, y, z for l = 1. `basis`: a name, or shells for each element. UserError as shells_of.
+    """The shells of the molecule, atom by atom, in the order of its functions.
+
+    Each contraction has 2 l + 1 functions, m = -l ... l, but x, y, z for l = 1. `basis`: a name, or shells for each element.
+    UserError as shells_of.
     """
     by_element = shells_of(basis, frozenset(molecule.symbols)) if isinstance(basis, str) else basis
     missing = set(molecule.symbols) - set(by_element)
@@ -86,8 +90,9 @@ def placed_shells(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> li
 
 
 def make_basis(molecule: Molecule, basis: str | dict[str, list[Shell]]) -> GaussianBasis:
-    """The molecule's spherical functions, atom by atom. `basis`: a name, or shells for each element. UserError as shells_of and
-    GaussianBasis.
+    """The molecule's spherical functions, atom by atom.
+
+    `basis`: a name, or shells for each element. UserError as shells_of and GaussianBasis.
     """
     return basis_of_shells(molecule, placed_shells(molecule, basis))
 

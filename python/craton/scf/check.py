@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from craton.cli.output import facts_table
 from craton.runs.words import counted, size_text
 from craton.scf.config import Config
 from craton.scf.setup import made_calculation, read_start
@@ -49,12 +50,7 @@ class Findings:
 
     def table(self) -> Table:
         """For a console."""
-        from rich.table import Table
-
-        table = Table(show_header=False)
-        table.add_column(style="bold")
-        table.add_column(overflow="fold")
-        for label, text in (
+        rows = (
             ("molecule", f"{self.molecule}, {counted(self.atoms, 'atom')}, {counted(self.electrons, 'electron')}"),
             ("charge, multiplicity", f"{self.charge}, {self.multiplicity}"),
             ("method", f"{self.method}/{self.basis}"),
@@ -64,9 +60,8 @@ class Findings:
             ("ranks", f"{self.ranks} of {counted(self.threads, 'thread')}"),
             ("memory", f"about {size_text(self.memory_of_rank)} of matrices per rank"),
             *(("note", warning) for warning in self.warnings),
-        ):
-            table.add_row(label, text)
-        return table
+        )
+        return facts_table(rows)
 
 
 def examine(config: Config, ranks: int = 0) -> Findings:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from craton._launch import checked_ranks, launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, launch
+from craton.cli.launching import console_of, end_run, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -25,14 +23,11 @@ from craton.cli.options import (
     count,
     integer,
 )
-from craton.cli.output import print_json, print_table
+from craton.cli.output import print_found
+from craton.cli.verbs import add_verbs
 
 if TYPE_CHECKING:
     from craton.scf.config import Config
-    from craton.scf.folder import ScfRecord
-
-NOT_CONVERGED = 3
-"""The exit code where iterations end before they converge."""
 
 app = group(
     """Compute energies and orbitals of molecules by the Hartree-Fock method, in Gaussian basis sets.
@@ -142,24 +137,16 @@ def run(
             config, **options, tolerance=tolerance, start=start, ranks=ranks, threads=threads, directory=directory
         )
 
-    checked_ranks(ranks)
-    if launched_size() is None:
-        planned = load()
-        if planned.run.ranks > 1:
-            from craton.scf.setup import made_calculation, read_start
+    from craton.scf.check import examine
 
-            read_start(planned, made_calculation(planned, None).molecule, whole=False)
-            launch(planned.run.ranks, ranks_per_node, Path(planned.run.directory), planned.run.threads)
-    from craton.runs.agreement import on_root
+    settings, comm = start_ranks(load, ranks, ranks_per_node, examine)
     from craton.scf import run as command
 
-    comm = communicator()
-    settings = on_root(comm, load)
     console = console_of(comm, as_json=as_json)
     found = command.run(
         settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
     )
-    _end(found, Path(settings.run.directory), as_json, comm.rank)
+    end_run(found, comm, as_json, command.not_converged(found, Path(settings.run.directory)))
 
 
 @app.command("resume")
@@ -186,36 +173,14 @@ def resume(
     from craton.scf import run as command
 
     def load() -> Config:
-        found = command.config_to_resume(directory, iterations=iterations, threads=threads)
-        return found if ranks is None else found.replaced("run", ranks=ranks)
+        return command.config_to_resume(directory, iterations=iterations, ranks=ranks, threads=threads)
 
-    checked_ranks(ranks)
-    if launched_size() is None:
-        planned = load()
-        if planned.run.ranks > 1:
-            launch(planned.run.ranks, ranks_per_node, directory, planned.run.threads)
-    from craton.runs.agreement import on_root
-
-    comm = communicator()
-    settings = on_root(comm, load)
+    settings, comm = start_ranks(load, ranks, ranks_per_node)
     console = console_of(comm, as_json=as_json)
     found = command.resume(
         directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
     )
-    _end(found, directory, as_json, comm.rank)
-
-
-def _end(found: ScfRecord, directory: Path, as_json: bool, rank: int) -> None:
-    """Prints the record if asked to; exit code 3 where it has not converged."""
-    from craton.scf.run import not_converged
-
-    if as_json and rank == 0:
-        print_json(found.to_dict())
-    if found.converged:
-        return
-    if rank == 0:
-        print(f"craton: {not_converged(found, directory)}", file=sys.stderr, flush=True)
-    raise typer.Exit(NOT_CONVERGED)
+    end_run(found, comm, as_json, command.not_converged(found, directory))
 
 
 @app.command("check")
@@ -240,44 +205,15 @@ def check(
         config, basis=basis, charge=charge, multiplicity=multiplicity, method=method, start=start, ranks=ranks
     )
     found = examine(settings)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
+    print_found(found, as_json)
 
 
-@app.command("template")
-def template() -> None:
-    """Print a configuration file with every key explained.
-
-    To begin with:
-
-        craton scf template > my.toml
-    """
-    from craton.scf import config
-
-    typer.echo(config.template())
-
-
-@app.command("status")
-def status(directory: RunDirectory, as_json: Json = False) -> None:
-    """Show where a run is: iteration, energy, time spent and left, files on disk. The run may be under way.
-
-    Example:
-        craton scf status water-run
-    """
-    from craton.scf.run import status
-
-    found = status(directory)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_table(found.table())
-
-
-@app.command("report")
-def report(directory: RunDirectory) -> None:
-    """Draw report.html again, from the files in the folder of a run."""
-    from craton.scf.report import write_report
-
-    typer.echo(str(write_report(directory)))
+add_verbs(
+    app,
+    "scf",
+    config="craton.scf.config",
+    status="craton.scf.run",
+    report="craton.scf.report",
+    shows="iteration, energy, time spent and left, files on disk",
+    example="water-run",
+)

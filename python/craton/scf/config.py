@@ -5,29 +5,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from craton.errors import UserError
-from craton.scf.iteration.settings import DENSITY_BY, GUESSES
+from craton.runs.iterative import with_options
+from craton.scf.iteration import DENSITY_BY, GUESSES
 from craton.settings import (
     REQUIRED,
+    Configuration,
     Reader,
     boolean,
-    check_keys,
     choice,
+    directory_setting,
     integer,
     number,
-    read_table,
     read_toml,
     setting,
-    table_to_toml,
+    template_of,
     text,
-    toml_value,
 )
 
 __all__ = ["TABLES", "Config", "load_config", "template"]
@@ -97,8 +96,9 @@ class MethodConfig:
 
 @dataclass(frozen=True)
 class ConvergenceConfig:
-    """When iterations end, and what helps them to. If they do not converge: level_shift = 0.3, or
-    damping = 0.5 and diis_start = 6.
+    """When iterations end, and what helps them to.
+
+    If they do not converge: level_shift = 0.3, or damping = 0.5 and diis_start = 6.
     """
 
     energy: float = setting(1e-9, _positive(1.0, "hartree"), "hartree; converged where the energy changes by less")
@@ -112,8 +112,9 @@ class ConvergenceConfig:
 
 @dataclass(frozen=True)
 class OutputConfig:
-    """Files beside record.json and orbitals.h5. Orbitals: "homo", "lumo", "homo-1", "lumo+1", or a number from 1 on; with ":down"
-    of spin down.
+    """Files beside record.json and orbitals.h5.
+
+    Orbitals: "homo", "lumo", "homo-1", "lumo+1", or a number from 1 on; with ":down" of spin down.
     """
 
     pictures: tuple[str, ...] = setting(("homo",), _names, "orbitals that the report shows")
@@ -126,12 +127,7 @@ class OutputConfig:
 class RunConfig:
     """Where results go, and how the work is shared out."""
 
-    directory: str = setting(
-        "",
-        text,
-        'folder of the results, relative to where you start craton; "" is <name of this file>-run',
-        path="output",
-    )
+    directory: str = directory_setting()
     ranks: int = setting(0, integer(0, 10**6), "processes, if --ranks does not say; 0: one")
     threads: int = setting(1, integer(1, 1024), "of each rank; they compute integrals")
     checkpoint_every_s: float = setting(
@@ -140,40 +136,32 @@ class RunConfig:
     library: str = setting("", text, 'file of libcint; "": $CRATON_LIBCINT, else the one that is found', path="input")
 
 
-TABLES: dict[str, type] = {
-    "molecule": MoleculeConfig,
-    "method": MethodConfig,
-    "convergence": ConvergenceConfig,
-    "output": OutputConfig,
-    "run": RunConfig,
-}
-EXAMPLES = {"file": "water.xyz", "basis": "cc-pvdz"}
-
-
-@dataclass(frozen=True)
-class Config:
+@dataclass(frozen=True, kw_only=True)
+class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 
+    tables = {
+        "molecule": MoleculeConfig,
+        "method": MethodConfig,
+        "convergence": ConvergenceConfig,
+        "output": OutputConfig,
+        "run": RunConfig,
+    }
     molecule: MoleculeConfig
     method: MethodConfig
     convergence: ConvergenceConfig
     output: OutputConfig
     run: RunConfig
-    path: Path = Path("config.toml")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as a TOML file holds them."""
-        return {name: dataclasses.asdict(getattr(self, name)) for name in TABLES}
+    @classmethod
+    def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
+        """From what a TOML file holds, checked; a configuration that is an XYZ file has no default for the basis set."""
+        if path.suffix.lower() == ".xyz" and "basis" not in raw.get("method", {}):
+            raise UserError(f"{path}: no basis set; allowed: --basis NAME with an XYZ file, such as --basis cc-pvdz")
+        return super().build(raw, path)
 
-    def to_toml(self) -> str:
-        """With every default written out; load_config reads it back, from any folder."""
-        return "\n".join(table_to_toml(name, getattr(self, name)) for name in TABLES)
 
-    def replaced(self, table: str, **values: Any) -> Config:
-        """A copy with some settings of a table replaced, checked as if the file had them. UserError for a wrong one."""
-        raw = self.to_dict()
-        raw[table].update(values)
-        return build(raw, self.path)
+TABLES = Config.tables
 
 
 def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], Any] | None = None) -> Config:
@@ -187,37 +175,14 @@ def load_config(path: str | os.PathLike[str], options: Mapping[tuple[str, str], 
         raw: dict[str, Any] = {"molecule": {"file": str(path.absolute())}}
     else:
         raw = read_toml(path, "craton scf template")
-    for (table, key), value in (options or {}).items():
-        if value is not None and isinstance(raw.setdefault(table, {}), dict):
-            raw[table][key] = str(Path(value).absolute()) if isinstance(value, Path) else value
-    return build(raw, path)
-
-
-def build(raw: Mapping[str, Any], path: Path) -> Config:
-    """From what a TOML file holds. UserError as load_config."""
-    check_keys(raw, TABLES, f"{path}: unknown table", brackets=True)
-    folder, where = path.absolute().parent, str(path)
-    if path.suffix.lower() == ".xyz" and "basis" not in raw.get("method", {}):
-        raise UserError(f"{path}: no basis set; allowed: --basis NAME with an XYZ file, such as --basis cc-pvdz")
-    config = Config(
-        **{name: read_table(table, name, raw.get(name, {}), where, folder) for name, table in TABLES.items()}, path=path
-    )
-    if not config.run.directory:
-        default = dataclasses.replace(config.run, directory=str(Path.cwd() / f"{path.stem}-run"))
-        config = dataclasses.replace(config, run=default)
-    return config
+    return Config.build(with_options(raw, options), path)
 
 
 def template() -> str:
     """A commented TOML file with every table, key and default."""
-    lines = [
-        "# A Hartree-Fock calculation. Look at it with: craton scf check THIS_FILE; start it with: craton scf run THIS_FILE",
-        "",
-    ]
-    for name, table in TABLES.items():
-        lines += [f"# {' '.join((table.__doc__ or '').split())}", f"[{name}]"]
-        for item in dataclasses.fields(table):
-            value = EXAMPLES.get(item.name, item.default)
-            lines.append(f"{f'{item.name} = {toml_value(value)}':<36} # {item.metadata['help']}")
-        lines.append("")
-    return "\n".join(lines)
+    return template_of(
+        "A Hartree-Fock calculation. Look at it with: craton scf check THIS_FILE; start it with: craton scf run THIS_FILE",
+        TABLES,
+        {"molecule.file": "water.xyz", "method.basis": "cc-pvdz"},
+        width=36,
+    )

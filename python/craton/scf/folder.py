@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from craton.runs.folder import RunFile, RunFolder
-from craton.runs.record import Record
+from craton.runs.iterative import IterativeRecord
 
 __all__ = ["IterationRow", "ScfFolder", "ScfRecord"]
 
@@ -28,7 +28,7 @@ class IterationRow:
 
 
 @dataclass(kw_only=True)
-class ScfRecord(Record):
+class ScfRecord(IterativeRecord):
     """What a calculation found: hartree, debye, elementary charges."""
 
     molecule: str
@@ -40,7 +40,6 @@ class ScfRecord(Record):
     """RHF or UHF."""
     basis: str
     functions: int
-    converged: bool
     energy_hartree: float
     homo_hartree: float | None
     lumo_hartree: float | None

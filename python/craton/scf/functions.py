@@ -30,7 +30,8 @@ def normalised_contractions(shell: PlacedShell) -> Array:
     a, rows = np.array(exponents), np.array(contractions)
     norms = primitive_norm(momentum, a)
     overlap = np.outer(norms, norms) / primitive_norm(momentum, (a[:, None] + a) / 2) ** 2
-    return rows / np.sqrt(np.einsum("cp,pq,cq->c", rows, overlap, rows))[:, None]
+    squares: Array = np.einsum("cp,pq,cq->c", rows, overlap, rows)
+    return rows / np.sqrt(squares)[:, None]
 
 
 def values(molecule: Molecule, shells: list[PlacedShell], points_bohr: Array) -> Array:
@@ -74,8 +75,9 @@ def _parts(count: int) -> Iterator[slice]:
 
 
 def _harmonics(momentum: int, away: Array) -> Array:
-    """(points, 2 l + 1): real solid harmonics r^l Y_lm, normalised on the sphere, m = -l ... l, but x, y, z for l = 1. By the
-    recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73.
+    """(points, 2 l + 1): real solid harmonics r^l Y_lm, normalised on the sphere, m = -l ... l, but x, y, z for l = 1.
+
+    By the recurrences of T. Helgaker, P. Jorgensen and J. Olsen, Molecular Electronic-Structure Theory, 6.4.70 to 6.4.73.
     """
     x, y, z = away.T
     square = x * x + y * y + z * z

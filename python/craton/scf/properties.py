@@ -27,10 +27,8 @@ def orbital_number(which: str | int, occupied: int, orbitals: int) -> int:
     match = re.fullmatch(r"(?i)(homo|lumo)([+-][0-9]{1,6})?|([0-9]{1,9})", str(which).strip())
     if match is None:
         raise UserError(f"orbital '{which}'; allowed: homo, lumo, homo-1, lumo+1 and so on, or a number from 1 on")
-    if match[3]:
-        number = int(match[3]) - 1
-    else:
-        number = occupied - (match[1].lower() == "homo") + int(match[2] or 0)
+    named = match[1] is not None
+    number = occupied - (match[1].lower() == "homo") + int(match[2] or 0) if named else int(match[3]) - 1
     if not 0 <= number < orbitals:
         raise UserError(
             f"orbital '{which}' would be number {number + 1}; allowed: 1 to {orbitals}, of which {occupied} are occupied"

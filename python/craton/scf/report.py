@@ -25,7 +25,7 @@ from craton.pages.page import (
 )
 from craton.pages.style import ACCENT, MUTED, SECOND, drawing
 from craton.runs.files import read_hdf5, write_text
-from craton.runs.words import counted, duration
+from craton.runs.words import counted
 from craton.scf.files.orbitals import StoredOrbitals
 from craton.scf.folder import ScfFolder, ScfRecord
 from craton.scf.molecule import NUMBERS
@@ -209,6 +209,4 @@ def _balance(place: ScfFolder, record: ScfRecord) -> list[Block]:
 
 def _times(record: ScfRecord) -> Section:
     rows = [[phase, f"{seconds:.2f}"] for phase, seconds in sorted(record.seconds.items(), key=lambda each: -each[1])]
-    sessions = counted(len(record.sessions), "session")
-    text = f"{duration(record.spent_s)} in {sessions}, on {counted(record.ranks, 'rank')} of {counted(record.threads, 'thread')}."
-    return Section("Time", [Text(text), Table(["phase", "seconds of the last session"], rows)])
+    return Section("Time", [Text(record.time_spent()), Table(["phase", "seconds of the last session"], rows)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,13 @@ from craton._launch import launched_size
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import remove, replaced, write_hdf5, write_text
+from craton.runs.iterative import end_run, with_options
 from craton.runs.progress_file import ProgressFile, Start
 from craton.runs.record import facts_of
-from craton.runs.running import begun, finished, resumed, take_place
+from craton.runs.running import begun, resumed
 from craton.runs.status import Status, find_status
-from craton.scf.config import Config, build
+from craton.scf.config import Config
+from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.files.cube import write_cube
 from craton.scf.files.molden import write_molden
@@ -49,13 +52,12 @@ def run(
 
     console: of rank 0, None on the others. UserError for wrong input, before anything is written.
     """
-    world = _world(config, comm, ranks_per_node)
-    calculation = made_calculation(config, world)
-    start = read_start(config, calculation.molecule, whole=world is None)
+    job = _Job(config, comm, _world(config, comm, ranks_per_node), console)
+    calculation, start = job.prepared()
     folder = ScfFolder(config.run.directory)
     inputs = {"[molecule] file": config.molecule.file, "[method] start": config.method.start}
     given = {setting: file for setting, file in inputs.items() if file}
-    with begun(comm, folder, _start(config, comm), overwrite, given) as (place, progress):
+    with begun(comm, folder, job.start, overwrite, given) as (place, progress):
 
         def write_inputs() -> None:
             write_text(place.config, config.to_toml())
@@ -63,7 +65,7 @@ def run(
                 shutil.copyfile(config.molecule.file, aside)
 
         on_root(comm, write_inputs)
-        return _computed(config, comm, world, folder, place, progress, calculation, start, (), console, report)
+        return job.computed(folder, place, progress, calculation, start, (), report)
 
 
 def resume(
@@ -79,38 +81,37 @@ def resume(
 
     config: of config_to_resume. UserError where there is no such run.
     """
-    world = _world(config, comm, ranks_per_node)
+    job = _Job(config, comm, _world(config, comm, ranks_per_node), console)
     folder = ScfFolder(directory)
-    with resumed(comm, folder, _start(config, comm)) as (place, progress):
-        calculation = made_calculation(config, world)
-        start = read_start(config, calculation.molecule, whole=world is None)
-        earlier: tuple[Iteration, ...] = ()
+    with resumed(comm, folder, job.start) as (place, progress):
+        calculation, start = job.prepared()
+        earlier: list[Iteration] = []
         if on_root(comm, place.checkpoint.exists):
-            start = Checkpoint.read(place.checkpoint, whole=world is None)
-            earlier = tuple(
+            start = Checkpoint.read(place.checkpoint, whole=job.world is None)
+            earlier = [
                 Iteration(int(number), energy, change, gradient, int(quartets), fock_s)
                 for number, energy, change, gradient, quartets, fock_s in start.iterations.tolist()
-            )
-        return _computed(config, comm, world, folder, place, progress, calculation, start, earlier, console, report)
+            ]
+        return job.computed(folder, place, progress, calculation, start, earlier, report)
 
 
-def config_to_resume(directory: Path, *, iterations: int | None = None, threads: int | None = None) -> Config:
-    """What the unfinished run in a folder was started with; of its molecule the copy in the folder. Not collective.
+def config_to_resume(
+    directory: Path, *, iterations: int | None = None, ranks: int | None = None, threads: int | None = None
+) -> Config:
+    """What the unfinished run in a folder was started with, unless the arguments say otherwise. Not collective.
 
-    iterations: at most so many more. UserError where there is no such run.
+    The molecule is the copy in the folder. iterations: at most so many more. UserError where there is no such run.
     """
     folder = ScfFolder(directory)
     stored = folder.to_resume()
     place = folder.unfinished or folder
-    raw = dict(stored.configuration)
-    raw["molecule"] = raw["molecule"] | {"file": str(place.molecule.absolute())}
-    raw["run"] = raw["run"] | {"directory": str(directory)}
-    if place.checkpoint.exists():
-        raw["method"] = raw["method"] | {"start": ""}
-    config = build(raw, Path(stored.source))
-    if iterations is not None:
-        config = config.replaced("convergence", iterations=iterations)
-    return config if threads is None else config.replaced("run", threads=threads)
+    run: dict[str, Any] = {"directory": directory, "ranks": ranks, "threads": threads}
+    options = {("run", name): value for name, value in run.items()} | {
+        ("molecule", "file"): place.molecule,
+        ("method", "start"): "" if place.checkpoint.exists() else None,
+        ("convergence", "iterations"): iterations,
+    }
+    return Config.build(with_options(stored.configuration, options), Path(stored.source))
 
 
 def status(directory: Path) -> Status:
@@ -121,9 +122,8 @@ def status(directory: Path) -> Status:
         record = folder.read_record()
         found.rows["energy"] = f"{record.energy_hartree:.10f} hartree"
         found.rows["calculation"] = f"{record.molecule}, {record.method}/{record.basis}"
-    elif (place := folder.unfinished) is not None:
-        facts = folder.to_resume().facts if found.state != "running" else _facts(place)
-        found.rows |= {name: facts[name] for name in ("energy", "change", "gradient") if name in facts}
+    else:
+        found.rows |= {name: found.facts[name] for name in ("energy", "change", "gradient") if name in found.facts}
     return found
 
 
@@ -139,129 +139,125 @@ def not_converged(record: ScfRecord, folder: Path) -> str:
     )
 
 
-def _facts(place: ScfFolder) -> dict[str, Any]:
-    from craton.runs.progress_file import read_progress
-
-    return read_progress(place.progress).facts
-
-
 def _world(config: Config, comm: MPI.Comm, ranks_per_node: int) -> craton.World | None:
     """None: NumPy matrices of one process, where nobody asked for ranks."""
     alone = comm.size == 1 and config.run.ranks == 0 and launched_size() is None
     return None if alone else craton.World(comm, ranks_per_node)
 
 
-def _start(config: Config, comm: MPI.Comm) -> Start:
-    return Start("scf", config.to_dict(), str(config.path), PHASES, comm.size, config.run.threads)
+@dataclass
+class _Job:
+    """What a calculation is made with, and its steps. Collective."""
 
+    config: Config
+    comm: MPI.Comm
+    world: craton.World | None
+    console: Console | None
 
-def _computed(
-    config: Config,
-    comm: MPI.Comm,
-    world: craton.World | None,
-    folder: ScfFolder,
-    place: ScfFolder,
-    progress: ProgressFile,
-    calculation: HartreeFock,
-    start: Checkpoint | None,
-    earlier: Sequence[Iteration],
-    console: Console | None,
-    report: bool,
-) -> ScfRecord:
-    """Collective: iterations, results, report."""
-    table = IterationTable(console)
-    calculation.checkpoint = place.checkpoint
-    before = len(earlier)
+    @property
+    def start(self) -> Start:
+        config = self.config
+        return Start("scf", config.to_dict(), str(config.path), PHASES, self.comm.size, config.run.threads)
 
-    def note(line: Iteration) -> None:
-        table.add(line)
-        facts = {"energy": f"{line.energy:.10f} hartree", "gradient": f"{line.gradient:.2e}"}
-        progress.progress.facts.update(
-            facts | ({"change": f"{line.change:.2e} hartree"} if before + 1 < line.number else {})
+    def prepared(self) -> tuple[HartreeFock, Checkpoint | None]:
+        """The calculation, and what [method] start names. UserError for wrong input."""
+        calculation = made_calculation(self.config, self.world)
+        return calculation, read_start(self.config, calculation.molecule, whole=self.world is None)
+
+    def computed(
+        self,
+        folder: ScfFolder,
+        place: ScfFolder,
+        progress: ProgressFile,
+        calculation: HartreeFock,
+        start: Checkpoint | None,
+        earlier: Sequence[Iteration],
+        report: bool,
+    ) -> ScfRecord:
+        """Iterations, results, report. earlier: iterations of the session before."""
+        comm, world, before = self.comm, self.world, len(earlier)
+        say(self.console, introduction(calculation, start, world))
+        most = before + calculation.max_cycle
+        on_root(comm, lambda: progress.enter("iterations", done=before, total=most, unit="iterations"))
+        self._iterate(place, progress, calculation, start, earlier)
+        on_root(comm, lambda: progress.enter("results"))
+        record = self._record(calculation)
+        self._write_results(place, calculation)
+        for line in [*summary(record), *(balance_lines(record.balance) if record.balance else [])]:
+            say(self.console, line)
+        end_run(
+            comm, folder, place, progress, record, phase="iterations", done=len(record.iterations), unit="iterations"
         )
-        progress.update(line.number)
-        if progress.progress.saved != calculation.saved:
-            progress.saved(calculation.saved)
+        if report:
+            on_root(comm, lambda: _write_report(folder))
+        say(self.console, f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
+        return record
 
-    calculation.callback = note
-    say(console, introduction(calculation, start, world))
-    on_root(
-        comm, lambda: progress.enter("iterations", done=before, total=before + calculation.max_cycle, unit="iterations")
-    )
-    calculation.kernel(start, earlier)
-    on_root(comm, lambda: progress.enter("results"))
-    engine: Any = calculation.engine
-    balance = None if world is None else comm.allgather(engine.spent)
-    facts = facts_of(
-        "scf", config.path, config.to_dict(), comm.size, 1 if world is None else world.node_count, config.run.threads
-    )
-    record = ScfRecord(**facts, **results_of(calculation), balance=balance)
-    record.started = progress.progress.sessions[0].started
-    _write_results(config, comm, world, place, calculation)
-    for line in [*summary(record), *(balance_lines(balance) if balance else [])]:
-        say(console, line)
-    _end(comm, folder, place, progress, record)
-    if report:
-        on_root(comm, lambda: _write_report(folder))
-    say(console, f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
-    return record
+    def _iterate(
+        self,
+        place: ScfFolder,
+        progress: ProgressFile,
+        calculation: HartreeFock,
+        start: Checkpoint | None,
+        earlier: Sequence[Iteration],
+    ) -> None:
+        table, first = IterationTable(self.console), len(earlier) + 1
 
+        def note(line: Iteration) -> None:
+            table.add(line)
+            facts = progress.progress.facts
+            facts |= {"energy": f"{line.energy:.10f} hartree", "gradient": f"{line.gradient:.2e}"}
+            if line.number > first:
+                facts["change"] = f"{line.change:.2e} hartree"
+            progress.update(line.number)
+            if progress.progress.saved != calculation.saved:
+                progress.saved(calculation.saved)
 
-def _end(comm: MPI.Comm, folder: ScfFolder, place: ScfFolder, progress: ProgressFile, record: ScfRecord) -> None:
-    """Collective. A run that has not converged has results, and its checkpoint to go on from."""
-    if record.converged:
-        record.stopped_because = f"converged after {len(record.iterations)} iterations"
-        finished(comm, folder, place, progress, record)
-        return
-    take_place(comm, folder, place, progress)
+        calculation.checkpoint, calculation.callback = place.checkpoint, note
+        calculation.kernel(start, earlier)
 
-    def write() -> None:
-        record.sessions, record.stopped_because = (
-            progress.sessions(),
-            f"not converged after {len(record.iterations)} iterations",
-        )
-        progress.progress.failure = record.stopped_because
-        folder.write_record(record)
-        progress.enter("iterations", done=len(record.iterations), total=len(record.iterations), unit="iterations")
+    def _record(self, calculation: HartreeFock) -> ScfRecord:
+        config, world, engine = self.config, self.world, calculation.engine
+        nodes = 1 if world is None else world.node_count
+        facts = facts_of("scf", config.path, config.to_dict(), self.comm.size, nodes, config.run.threads)
+        balance = self.comm.allgather(engine.spent) if isinstance(engine, DistributedEngine) else None
+        word = "converged" if calculation.converged else "not converged"
+        why = f"{word} after {len(calculation.iterations)} iterations"
+        return ScfRecord(**facts, **results_of(calculation), balance=balance, stopped_because=why)
 
-    on_root(comm, write)
+    def _write_results(self, place: ScfFolder, calculation: HartreeFock) -> None:
+        """Rank 0 writes, and fetches what it needs of the others' matrices while they wait."""
+        output, world, engine = self.config.output, self.world, calculation.engine
+        timelines = self.comm.gather(engine.timeline) if isinstance(engine, DistributedEngine) else None
+
+        def write() -> None:
+            with replaced(place.orbitals) as aside:
+                shutil.copyfile(place.checkpoint, aside)
+            if output.molden:
+                write_molden(calculation, place.molden)
+            for old in place.more_results():
+                remove(old)
+            for what in output.cubes:
+                name, spin = named(what)
+                write_cube(calculation, place.cube(what), name, spin=spin, spacing_bohr=output.cube_spacing_bohr)
+            if timelines is not None:
+                with replaced(place.balance) as aside:
+                    write_hdf5(aside, {f"rank_{rank}": np.asarray(rows) for rank, rows in enumerate(timelines)})
+
+        if world is None:
+            return write()
+        failure = ""
+        world.barrier()  # the others answer from here on
+        if world.rank == 0:
+            try:
+                write()
+            except UserError as error:
+                failure = str(error)
+        world.agree(failure)
+        return None
 
 
 def _write_report(folder: ScfFolder) -> None:
     from craton.scf.report import write_report
 
     write_report(folder.path)
-
-
-def _write_results(
-    config: Config, comm: MPI.Comm, world: craton.World | None, place: ScfFolder, calculation: HartreeFock
-) -> None:
-    """Collective: rank 0 writes, and fetches what it needs of the others' matrices while they wait."""
-    engine: Any = calculation.engine
-    timelines = None if world is None else comm.gather(engine.timeline)
-
-    def write() -> None:
-        with replaced(place.orbitals) as aside:
-            shutil.copyfile(place.checkpoint, aside)
-        if config.output.molden:
-            write_molden(calculation, place.molden)
-        for old in place.more_results():
-            remove(old)
-        for what in config.output.cubes:
-            name, spin = named(what)
-            write_cube(calculation, place.cube(what), name, spin=spin, spacing_bohr=config.output.cube_spacing_bohr)
-        if timelines is not None:
-            with replaced(place.balance) as aside:
-                write_hdf5(aside, {f"rank_{rank}": np.asarray(rows) for rank, rows in enumerate(timelines)})
-
-    if world is None:
-        return write()
-    failure = ""
-    world.barrier()  # the others answer from here on
-    if world.rank == 0:
-        try:
-            write()
-        except UserError as error:
-            failure = str(error)
-    world.agree(failure)
-    return None

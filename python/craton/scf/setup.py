@@ -8,8 +8,7 @@ from craton.scf import properties
 from craton.scf.config import Config
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.iteration.hartree_fock import HartreeFock
-from craton.scf.iteration.rhf import RHF
-from craton.scf.iteration.uhf import UHF
+from craton.scf.iteration.spins import RHF, UHF
 from craton.scf.molecule import Molecule
 
 __all__ = ["made_calculation", "named", "read_start"]

@@ -13,7 +13,7 @@ from craton.runs.words import counted
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.folder import IterationRow, ScfRecord
 from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
-from craton.scf.iteration.uhf import UHF
+from craton.scf.iteration.spins import UHF
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from craton.errors import UserError
 from craton.scf.engines.algebra import NumpyAlgebra
-from craton.scf.iteration.purification import purified
+from craton.scf.iteration.purification import purify
 from scf_molecules import OPEN, molecule_of, needs_chemistry, of_pyscf, water
 
 WATER_STO3G = -74.96292827082  # of pyscf 2.14
@@ -120,7 +120,8 @@ def test_purified_is_the_projector(method, occupied):
     vectors = np.linalg.qr(rng.standard_normal((40, 40)))[0]
     values = np.sort(rng.uniform(-20, 5, 40))
     values[occupied:] += 0.05  # a gap
-    found, products = purified((vectors * values) @ vectors.T, occupied, method, NumpyAlgebra())
+    found = np.empty((40, 40))
+    products = purify((vectors * values) @ vectors.T, occupied, method, NumpyAlgebra(), found)
     assert found == pytest.approx(vectors[:, :occupied] @ vectors[:, :occupied].T, abs=1e-9)
     assert (found == found.T).all()
     assert products <= 200
@@ -129,7 +130,7 @@ def test_purified_is_the_projector(method, occupied):
 @pytest.mark.parametrize("method", ["canonical", "sp2"])
 def test_no_gap_is_told(method):
     with pytest.raises(UserError, match=r"purification .*without a gap.*allowed: density_by = 'diagonalisation'"):
-        purified(np.diag([-1.0, 0.0, 0.0, 1.0]), 2, method, NumpyAlgebra())
+        purify(np.diag([-1.0, 0.0, 0.0, 1.0]), 2, method, NumpyAlgebra(), np.empty((4, 4)))
 
 
 def test_bounds_of_the_spectrum():

@@ -27,12 +27,11 @@ class WorkArrays:
     def __init__(self) -> None:
         self._free: dict[Hashable, list[Any]] = {}
 
-    def _new(self, like: Any, shape: tuple[int, ...]) -> Any:
+    def _new(self, _like: Any, shape: tuple[int, ...]) -> Any:
         raise NotImplementedError
 
-    def _kind(self, like: Any, shape: tuple[int, ...]) -> Hashable:
+    def _kind(self, _like: Any, shape: tuple[int, ...]) -> Hashable:
         """What _new(like, shape) has in common with matrices that do as well."""
-        del like
         return shape
 
     def take(self, like: Any, shape: tuple[int, ...] | None = None) -> Any:
@@ -63,7 +62,7 @@ class WorkArrays:
 class NumpyAlgebra(WorkArrays):
     """Matrices are NumPy arrays of this process; vectors too."""
 
-    def _new(self, like: Matrix, shape: tuple[int, ...]) -> Matrix:
+    def _new(self, _like: Matrix, shape: tuple[int, ...]) -> Matrix:
         return np.empty(shape)
 
     def give(self, *matrices: Matrix) -> None:
@@ -83,8 +82,9 @@ class NumpyAlgebra(WorkArrays):
     def combine(
         self, into: Matrix, terms: Sequence[tuple[float, Matrix]], *, keep: float = 0.0, identity: float = 0.0
     ) -> None:
-        """`into` becomes keep times itself, and the sum of factor * matrix, and identity * 1. It is none of the matrices; with
-        keep = 0 what it holds is not read.
+        """`into` becomes keep times itself, and the sum of factor * matrix, and identity * 1.
+
+        It is none of the matrices; with keep = 0 what it holds is not read.
         """
         combine_blocks(into, terms, keep)
         if identity:
@@ -96,7 +96,8 @@ class NumpyAlgebra(WorkArrays):
 
     def eigh(self, a: Matrix) -> tuple[Vector, Matrix]:
         """Eigenvalues of a symmetric matrix, ascending, and eigenvectors in the columns of a matrix that may be given back."""
-        return scipy.linalg.eigh(a)
+        values, vectors = scipy.linalg.eigh(a)
+        return values, vectors
 
     def scaled_columns(self, a: Matrix, factors: Vector) -> Matrix:
         """A new matrix: a times a diagonal matrix; columns at the ends whose factor is 0 are left out."""

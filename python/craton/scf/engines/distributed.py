@@ -42,12 +42,12 @@ class DistributedAlgebra(WorkArrays):
     whole_on_one_rank = WHOLE_ON_ONE_RANK
     """Functions up to which eigenproblems and purification are left to one rank."""
 
-    def _new(self, like: DistArray, shape: tuple[int, ...]) -> DistArray:
-        cuts, owners = resized(like, shape)
-        return DistArray(like.world, shape, boundaries=cuts, owners=owners)
+    def _new(self, _like: DistArray, shape: tuple[int, ...]) -> DistArray:
+        cuts, owners = resized(_like, shape)
+        return DistArray(_like.world, shape, boundaries=cuts, owners=owners)
 
-    def _kind(self, like: DistArray, shape: tuple[int, ...]) -> Hashable:
-        cuts, owners = resized(like, shape)
+    def _kind(self, _like: DistArray, shape: tuple[int, ...]) -> Hashable:
+        cuts, owners = resized(_like, shape)
         return *(each.tobytes() for each in cuts), owners.tobytes()
 
     def product(
@@ -163,13 +163,15 @@ def _diagonal(tile: LocalTile) -> Vector:
     """A view of the matrix's diagonal as far as it is in the tile."""
     low, high = _on_diagonal(tile)
     rows, columns = (slice(low - each, high - each) for each in tile.low)
-    block = tile.array[rows, columns]
-    return np.einsum("ii->i", block)
+    diagonal: Vector = np.einsum("ii->i", tile.array[rows, columns])  # not np.diagonal, which cannot be written to
+    return diagonal
 
 
 class DistributedEngine:
-    """What LocalEngine has, for DistArrays. Matrices have the functions in the order `order`: neighbours in the list are
-    neighbours in space. No rank has a whole matrix. Collective, but for columns().
+    """What LocalEngine has, for DistArrays.
+
+    Matrices have the functions in the order `order`: neighbours in the list are neighbours in space. No rank has a whole matrix.
+    Collective, but for columns().
     """
 
     def __init__(
@@ -260,8 +262,9 @@ class DistributedEngine:
         return made
 
     def taken(self, matrix: Matrix) -> DistArray:
-        """From an array (or dataset of a file) of all functions, in the order of the basis that was given, of which each rank
-        reads its rows.
+        """From an array or a dataset of a file, over all functions in the order of the given basis.
+
+        Each rank reads its rows.
         """
         made = self.fock.zeros()
         for tile in made.local_tiles:
@@ -291,7 +294,7 @@ class DistributedEngine:
         both = basis_of_shells(molecule, [*shells, *others])
         both = both.reordered([*ours, *range(len(ours), both.shell_count)])
         first, size = both.first_function, len(self.order)
-        made = self.algebra.take(self.matrix(), (size, int(first[-1]) - size))
+        made: DistArray = self.algebra.take(self.matrix(), (size, int(first[-1]) - size))
         for tile in made.local_tiles:
             rows, columns = tile.slices
             columns = slice(size + columns.start, size + columns.stop)
@@ -324,14 +327,15 @@ class DistributedEngine:
         self.world.barrier()
         if self.world.rank == 0:
             try:
-                checkpoint.write_by_rows(path, self._rows)
+                checkpoint.write(path, self._rows)
             except UserError as error:
                 failure = str(error)
         self.world.agree(failure)
 
     def _rows(self, matrix: DistArray, square: bool) -> Iterator[tuple[NDArray[np.int64], Matrix]]:
-        """Rows of a matrix in the order of the basis that was given, some at a time, with their ascending numbers; columns too
-        where they are functions.
+        """Rows of a matrix, some at a time, with their ascending numbers.
+
+        Rows are in the order of the basis that was given; so are columns where they are functions.
         """
         for first in range(0, len(self.order), ROWS_AT_ONCE):
             rows = self.order[first : first + ROWS_AT_ONCE]

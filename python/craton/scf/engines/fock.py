@@ -38,9 +38,7 @@ class DistributedFock:
         progress: bool | None = None,
         buffer_bytes: int = 0,
     ) -> None:
-        """UserError on every rank for a threshold that is not positive, fewer than 1 thread, an unknown strategy, and settings
-        that are not the same on all ranks.
-        """
+        """Raises UserError on every rank for settings out of range, and for those that are not the same on all ranks."""
         shells = basis.spatial_order().tolist()
         self.world = world
         self.basis = basis.reordered(shells)
@@ -105,8 +103,9 @@ class DistributedFock:
         return j[given[:, None], given], k[:, given[:, None], given]
 
     def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
-        """As build() of DistArrays, into arrays that there are, of any layouts. UserError on every rank for arrays that are not
-        n x n of float64 over this world, and for one that is given twice.
+        """As build() of DistArrays, into arrays that there are, of any layouts.
+
+        UserError on every rank for arrays that are not n x n of float64 over this world, and for one that is given twice.
         """
         self._core.build_into([each._core for each in densities], coulomb._core, [each._core for each in exchange])
 

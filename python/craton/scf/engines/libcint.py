@@ -12,8 +12,9 @@ from craton.errors import UserError
 
 
 def find_libcint() -> str:
-    """What CRATON_LIBCINT names, else the copy inside the pyscf package (which is not imported), else the system's. UserError where
-    there is none.
+    """What CRATON_LIBCINT names, else the copy inside the pyscf package (which is not imported), else the system's.
+
+    UserError where there is none.
     """
     named = os.environ.get("CRATON_LIBCINT")
     if named:

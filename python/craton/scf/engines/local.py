@@ -64,7 +64,7 @@ class LocalEngine:
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> Matrix:
         """A matrix of a block for each atom."""
-        return scipy.linalg.block_diag(*blocks)
+        return np.asarray(scipy.linalg.block_diag(*blocks))
 
     def taken(self, matrix: Matrix) -> Matrix:
         """From a NumPy array of all functions, which is left alone."""
@@ -85,7 +85,7 @@ class LocalEngine:
 
     def row_dots(self, a: Matrix, b: Matrix) -> NDArray[np.float64]:
         """For each function the product of its rows in two matrices."""
-        return np.einsum("ij,ij->i", a, b)
+        return np.asarray(np.einsum("ij,ij->i", a, b))
 
     def agreed(self, number: float) -> float:
         """The number of rank 0, on all ranks."""

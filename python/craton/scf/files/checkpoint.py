@@ -8,7 +8,7 @@ gradient, quartets, seconds of J and K), and mo_energy, mo_coeff, mo_occ once th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +22,8 @@ from craton.scf.basis_sets import PlacedShell, function_count
 from craton.scf.molecule import Molecule
 
 Matrix = NDArray[np.float64]
+NumberedRows = Iterable[tuple[NDArray[np.int64], Matrix]]
+Rows = Callable[[Any, bool], NumberedRows]
 
 IDENTITY: Identity = {"app": "scf", "version": 1}
 """Of every checkpoint: see craton.runs.checkpoints. Whether its molecule and functions fit is asked when it is used."""
@@ -42,7 +44,7 @@ class StoredMatrix:
     def __getitem__(self, rows: NDArray[np.int64]) -> Matrix:
         """Ascending rows."""
         with h5py.File(self.path, "r") as file:
-            return file["densities"][self.spin, rows, :]
+            return np.asarray(file["densities"][self.spin, rows, :])
 
 
 @dataclass(frozen=True)
@@ -59,59 +61,39 @@ class Checkpoint:
     converged: bool
     orbitals: dict[str, Any]
 
-    def write(self, path: Path) -> None:
-        """Aside, then renamed: what was at `path` before stays until the new file is whole. UserError where it cannot be
-        written.
-        """
-        with written_checkpoint(path, IDENTITY, in_memory=True) as file:
-            self._write_facts(file)
-            file["densities"] = np.stack(self.densities)
+    def write(self, path: Path, rows: Rows | None = None) -> None:
+        """Aside, then renamed: what was at `path` stays until the new file is whole. UserError where it cannot be written.
 
-    def _write_facts(self, file: h5py.File) -> None:
-        """All but the densities."""
-        file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
-        file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
-        file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
-        file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
-        file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
-        for name, value in self.orbitals.items():
-            if isinstance(value, np.ndarray):
-                file[name] = value
-
-    def _write_orbitals_by_rows(self, file: h5py.File, rows: Callable[[Any, bool], Any]) -> None:
-        """mo_coeff of channels that are not whole here: one, or a list of each spin's."""
-        coefficients = self.orbitals.get("mo_coeff")
-        if coefficients is None:
-            return
-        channels = coefficients if isinstance(coefficients, list) else [coefficients]
-        shape = tuple(channels[0].shape)
-        stored = file.create_dataset("mo_coeff", (2, *shape) if len(channels) > 1 else shape, np.float64)
-        for spin, channel in enumerate(channels):
-            for numbers, block in rows(channel, False):
-                if len(channels) > 1:
-                    stored[spin, numbers, :] = block
-                else:
-                    stored[numbers, :] = block
-
-    def write_by_rows(
-        self, path: Path, rows: Callable[[Any, bool], Iterable[tuple[NDArray[np.int64], Matrix]]]
-    ) -> None:
-        """As write, of matrices that are not whole here: `rows` yields some of one's rows at a time, with their ascending
-        numbers; its second argument says whether columns are functions too.
+        rows: of matrices that are not whole here. It yields some of one's rows at a time, with their ascending numbers; its second
+        argument says whether columns are functions too.
         """
         size = sum(function_count(each) for each in self.shells)
-        with written_checkpoint(path, IDENTITY, 8 * len(self.densities) * size**2) as file:
-            self._write_facts(file)
+        room = 8 * len(self.densities) * size**2
+        with written_checkpoint(path, IDENTITY, 0 if rows is None else room, in_memory=rows is None) as file:
+            file.attrs["method"], file.attrs["basis"] = self.method, self.basis_name
+            file.attrs["charge"], file.attrs["multiplicity"] = self.molecule.charge, self.molecule.multiplicity
+            file.attrs["converged"], file.attrs["energy_hartree"] = self.converged, self.energy
+            file["symbols"], file["shells"] = json.dumps(self.molecule.symbols), json.dumps(self.shells)
+            file["positions_bohr"], file["iterations"] = self.molecule.positions_bohr, self.iterations
+            for name, value in self.orbitals.items():
+                if isinstance(value, np.ndarray):
+                    file[name] = value
+            if rows is None:
+                file["densities"] = np.stack(self.densities)
+                return
             stored = file.create_dataset("densities", (len(self.densities), size, size), np.float64)
-            for spin, density in enumerate(self.densities):
-                for numbers, block in rows(density, True):
-                    stored[spin, numbers, :] = block
-            self._write_orbitals_by_rows(file, rows)
+            _fill(stored, self.densities, lambda each: rows(each, True))
+            if (coefficients := self.orbitals.get("mo_coeff")) is not None:
+                channels = coefficients if isinstance(coefficients, list) else [coefficients]
+                shape = ((2,) if len(channels) > 1 else ()) + tuple(channels[0].shape)
+                stored = file.create_dataset("mo_coeff", shape, np.float64)
+                _fill(stored, channels, lambda each: rows(each, False))
 
     @classmethod
     def read(cls, path: str | Path, whole: bool = True) -> Self:
-        """UserError where there is none, or none that is whole. Not `whole`: densities stay in the file, of which the ranks of
-        a world read their rows.
+        """UserError where there is none, or none that is whole.
+
+        Not `whole`: densities stay in the file, of which the ranks of a world read their rows.
         """
         with opened_checkpoint(Path(path), IDENTITY, ALLOWED) as file:
             return cls._from(file, whole)
@@ -149,3 +131,10 @@ class Checkpoint:
             and np.allclose(mine.positions_bohr, molecule.positions_bohr, rtol=0, atol=SAME_BOHR)
             and json.loads(json.dumps(self.shells)) == json.loads(json.dumps(shells))
         )
+
+
+def _fill(stored: h5py.Dataset, channels: Sequence[Any], rows: Callable[[Any], NumberedRows]) -> None:
+    """A dataset, of (channels, n, m) or of one channel alone (n, m)."""
+    for at, channel in enumerate(channels):
+        for numbers, block in rows(channel):
+            stored[(at, numbers) if stored.ndim == 3 else numbers] = block

@@ -31,8 +31,9 @@ def write_cube(
     spacing_bohr: float = SPACING_BOHR,
     margin_bohr: float = MARGIN_BOHR,
 ) -> None:
-    """`what`: "density", "spin" (density of spin, UHF), or an orbital as HartreeFock.orbital takes it, of spin 0 (up) or 1. On
-    a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written.
+    """`what`: "density", "spin" (density of spin, UHF), or an orbital as HartreeFock.orbital takes it, of spin 0 (up) or 1.
+
+    On a grid with `margin_bohr` around the nuclei. UserError for what is not there, and a file that cannot be written.
     """
     from craton.runs.files import replaced
 

@@ -1,5 +1,7 @@
-"""Molden files: geometry, basis set and orbitals, for programs that draw them (G. Schaftenaar and J. H. Noordik, J.
-Comput.-Aided Mol. Des. 14, 123, 2000; https://www.theochem.ru.nl/molden/molden_format.html).
+"""Molden files: geometry, basis set and orbitals, for programs that draw them.
+
+Source: G. Schaftenaar and J. H. Noordik, J. Comput.-Aided Mol. Des. 14, 123, 2000;
+https://www.theochem.ru.nl/molden/molden_format.html.
 """
 
 from __future__ import annotations
@@ -23,8 +25,9 @@ LARGEST_MOMENTUM = 4
 
 
 def write_molden(calculation: Orbitals, path: str | Path) -> None:
-    """All orbitals of a calculation. UserError for functions beyond g, which the format has not, and a file that cannot be
-    written.
+    """All orbitals of a calculation.
+
+    UserError for functions beyond g, which the format has not, and a file that cannot be written.
     """
     from craton.runs.files import replaced
 

@@ -64,7 +64,8 @@ class StoredOrbitals:
         """As HartreeFock.orbitals."""
         with h5py.File(self._path, "r") as file:
             stored = file["mo_coeff"]
-            return stored[:, first:last] if stored.ndim == 2 else stored[self._channel(spin), :, first:last]
+            part = (slice(None), slice(first, last))
+            return np.asarray(stored[part] if stored.ndim == 2 else stored[self._channel(spin), *part])
 
     def _channel(self, spin: int) -> int:
         return spin if self.mo_energy.ndim > 1 else 0

@@ -12,8 +12,9 @@ from craton.scf.engines.algebra import NumpyAlgebra
 
 
 class DIIS:
-    """The combination of the last Fock matrices whose error vectors, added up alike, are shortest. Matrices of several spins count
-    as one long vector.
+    """The combination of the last Fock matrices whose error vectors, added up alike, are shortest.
+
+    Matrices of several spins count as one long vector.
     """
 
     def __init__(self, room: int = 8, algebra: Any = None) -> None:
@@ -24,8 +25,9 @@ class DIIS:
         self._products = np.zeros((0, 0))
 
     def update(self, focks: Sequence[Any], errors: Sequence[Any], into: Sequence[Any] | None = None) -> list[Any]:
-        """Takes over the newest Fock matrix of each spin and its error, which go back to the algebra's work arrays when they are
-        too old. The extrapolated ones, in `into` or in new matrices.
+        """Takes over the newest Fock matrix of each spin and its error; returns the extrapolated ones, in `into` or in new ones.
+
+        Matrices that are too old go back to the algebra's work arrays.
         """
         self._focks.append(list(focks))
         self._errors.append(list(errors))
@@ -52,7 +54,7 @@ class DIIS:
         count = len(self._errors)
         scale = self._products.diagonal().max()
         if scale == 0:  # nothing to improve
-            return np.eye(count)[-1]
+            return np.asarray(np.eye(count)[-1])
         bordered = np.zeros((count + 1, count + 1))
         bordered[:count, :count] = self._products / scale
         bordered[count, :count] = bordered[:count, count] = 1

@@ -16,26 +16,8 @@ from craton.scf.molecule import NUMBERS, Molecule
 Matrix = NDArray[np.float64]
 
 FILLING = [
-    "1s",
-    "2s",
-    "2p",
-    "3s",
-    "3p",
-    "4s",
-    "3d",
-    "4p",
-    "5s",
-    "4d",
-    "5p",
-    "6s",
-    "4f",
-    "5d",
-    "6p",
-    "7s",
-    "5f",
-    "6d",
-    "7p",
-]
+    "1s", "2s", "2p", "3s", "3p", "4s", "3d", "4p", "5s", "4d", "5p", "6s", "4f", "5d", "6p", "7s", "5f", "6d", "7p"
+]  # fmt: skip
 """Madelung's order; where atoms depart from it (chromium, copper) a guess does not mind."""
 ATOM_CYCLES = 60
 ATOM_GRADIENT = 1e-6
@@ -54,8 +36,10 @@ def electrons_by_momentum(number: int) -> list[int]:
 
 
 def atomic_densities(molecule: Molecule, shells: list[PlacedShell], library: IntegralLibrary) -> list[Matrix]:
-    """For a superposition of atomic densities (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006): each atom alone,
-    neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom.
+    """Densities of atoms alone, for a superposition of atomic densities.
+
+    Each atom is neutral, its open shells filled evenly in all directions and spins, in the molecule's own functions of that atom
+    (J. H. Van Lenthe et al., J. Comput. Chem. 27, 926, 2006).
     """
     of_atom: list[list[PlacedShell]] = [[] for _ in molecule.symbols]
     for shell in shells:

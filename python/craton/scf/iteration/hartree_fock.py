@@ -19,11 +19,10 @@ from craton.scf.basis_sets import Shell, basis_of_shells, placed_shells
 from craton.scf.engines.distributed import DistributedEngine
 from craton.scf.engines.libcint import open_libcint
 from craton.scf.engines.local import LocalEngine
-from craton.scf.engines.protocols import Engine
 from craton.scf.files.checkpoint import Checkpoint
+from craton.scf.iteration import DENSITY_BY, GUESSES
 from craton.scf.iteration.beginning import Beginning
 from craton.scf.iteration.orthonormal import OrthonormalFunctions, make_symmetric
-from craton.scf.iteration.settings import DENSITY_BY, GUESSES
 from craton.scf.iteration.steering import Steering
 from craton.scf.molecule import Molecule
 
@@ -32,12 +31,16 @@ if TYPE_CHECKING:
     from craton.arrays.dist_array import DistArray
 
 Matrix = NDArray[np.float64]
+Engine = LocalEngine | DistributedEngine
+"""They have the same members, for NumPy arrays and for DistArrays: the iterations are written once, for matrices of either kind."""
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """One line of the table of iterations: total energy in hartree, its change, the norm of the orbital gradient, quartets of
-    shells of which integrals were computed, wall time of J and K.
+    """One line of the table of iterations.
+
+    Total energy and its change in hartree, the norm of the orbital gradient, quartets of shells whose integrals were computed, and
+    wall clock of J and K.
     """
 
     number: int
@@ -76,22 +79,9 @@ class HartreeFock:
     """
 
     SETTINGS = [
-        "conv_tol",
-        "conv_tol_grad",
-        "max_cycle",
-        "init_guess",
-        "diis_space",
-        "diis_start_cycle",
-        "level_shift",
-        "damp",
-        "density_by",
-        "direct_scf_tol",
-        "linear_dependence",
-        "threads",
-        "checkpoint",
-        "checkpoint_every_s",
-        "callback",
-    ]
+        "conv_tol", "conv_tol_grad", "max_cycle", "init_guess", "diis_space", "diis_start_cycle", "level_shift", "damp",
+        "density_by", "direct_scf_tol", "linear_dependence", "threads", "checkpoint", "checkpoint_every_s", "callback",
+    ]  # fmt: skip
 
     def __init__(
         self,
@@ -156,8 +146,9 @@ class HartreeFock:
     # -------------------------------------------------------------------------------------------- what the kinds differ in
 
     def _occupations(self) -> tuple[tuple[int, ...], float]:
-        """Occupied orbitals of each density matrix, and the electrons in each of them. UserError where the molecule does not
-        fit.
+        """Occupied orbitals of each density matrix, and the electrons in each of them.
+
+        UserError where the molecule does not fit.
         """
         raise NotImplementedError
 
@@ -211,8 +202,9 @@ class HartreeFock:
         return self.engine.core()
 
     def get_jk(self, density: Any) -> tuple[Any, Any]:
-        """Coulomb matrix of all electrons and exchange matrix of each density (shapes as make_rdm1); integrals are screened with
-        direct_scf_tol.
+        """Coulomb matrix of all electrons and exchange matrix of each density; shapes as make_rdm1.
+
+        Integrals are screened with direct_scf_tol.
         """
         coulomb, exchange = self.engine.build(self._channels(density))
         return coulomb, self._shown(exchange)
@@ -227,10 +219,10 @@ class HartreeFock:
 
     def _orbital_densities(self) -> list[Any]:
         self._need_orbitals()
-        engine, algebra, found = self.engine, self.engine.algebra, []
+        algebra, found = self.engine.algebra, []
         for coefficients, occupations in zip(self._split(self.mo_coeff), self._split(self.mo_occ), strict=True):
-            half = algebra.scaled_columns(coefficients, np.sqrt(occupations))
-            density = engine.matrix()
+            half: Any = algebra.scaled_columns(coefficients, np.sqrt(occupations))
+            [density] = self._matrices(1)
             algebra.product(half, half, density, transpose_b=True)
             make_symmetric(density, algebra)
             found.append(density)
@@ -249,12 +241,16 @@ class HartreeFock:
             raise UserError(f"densities are {' x '.join(map(str, shape))}; allowed: {size} x {size}")
         if isinstance(density, np.ndarray | list):
             return self.engine.taken(np.asarray(density, dtype=np.float64))
-        found = self.engine.matrix()
+        [found] = self._matrices(1)
         found.copy_from(density)
         return found
 
+    def _matrices(self, count: int) -> list[Any]:
+        """New ones of the engine's kind; zeros."""
+        return [self.engine.matrix() for _ in range(count)]
+
     def _repulsion(self, densities: Sequence[Any]) -> list[Any]:
-        found = [self.engine.matrix() for _ in densities]
+        found = self._matrices(len(densities))
         self.engine.add_repulsion(densities, 1 / self._weight, found)
         self.engine.algebra.forget()
         return found
@@ -291,9 +287,10 @@ class HartreeFock:
     # ---------------------------------------------------------------------------------------------------------- iterations
 
     def kernel(self, dm0: Matrix | Checkpoint | None = None, earlier: Sequence[Iteration] = ()) -> float:
-        """Iterates from a density (shape as make_rdm1; UHF also one for both spins), from what a checkpoint has, or from the
-        initial guess; returns the total energy in hartree. Collective over a world. UserError as check_settings, and for a
-        checkpoint of other atoms.
+        """Iterates, and returns the total energy in hartree. Collective over a world.
+
+        dm0: a density (shape as make_rdm1; UHF also one for both spins), or a checkpoint. None: the initial guess. UserError as
+        check_settings, and for a checkpoint of other atoms.
 
         earlier: iterations of a calculation that this one goes on with; they stay before its own, which are counted on.
         """
@@ -318,7 +315,7 @@ class HartreeFock:
             densities = self._begin(dm0, overlap, core, functions)
             projectors = functions.projectors(densities, overlap)
         del overlap
-        built_for, repulsion = ([self.engine.matrix() for _ in densities] for _ in range(2))
+        built_for, repulsion = (self._matrices(len(densities)) for _ in range(2))
         steering = self._steering()
         for cycle in range(1, self.max_cycle + 1):
             started = time.perf_counter()
@@ -451,7 +448,8 @@ class HartreeFock:
     def _set_orbitals(self, focks: Sequence[Any], orthogonal: Any) -> None:
         algebra, energies, coefficients = self.engine.algebra, [], []
         for fock in focks:
-            values, vectors = algebra.eigh(fock)
+            found: tuple[Matrix, Any] = algebra.eigh(fock)
+            values, vectors = found
             energies.append(values)
             coefficients.append(algebra.take(orthogonal))  # and never given back
             algebra.product(orthogonal, vectors, coefficients[-1])
@@ -474,12 +472,15 @@ class HartreeFock:
     def dipole_debye(self) -> NDArray[np.float64]:
         """Dipole moment about the origin, x, y, z, in debye."""
         density = self._total_density()
-        electrons = np.array([self.engine.algebra.inner([(each, density)])[0] for each in self.engine.positions()])
-        return properties.DEBYE * (self.molecule.charges @ self.molecule.positions_bohr - electrons)
+        positions: Iterator[Any] = self.engine.positions()
+        electrons = np.array([self.engine.algebra.inner([(each, density)])[0] for each in positions])
+        nuclei = np.asarray(self.molecule.charges @ self.molecule.positions_bohr)
+        return np.asarray(properties.DEBYE * (nuclei - electrons))
 
     def mulliken_charges(self) -> NDArray[np.float64]:
         """Of each atom, in elementary charges: R. S. Mulliken, J. Chem. Phys. 23, 1833 (1955)."""
-        populations = self.engine.row_dots(self._total_density(), self.get_ovlp())
+        overlap: Any = self.get_ovlp()
+        populations = self.engine.row_dots(self._total_density(), overlap)
         return properties.mulliken_charges(self.molecule, self.shells, populations)
 
     def frontier(self) -> tuple[float, float]:
@@ -489,8 +490,10 @@ class HartreeFock:
         return float(energies[full].max(initial=-np.inf)), float(energies[~full].min(initial=np.inf))
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[NDArray[np.float64], int]:
-        """Coefficients of an orbital, in the order of `basis`, and its number, from 1 on. `which`: "homo", "lumo", "homo-1",
-        "lumo+2", or the number; spin: 0 (up) or 1, of UHF. Not collective. UserError for one that is not there.
+        """Coefficients of an orbital, in the order of `basis`, and its number, from 1 on.
+
+        `which`: "homo", "lumo", "homo-1", "lumo+2", or the number; spin: 0 (up) or 1, of UHF. Not collective. UserError for one
+        that is not there.
         """
         self._need_orbitals()
         number = properties.orbital_number(which, self.occupied[spin], np.shape(self.mo_energy)[-1])

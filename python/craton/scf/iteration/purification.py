@@ -21,8 +21,9 @@ MOST_STEPS = 120
 
 
 def write_projector(fock: Any, occupied: int, method: str, algebra: Any, into: Any) -> None:
-    """`into` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix: by "diagonalisation", or by one
-    of PURIFICATIONS. UserError as purified().
+    """`into` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix.
+
+    method: one of DENSITY_BY. UserError as purify().
     """
 
     def alone(whole: Any) -> Any:
@@ -41,15 +42,10 @@ def write_projector(fock: Any, occupied: int, method: str, algebra: Any, into: A
         purify(fock, occupied, method, algebra, into)
 
 
-def purified(fock: Any, occupied: int, method: str, algebra: Any) -> tuple[Any, int]:
-    """As purify(), in a matrix of its own, and the number of matrix products that it took."""
-    found = algebra.take(fock)
-    return found, purify(fock, occupied, method, algebra, found)
-
-
 def purify(fock: Any, occupied: int, method: str, algebra: Any, density: Any) -> int:
-    """`density` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix; the number of matrix products
-    that it took. UserError where it does not become idempotent: there is no gap above them.
+    """`density` becomes the projector on the `occupied` lowest eigenvectors of a symmetric matrix, by "canonical" or "sp2".
+
+    Returns the number of matrix products. UserError where it does not become idempotent: there is no gap above them.
     """
     size = fock.shape[0]
     if occupied in (0, size):

@@ -31,8 +31,9 @@ REST = ("before and after the tasks", LINE)
 
 
 def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple[float, float]]:
-    """(begin, end) of a thread's tasks, in seconds; those with less than `finest_s` between them are one. Rows of the timeline:
-    task, thread, begin, end, predicted cost.
+    """(begin, end) of a thread's tasks, in seconds; those with less than `finest_s` between them are one.
+
+    Rows of the timeline: task, thread, begin, end, predicted cost.
     """
     rows = timeline[timeline[:, 1] == thread]
     found: list[tuple[float, float]] = []
@@ -48,8 +49,9 @@ def busy_intervals(timeline: Matrix, thread: int, finest_s: float) -> list[tuple
 def load_balance_figure(
     timelines: Sequence[Matrix], spent: Sequence[Mapping[str, float]], threads: int, title: str
 ) -> Figure:
-    """Of each rank the timeline of a build (as busy_intervals takes it), and what it spent its time on in all builds, by the
-    names of DistributedFock.statistics.
+    """The timeline of each rank in one build, and what it spent its time on in all builds.
+
+    timelines: as busy_intervals takes them. spent: by the names of DistributedFock.statistics.
     """
     rows = [(rank, thread) for rank in range(len(timelines)) for thread in range(threads)]
     drawn = rows[:MOST_ROWS]

@@ -58,8 +58,10 @@ def draw_orbital(calculation: Orbitals, path: str | Path, which: str | int = "ho
 
 @drawing
 def orbital_figure(calculation: Orbitals, which: str | int = "homo", spin: int = 0) -> Figure:
-    """The orbital (as HartreeFock.orbital takes it) seen across the molecule's flattest direction, red where it is positive,
-    blue where negative; its sign as a whole means nothing. Not collective. UserError for an orbital that is not there.
+    """The orbital seen across the molecule's flattest direction, red where it is positive, blue where it is negative.
+
+    Its sign as a whole means nothing. which, spin: as HartreeFock.orbital. Not collective. UserError for an orbital that is not
+    there.
     """
     coefficients, number = calculation.orbital(which, spin)
     molecule = calculation.molecule
@@ -225,4 +227,4 @@ def _shaded(colour: Array, normals: Array) -> Array:
     """Matt, with a highlight."""
     light = LIGHT / np.linalg.norm(LIGHT)
     towards = np.clip(normals @ light, 0, 1)[..., None]
-    return np.asarray(colour) * (0.45 + 0.6 * towards) + 0.35 * towards**24
+    return np.asarray(np.asarray(colour) * (0.45 + 0.6 * towards) + 0.35 * towards**24)

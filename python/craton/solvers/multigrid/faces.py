@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +12,9 @@ from craton.solvers.multigrid.values import Faces, Field, numbers
 
 
 def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, False)) -> Faces:
-    """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of the two cells, which keep the flux through a jump
-    right; on the grid's boundary the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
+    """Beta on faces from beta in cells, shape (nx, ny, nz): harmonic means of two cells, which keep the flux through a jump right.
+
+    On the grid's boundary it is the cell's own value, or round a periodic dimension the mean of both ends'. UserError unless all
     are positive.
     """
     cells = numbers(values, "beta of cells is no array of real numbers", "one of three dimensions")
@@ -38,4 +38,4 @@ def harmonic_means(cells: Field, axis: int) -> Field:
     n = cells.shape[axis]
     low = np.take(cells, range(n - 1), axis=axis)
     high = np.take(cells, range(1, n), axis=axis)
-    return cast(Field, 2.0 / (1.0 / low + 1.0 / high))
+    return 2.0 / (1.0 / low + 1.0 / high)

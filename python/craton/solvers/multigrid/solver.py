@@ -75,8 +75,10 @@ class Solver:
         order: Literal["morton", "hilbert", "lexicographic"] = "morton",
         threads: int = 1,
     ) -> None:
-        """cells: along each dimension; one number for a cube. box: cells of a box along each dimension; `cells` are multiples of
-        it, and both should have many factors of 2. There must be at least as many boxes as ranks.
+        """cells: along each dimension; one number for a cube.
+
+        box: cells of a box along each dimension; `cells` are multiples of it, and both should have many factors of 2. There must be
+        at least as many boxes as ranks.
 
         beta: a positive number, or three arrays of the whole grid: on the faces normal to each dimension, so of shapes
         (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. On sides
@@ -194,8 +196,9 @@ class Solver:
         self._solver.record_times(on)
 
     def longest_times(self) -> list[dict[str, float]]:
-        """Per level, the finest first: seconds by phase since they are recorded, of the rank that has spent most. Phases do not
-        overlap; "ghost exchange" has the waiting for other ranks in it.
+        """Per level, the finest first: seconds by phase since they are recorded, of the rank that has spent most.
+
+        Phases do not overlap; "ghost exchange" has the waiting for other ranks in it.
         """
         return [dict(phases) for phases in self._solver.longest_times()]
 
@@ -214,9 +217,7 @@ class Solver:
         return self._field(values, whole=True)
 
     def together(self, work: Callable[[], Result]) -> Result:
-        """Collective: every rank does its work; an error of one is raised on all as UserError, so that nobody waits for one that is
-        gone.
-        """
+        """Collective: every rank does its work. An error of one is raised on all as UserError, so that nobody waits for it."""
         return on_all(self.world, work, "multigrid")
 
     def _boxes(self) -> tuple[int, int, int]:
