@@ -34,13 +34,9 @@ def examine(config: Config) -> list[tuple[str, str]]:
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
     core_s = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks)
+    sites = [f"{site.name} ({x:g}, {y:g}) m" for site, (x, y, _) in zip(config.sites, work.position_m, strict=True)]
     return [
-        (
-            "sites",
-            ", ".join(
-                f"{site.name} ({at[0]:g}, {at[1]:g}) m" for site, at in zip(config.sites, work.position_m, strict=True)
-            ),
-        ),
+        ("sites", ", ".join(sites)),
         (
             "ruptures",
             f"{len(work.forecast.ruptures):,} of {len(set(work.forecast.sources))} sources, {sum(work.counts):,} variations",

@@ -1,11 +1,11 @@
-"""What jobs of `craton hazard run` do after the waves, each in a process forked from one that has imported this (tasks/forked.py):
+"""What jobs of `craton hazard run` do after the waves, each in a process forked from one that has imported this.
 
     measures FOLDER SITE PORTION      tensors -> seismograms -> intensity measures
     site FOLDER SITE                  measures -> curves, disaggregation, seismograms
     section FOLDER SITE               the site's part of the report
     overview FOLDER                   what of the report all sites have in common
 
-Each leaves one file, whole under its name or not at all; drawing leaves its pictures before.
+Each leaves one file, whole under its name or not at all; drawing leaves its pictures before. See tasks/forked.py.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["main"]
 
 
 def main(words: Sequence[str]) -> None:
-    """UserError for what cannot be done."""
+    """Does the job that the words name. UserError for what cannot be done."""
     what, path, *more = words
     folder = HazardFolder(path)
     work = Work.of(load_config(folder.config).replaced("run", **folder.read_run()))

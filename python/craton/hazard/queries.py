@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from rich.table import Table
 
 from craton.errors import UserError
-from craton.hazard.curves.export import write_curves_csv, write_maps_csv
+from craton.hazard.curves.export import write_csv, write_curves_csv, write_maps_csv
 from craton.hazard.report import pictures
 from craton.hazard.results import Results
 from craton.pages.figures import save_picture
 from craton.pages.style import styled
-from craton.runs.files import replaced
 
 __all__ = ["Answer", "curve", "disaggregation", "hazard_map"]
 
@@ -54,15 +51,15 @@ class Answer:
 
 
 def curve(results: Results, site: str | None, measure: str | None, output: Path | None) -> Answer:
-    """Of one site (the first), or as a file of one site or of all (site None)."""
+    """The curve of one site (the first); `output` has that of one site, or of all (site None)."""
     name, chosen = results.checked(site, measure)
-    curves = [one for one in results.curves(chosen) if site is None or one.site == site]
-    if output is not None:
-        if output.suffix.lower() == ".csv":
-            write_curves_csv(output, results.sites, curves)
-        else:
-            probability = results.work.config.hazard.probabilities[0]
-            _save(lambda: pictures.curves_figure(curves, probability, by_site=True, title=chosen), output)
+    curves = [one for one in results.curves(chosen) if site in (None, one.site)]
+    probability = results.work.config.hazard.probabilities[0]
+    _save(
+        output,
+        lambda path: write_curves_csv(path, results.sites, curves),
+        lambda: pictures.curves_figure(curves, probability, by_site=True, title=chosen),
+    )
     shown = next(one for one in curves if one.site == name)
     rows = zip(shown.levels.tolist(), shown.probability.tolist(), shown.annual_rates().tolist(), strict=True)
     columns = (
@@ -76,13 +73,13 @@ def curve(results: Results, site: str | None, measure: str | None, output: Path 
 def hazard_map(results: Results, measure: str | None, probability: float | None, output: Path | None) -> Answer:
     """The level at each site that has this probability."""
     _, chosen = results.checked(None, measure)
-    wanted = results.work.config.hazard.probabilities[0] if probability is None else _probability(probability)
+    wanted = _probability(results, probability)
     found = results.map(chosen, wanted)
-    if output is not None:
-        if output.suffix.lower() == ".csv":
-            write_maps_csv(output, results.sites, [found])
-        else:
-            _save(lambda: pictures.map_figure(results, chosen, wanted), output)
+    _save(
+        output,
+        lambda path: write_maps_csv(path, results.sites, [found]),
+        lambda: pictures.map_figure(results, chosen, wanted),
+    )
     rows = [
         (site.name, site.longitude_deg, site.latitude_deg, float(value))
         for site, value in zip(results.sites, found.values, strict=True)
@@ -108,46 +105,44 @@ def disaggregation(
     name, chosen = results.checked(site, measure)
     if probability is not None and level is not None:
         raise UserError("--probability with --level; allowed: one of them")
+    if level is not None and not 0 < level < math.inf:
+        raise UserError(f"--level {level:g}; allowed: above 0 g")
     if level is None:
-        wanted = results.work.config.hazard.probabilities[0] if probability is None else _probability(probability)
-        level = results.curves(chosen)[results.names.index(name)].level_at(wanted)
-        if not (np.isfinite(level) and level > 0):
+        wanted = _probability(results, probability)
+        level = results.curve(name, chosen).level_at(wanted)
+        if not 0 < level < math.inf:
             raise UserError(
                 f"no level of {chosen} at {name} has a probability of {wanted:g}; allowed: --level, or another probability"
             )
-    elif not (np.isfinite(level) and level > 0):
-        raise UserError(f"--level {level:g}; allowed: above 0 g")
     found = results.disaggregation(name, chosen, level)
-    m = 0.5 * (found.magnitude_edges[1:] + found.magnitude_edges[:-1])
-    d = 0.5e-3 * (found.distance_edges_m[1:] + found.distance_edges_m[:-1])
-    order = sorted(np.argwhere(found.shares > 0).tolist(), key=lambda at: -found.shares[tuple(at)])
-    rows = [(found.sources[k], float(m[i]), float(d[j]), PERCENT * float(found.shares[i, j, k])) for i, j, k in order]
-    if output is not None:
-        if output.suffix.lower() == ".csv":
-            _write_csv(output, ["source", "magnitude", "distance_km", "share_percent"], rows)
-        else:
-            _save(lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"), output)
-    title = f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, mean M {found.mean_magnitude:.2f} at "
+    shares = sorted(found.bins(), key=lambda one: -one[3])
+    rows = [(source, magnitude, distance_km, PERCENT * share) for magnitude, distance_km, source, share in shares]
+    _save(
+        output,
+        lambda path: write_csv(path, [("source", "magnitude", "distance_km", "share_percent"), *rows]),
+        lambda: pictures.disaggregation_figure(found, f"{chosen} above {level:.3g} g at {name}"),
+    )
     columns = (
         ("source", "source", ""),
         ("magnitude", "magnitude", ".2f"),
         ("distance, km", "distance_km", ".4g"),
         ("share, %", "share_percent", ".2f"),
     )
-    return Answer(f"{title}{1e-3 * found.mean_distance_m:.1f} km", columns, rows)
+    means = f"mean M {found.mean_magnitude:.2f} at {1e-3 * found.mean_distance_m:.1f} km"
+    return Answer(f"{chosen} above {level:.4g} g at {name}: {found.annual_rate:.4g} per year, {means}", columns, rows)
 
 
-def _probability(value: float) -> float:
-    if not 0 < value < 1:
-        raise UserError(f"--probability {value:g}; allowed: above 0, below 1")
-    return value
+def _probability(results: Results, given: float | None) -> float:
+    """The one that is given, else the first of the run."""
+    if given is not None and not 0 < given < 1:
+        raise UserError(f"--probability {given:g}; allowed: above 0, below 1")
+    return results.work.config.hazard.probabilities[0] if given is None else given
 
 
-def _save(draw: Callable[[], Figure], output: Path) -> None:
-    with styled():
-        save_picture(draw(), output)
-
-
-def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    with replaced(path) as aside, aside.open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+def _save(output: Path | None, write: Callable[[Path], object], draw: Callable[[], Figure]) -> None:
+    """Writes CSV or a picture, by the ending of the file's name."""
+    if output is not None and output.suffix.lower() == ".csv":
+        write(output)
+    elif output is not None:
+        with styled():
+            save_picture(draw(), output)

@@ -3,13 +3,13 @@
 results = read_results("basin-run")
 results.curves("SA(3.0)")                     # a HazardCurve for each finished site
 results.map("SA(3.0)", 0.02)                  # a HazardMap
+write_files(results)                          # HDF5, CSV, and CSV as OpenQuake's
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,23 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.hazard.config import load_config
 from craton.hazard.curves.curves import HazardCurve
-from craton.hazard.curves.disaggregation import Disaggregation, disaggregate
-from craton.hazard.curves.export import Site
+from craton.hazard.curves.disaggregation import Disaggregation
+from craton.hazard.curves.export import (
+    Site,
+    write_csv,
+    write_curves_csv,
+    write_hdf5,
+    write_maps_csv,
+    write_openquake_curves,
+    write_openquake_map,
+)
 from craton.hazard.curves.maps import HazardMap, hazard_map
 from craton.hazard.folder import HazardFolder
-from craton.hazard.pipeline.post_processing import GRAVITY, imt, read_measures
+from craton.hazard.motion.green_tensors import opened
+from craton.hazard.pipeline.post_processing import WRITTEN, disaggregated, imt, read_measures, shaking_of
 from craton.hazard.pipeline.work import Work
 
-__all__ = ["Chosen", "Results", "read_results"]
+__all__ = ["Chosen", "Results", "read_results", "write_files"]
 
 Array = NDArray[np.float64]
 
@@ -43,16 +52,17 @@ class Chosen:
     index: int
     rows: int
     columns: int
-    positions_m: Array
     dt_s: float
     directions: str
+    positions_m: Array
+    """(n, 3)"""
     variations: dict[str, dict[str, Any]]
     """slip_m, onset_s, velocity_m_s (direction, time), number, hypocentre, shaking_g"""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Of the finished sites of a run."""
+    """What the finished sites of a run have come to."""
 
     work: Work
     folder: HazardFolder
@@ -77,64 +87,41 @@ class Results:
 
     @property
     def imts(self) -> tuple[str, ...]:
-        """The one that is looked at first, first."""
+        """Measures of shaking; the one that is looked at first is the first."""
         return tuple(imt(period) for period in self.work.config.periods_s)
 
     def checked(self, site: str | None = None, measure: str | None = None) -> tuple[str, str]:
-        """Of those that there are; by default the first."""
-        names, measures = {one: one for one in self.names}, {one: one for one in self.imts}
-        for what, value, known in (("site", site, names), ("measure", measure, measures)):
+        """A site and a measure of those that there are; by default the first. UserError for others."""
+        for what, value, known in (("site", site, self.names), ("measure", measure, self.imts)):
             if value is not None and value not in known:
                 raise UserError(f"{what} {value}; allowed: {', '.join(known)}")
         return site or self.names[0], measure or self.imts[0]
 
     def curves(self, measure: str) -> list[HazardCurve]:
-        """Of each finished site."""
-        found = []
-        for name in self.names:
-            with _opened(self.folder.finished(name)) as file:
-                group = file[f"curves/{measure}"]
-                found.append(
-                    HazardCurve(
-                        name, measure, float(file.attrs["years"]), group["levels"][()], group["probability"][()]
-                    )
-                )
-        return found
+        """The curve of each finished site."""
+        return [self.curve(name, measure) for name in self.names]
 
-    def all_curves(self) -> list[HazardCurve]:
-        """Of each measure and each finished site."""
-        return [curve for measure in self.imts for curve in self.curves(measure)]
+    def curve(self, site: str, measure: str) -> HazardCurve:
+        """The curve of one finished site."""
+        with self._file(site) as file:
+            group, years = file[f"curves/{measure}"], float(file.attrs["years"])
+            return HazardCurve(site, measure, years, group["levels"][()], group["probability"][()])
 
     def map(self, measure: str, probability: float) -> HazardMap:
-        """Of the finished sites."""
+        """The map of the finished sites."""
         return hazard_map(self.curves(measure), self.sites_m, probability)
 
-    def maps(self) -> list[HazardMap]:
-        """Of each measure and each probability of the configuration."""
-        return [self.map(measure, p) for measure in self.imts for p in self.work.config.hazard.probabilities]
-
     def disaggregation(self, site: str, measure: str, level: float) -> Disaggregation:
-        """At any level, from the measures of all variations."""
+        """Shares at any level, g, from the measures of all variations. UserError where none exceeds it."""
         found = read_measures(self.folder.finished(site), "measures")
-        column = list(found.measures.periods_s).index(period_of(measure))
-        shaking = getattr(found.measures, self.work.config.measures.shaking)[:, column] / GRAVITY
-        count = len(self.work.forecast.ruptures)
-        above = np.bincount(found.rupture, shaking > level, count) / np.bincount(found.rupture, minlength=count)
-        with _opened(self.folder.finished(site)) as file:
+        column = [imt(period) for period in found.measures.periods_s.tolist()].index(measure)
+        with self._file(site) as file:
             distance = file["ruptures/distance_m"][()]
-        wanted = self.work.config.hazard
-        return disaggregate(
-            self.work.forecast,
-            above,
-            distance,
-            level,
-            magnitude_width=wanted.magnitude_width,
-            distance_width_m=1e3 * wanted.distance_width_km,
-        )
+        return disaggregated(self.work, found.rupture, shaking_of(self.work, found)[:, column], distance, level)
 
     def at_first_probability(self, site: str) -> Disaggregation | None:
-        """Of the first measure, at the level that has the first probability; None where the curve has no such level."""
-        with _opened(self.folder.finished(site)) as file:
+        """Shares of the first measure, at the level that has the first probability; None where the curve has no such level."""
+        with self._file(site) as file:
             if "disaggregation" not in file:
                 return None
             level = float(file["disaggregation"].attrs["level"])
@@ -142,37 +129,26 @@ class Results:
 
     def chosen(self, site: str) -> Chosen | None:
         """The rupture that matters most at a site; None where no level has the first probability."""
-        with _opened(self.folder.finished(site)) as file:
+        with self._file(site) as file:
             if "rupture" not in file:
                 return None
             group = file["rupture"]
-            facts = dict(group.attrs)
             variations = {
                 name: {key: part[key][()] for key in part} | dict(part.attrs)
                 for name, part in group.items()
                 if isinstance(part, h5py.Group)
             }
-            return Chosen(
-                str(facts["source"]),
-                int(facts["number"]),
-                float(facts["magnitude"]),
-                int(facts["index"]),
-                int(facts["rows"]),
-                int(facts["columns"]),
-                group["positions_m"][()],
-                float(facts["dt_s"]),
-                str(facts["directions"]),
-                variations,
-            )
+            facts = {
+                name: value.item() if isinstance(value, np.generic) else value for name, value in group.attrs.items()
+            }
+            return Chosen(**facts, positions_m=group["positions_m"][()], variations=variations)
 
-
-def period_of(measure: str) -> float:
-    """SA(3.0) -> 3.0."""
-    return float(measure.removeprefix("SA(").removesuffix(")"))
+    def _file(self, site: str) -> AbstractContextManager[h5py.File]:
+        return opened(self.folder.finished(site), WRITTEN)
 
 
 def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | None = None) -> Results:
-    """What the finished sites of a run have left in its folder. Not collective. UserError where no site is finished."""
+    """The results that the finished sites of a run have left in its folder. Not collective. UserError where none is finished."""
     folder = folder if isinstance(folder, HazardFolder) else HazardFolder(folder)
     if not folder.config.is_file():
         raise UserError(f"{folder.config}: no such file; allowed: the folder of a run of `craton hazard run`")
@@ -185,13 +161,30 @@ def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | Non
     return Results(work, folder, names)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[h5py.File]:
-    try:
-        file = h5py.File(path, "r")
-    except FileNotFoundError:
-        raise UserError(f"{path}: no such file; allowed: what craton hazard run has written to its end") from None
-    except OSError as problem:
-        raise UserError(f"{path}: not a complete HDF5 file: {' '.join(str(problem).split())}") from None
-    with file:
-        yield file
+def write_files(results: Results) -> list[Path]:
+    """Writes hazard.h5, curves.csv, maps.csv, disaggregation.csv and openquake/, of all finished sites; returns the first four."""
+    folder, sites = results.folder, results.sites
+    probabilities = results.work.config.hazard.probabilities
+    curves = [curve for measure in results.imts for curve in results.curves(measure)]
+    maps = [results.map(measure, probability) for measure in results.imts for probability in probabilities]
+    folder.openquake.mkdir(exist_ok=True)
+    write_openquake_curves(folder.openquake, sites, curves)
+    write_openquake_map(folder.openquake, sites, maps)
+    return [
+        write_hdf5(folder.hdf5, sites, curves, maps),
+        write_curves_csv(folder.curves, sites, curves),
+        write_maps_csv(folder.maps, sites, maps),
+        write_csv(folder.disaggregation, _shares(results)),
+    ]
+
+
+def _shares(results: Results) -> list[list[str]]:
+    """A row for each bin that has a share, at the first probability."""
+    rows = [["site", "measure", "level_g", "annual_rate", "source", "magnitude", "distance_km", "share"]]
+    for site in results.names:
+        found = results.at_first_probability(site)
+        if found is not None:
+            first = [site, results.imts[0], f"{found.level:.9g}", f"{found.annual_rate:.9g}"]
+            for magnitude, distance_km, source, share in found.bins():
+                rows.append([*first, source, f"{magnitude:.6g}", f"{distance_km:.6g}", f"{share:.9g}"])
+    return rows

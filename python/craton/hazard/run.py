@@ -22,8 +22,7 @@ from craton.hazard.pipeline.progress import Display
 from craton.hazard.pipeline.wave_runs import waves_of
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report.page import write_results
-from craton.hazard.result_files import write_files
-from craton.hazard.results import read_results
+from craton.hazard.results import read_results, write_files
 from craton.runs.agreement import ALONE
 from craton.runs.files import write_json
 from craton.runs.progress_file import Progress, ProgressFile, Start, read_progress
@@ -39,7 +38,7 @@ PHASES = ("jobs", "results")
 
 
 def run(config: Config, *, console: Any = None, overwrite: bool = False, report: bool = True) -> HazardRecord:
-    """A new run, in this process, which starts others. report: with pictures and report.html.
+    """Does a new run in this process, which starts others. report: with pictures and report.html.
 
     UserError for what cannot be computed, before anything in the folder is touched. UserError for what failed, once everything else
     is done and the results of finished sites are written.
@@ -71,7 +70,7 @@ def resume(
 
 
 def status(directory: Path) -> Status:
-    """Where the run in a folder is. UserError where there is none."""
+    """Tells where the run in a folder is. UserError where there is none."""
     folder = HazardFolder(directory)
     found = find_status(folder)
     if folder.config.is_file():
@@ -88,7 +87,7 @@ def status(directory: Path) -> Status:
 
 @dataclass(frozen=True)
 class _Run:
-    """Of a configuration that can be computed."""
+    """The run of a configuration that can be computed."""
 
     work: Work
     folder: HazardFolder
@@ -102,7 +101,7 @@ class _Run:
 
     @staticmethod
     def of(config: Config, report: bool, console: Any) -> _Run:
-        """UserError for what cannot be computed. Writes nothing."""
+        """The run of a configuration. UserError for what cannot be computed. Writes nothing."""
         folder = HazardFolder(config.run.directory)
         work = Work.of(config)
         steps = waves_of(work).steps
@@ -112,7 +111,7 @@ class _Run:
         return _Run(work, folder, tasks, beside, steps, start, report, console)
 
     def go(self, progress: ProgressFile) -> HazardRecord:
-        """In a folder that is locked."""
+        """Does what is missing, in a folder that is locked."""
         work, folder, settings = self.work, self.folder, self.work.config.run
         write_inputs(work, folder)
         write_beside(work, folder, self.beside)
@@ -231,7 +230,7 @@ def _stored(folder: HazardFolder) -> Config:
 
 def _check_same(folder: HazardFolder, given: Config) -> None:
     """UserError for another configuration than the run's, but for [run], on which no result depends."""
-    text, known = given.to_toml(run=False), folder.config.read_text(encoding="utf-8")
+    text, known = given.to_toml(leave_out=("run",)), folder.config.read_text(encoding="utf-8")
     if known != text:
         line = next((a for a, b in zip(known.splitlines(), text.splitlines(), strict=False) if a != b), "its length")
         raise UserError(

@@ -9,6 +9,7 @@ public domain; tools/make_coastlines.py).
 from __future__ import annotations
 
 import importlib.resources
+import math
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -287,7 +288,7 @@ def draw_sector(
 def rounded_limit(*fields: f64) -> float:
     """A colour limit that nearly all values stay within, rounded up to half a percent."""
     largest = max(float(np.quantile(np.abs(values), 0.995)) for values in fields)
-    return max(0.5, np.ceil(200.0 * largest) / 2.0)
+    return max(0.5, math.ceil(200.0 * largest) / 2.0)
 
 
 def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:

@@ -118,7 +118,7 @@ class Schedule:
         for number, (begun_s, _) in self.running.items():
             task = self.graph.tasks[number]
             left += max(0.0, task.cost - (now_s - begun_s)) * task.cores
-        return longest >= left / self.cores
+        return bool(longest >= left / self.cores)
 
     def _make_ready(self, number: int) -> None:
         task = self.graph.tasks[number]

@@ -43,7 +43,7 @@ class HazardCurve:
 
     def probability_at(self, level: ArrayLike) -> Array:
         """Probability of exceeding each level: linear between the curve's levels, as at the ends beyond them."""
-        return np.interp(np.asarray(level, float), self.levels, self.probability)
+        return np.asarray(np.interp(np.asarray(level, float), self.levels, self.probability))
 
     def level_at(self, probability: float) -> float:
         """The level that is exceeded with this probability, linear between the levels.

@@ -54,7 +54,7 @@ class Disaggregation:
 
     def by_magnitude_distance(self) -> Array:
         """Shares (m, d) of all sources together."""
-        return self.shares.sum(axis=2)
+        return np.asarray(self.shares.sum(axis=2))
 
     def by_source(self) -> dict[str, float]:
         """The share of each source, the largest first."""

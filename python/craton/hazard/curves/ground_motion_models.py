@@ -34,7 +34,7 @@ MODELS = ("BooreAtkinson2008", "CampbellBozorgnia2008", "ChiouYoungs2008", "Abra
 TECTONIC_REGION = "Active Shallow Crust"
 FARTHEST_KM = 1e4
 """No rupture of a forecast is left out for its distance."""
-PARTS = "contexts gsim imt site tom geo.mesh geo.surface.simple_fault source.base source.rupture".split()
+PARTS = ("contexts", "gsim", "imt", "site", "tom", "geo.mesh", "geo.surface.simple_fault", "source.base")
 """Modules of hazardlib that are used here."""
 INSTALL = "pip install 'craton[hazard]', then pip install --no-deps 'openquake.engine>=3.26,<4'"
 
@@ -147,19 +147,21 @@ def openquake_source(forecast: Forecast, place: Grid, years: float = 1.0, name: 
 def _above(epsilon: Array, truncation: float | None) -> Array:
     """1 - F of a normal distribution cut at +- truncation."""
     if truncation is None:
-        return ndtr(-epsilon)
-    return np.clip((ndtr(-epsilon) - ndtr(-truncation)) / (1 - 2 * ndtr(-truncation)), 0, 1)
+        return np.asarray(ndtr(-epsilon))
+    return np.asarray(np.clip((ndtr(-epsilon) - ndtr(-truncation)) / (1 - 2 * ndtr(-truncation)), 0, 1))
 
 
 @functools.cache
 def _hazardlib() -> Any:
     """openquake.hazardlib with its parts loaded."""
     try:
+        from openquake import hazardlib
+
         for part in PARTS:
             importlib.import_module(f"openquake.hazardlib.{part}")
-        return importlib.import_module("openquake.hazardlib")
     except ImportError as error:
         raise UserError(f"ground-motion models need OpenQuake's hazardlib ({error}); allowed: {INSTALL}") from None
+    return hazardlib
 
 
 def _model(library: Any, name: str) -> Any:

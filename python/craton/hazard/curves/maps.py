@@ -47,7 +47,7 @@ class HazardMap:
             between = getattr(scipy.interpolate, KINDS[kind])(self.sites_m[known], self.values[known])
         except scipy.spatial.QhullError:
             raise UserError("a map of sites on one line; allowed: sites that span an area") from None
-        return np.maximum(between(np.asarray(x, float), np.asarray(y, float)), 0)
+        return np.asarray(np.maximum(between(np.asarray(x, float), np.asarray(y, float)), 0))
 
 
 def hazard_map(curves: Sequence[HazardCurve], sites_m: ArrayLike, probability: float) -> HazardMap:

@@ -65,7 +65,8 @@ class Surface:
 
     def outside(self, low_m: ArrayLike, high_m: ArrayLike) -> NDArray[np.bool_]:
         """Which subfaults (n,) lie outside a volume, of its lowest and highest x, y, z."""
-        return np.any((self.positions < low_m) | (self.positions > high_m), axis=1)
+        low, high = np.asarray(low_m, float), np.asarray(high_m, float)
+        return np.asarray(np.any((self.positions < low) | (self.positions > high), axis=1))
 
 
 @dataclass(frozen=True, eq=False)

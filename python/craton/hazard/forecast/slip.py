@@ -47,9 +47,8 @@ def random_field(
 
 def _width(cells: int, spacing: float, length: float) -> int:
     """Of the plane, in cells."""
-    return scipy.fft.next_fast_len(
-        max(2 * cells, cells + int(np.ceil(CORRELATION_LENGTHS * length / spacing))), real=True
-    )
+    wanted = max(2 * cells, cells + int(np.ceil(CORRELATION_LENGTHS * length / spacing)))
+    return int(scipy.fft.next_fast_len(wanted, real=True))
 
 
 @functools.lru_cache(maxsize=64)
@@ -61,5 +60,5 @@ def _amplitudes(
     k_down = 2 * np.pi * np.fft.fftfreq(shape[0], down_m)[:, None]
     k_along = 2 * np.pi * np.fft.fftfreq(shape[1], along_m)[None, :]
     power = (1 + (k_along * along_length) ** 2 + (k_down * down_length) ** 2) ** -(hurst + 1)
-    whole = np.sqrt(power / power.mean())
+    whole: Array = np.sqrt(power / power.mean())
     return whole[:, : shape[1] // 2 + 1]

@@ -22,7 +22,7 @@ from craton.hazard.forecast.faults import RIGIDITY_PA
 from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.reading import located
 from craton.hazard.forecast.rupture import Array, Rupture, Surface, Variation
-from craton.hazard.forecast.surfaces import joined
+from craton.hazard.forecast.surfaces import FIELDS, joined
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import HDF5_MAGIC, Subfault, iterate_subfaults, read_planes
 
@@ -96,7 +96,7 @@ def _check_opening(path: Path, subfaults: list[Subfault]) -> None:
 def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Grid) -> tuple[Surface, NDArray[np.intp]]:
     """And of each of its subfaults the place in the file."""
     x, y = place.x_y(_column(subfaults, "longitude_deg"), _column(subfaults, "latitude_deg"))
-    values = [
+    values: list[Array] = [
         np.column_stack([x, y, _column(subfaults, "depth_m")]),
         (_column(subfaults, "strike_deg") + place.north_deg(x, y) + place.azimuth_deg) % 360,
         _column(subfaults, "dip_deg"),
@@ -108,7 +108,8 @@ def _surface(path: Path, subfaults: list[Subfault], rake: Array, place: Grid) ->
         begin = 0
         for rows, columns in _segments(path, len(subfaults)):
             here = np.arange(begin, begin := begin + rows * columns)
-            blocks.append(Surface(*(value[here] for value in values), rows, columns, place.azimuth_deg))
+            part = dict(zip(FIELDS, (value[here] for value in values), strict=True))
+            blocks.append(Surface(**part, rows=rows, columns=columns, azimuth_deg=place.azimuth_deg))
             numbers.append(here.reshape(rows, columns))
         return joined(blocks), np.concatenate(numbers, axis=1).ravel()
 

@@ -72,7 +72,7 @@ class DepthProfile:
 
     def at(self, depth_m: ArrayLike) -> Array:
         """The value at each depth, in their shape."""
-        return np.interp(np.asarray(depth_m, float), self.depth_m, self.value)
+        return np.asarray(np.interp(np.asarray(depth_m, float), self.depth_m, self.value))
 
     def slowness_to(self, depth_m: ArrayLike) -> Array:
         """The integral of 1 / value from the first depth down to others: of linear pieces, log(v2 / v1) / gradient each."""
@@ -83,7 +83,7 @@ class DepthProfile:
         inside = np.clip(z, depth[0], depth[-1])
         piece = np.clip(np.searchsorted(depth, inside, side="right") - 1, 0, max(len(depth) - 2, 0))
         here = whole[piece] + _integral(inside - depth[piece], value[piece], self.at(inside))
-        return here + (z - inside) / np.where(z < depth[0], value[0], value[-1])
+        return np.asarray(here + (z - inside) / np.where(z < depth[0], value[0], value[-1]))
 
 
 def _integral(thickness: Array, first: Array, last: Array) -> Array:
@@ -227,7 +227,7 @@ class _Maker:
     def _rise(self, slip: Array) -> Array:
         root = np.sqrt(slip)
         slipping = root[slip > 0]
-        return np.maximum(root * (self.mean_rise / slipping.mean()), LEAST_RISE * self.mean_rise)
+        return np.asarray(np.maximum(root * (self.mean_rise / slipping.mean()), LEAST_RISE * self.mean_rise))
 
 
 def perturbed_rake(index: int, rupture: Rupture, sigma_deg: float, seed: int, *, together: bool = False) -> Rupture:
@@ -255,12 +255,12 @@ def onset_times(surface: Surface, hypocentre: int, speed: float, vs_m_s: float |
 def _distance_over(surface: Surface, start: int) -> Array:
     along, down = unfolded(surface.positions, surface.rows, surface.columns)
     row, column = divmod(start, surface.columns)
-    return np.hypot((down - down[row])[:, None], (along - along[column])[None, :]).ravel()
+    return np.asarray(np.hypot((down - down[row])[:, None], (along - along[column])[None, :]).ravel())
 
 
 def _standard(field: Array) -> Array:
     """Of mean 0 and standard deviation 1: never below 0 everywhere. Of a single subfault 0."""
-    less = field - field.mean()
+    less: Array = field - field.mean()
     deviation = less.std()
     return less / deviation if deviation > 0 else less
 

@@ -143,7 +143,8 @@ class RuptureAtSite:
     def velocities(self, variations: Sequence[Variation]) -> NDArray[np.float32]:
         """Velocities (variation, direction, time), m/s, after the beginning of the rupture."""
         motions = self._prepared(variations)  # first: it may make new spectra
-        return scipy.fft.irfft(self._spectra.sum(*motions), n=self._period, axis=2)[:, :, : self.samples]
+        whole: NDArray[np.float32] = scipy.fft.irfft(self._spectra.sum(*motions), n=self._period, axis=2)
+        return whole[:, :, : self.samples]
 
     def seconds_of_sum(self, variations: Sequence[Variation]) -> float:
         """How long the sum over subfaults takes, for benchmarks."""

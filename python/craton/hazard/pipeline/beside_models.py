@@ -14,20 +14,22 @@ from craton.hazard.pipeline.work import Work
 __all__ = ["Beside", "models_beside", "read_beside", "write_beside"]
 
 Beside = dict[str, list[HazardCurve]]
-"""Of each model the curves of all sites and measures."""
+"""By the name of a model: the curves of all sites and measures."""
 
 
 def models_beside(work: Work) -> Beside:
-    """Of the configuration's models (none: nothing), for the forecast, sites and levels of the run. UserError without OpenQuake's
-    hazardlib, and for a model that it does not have.
+    """The curves of the configuration's models (none: nothing), for the forecast, sites and levels of the run.
+
+    UserError without OpenQuake's hazardlib, and for a model that it does not have.
     """
     if not work.config.hazard.models:
         return {}
     from craton.hazard.curves.ground_motion_models import SiteConditions, model_curves
 
+    x, y, _ = np.array(work.position_m).T
     conditions = [
-        SiteConditions(site.name, site.longitude_deg, site.latitude_deg, vs30_m_s=vs30)
-        for site, vs30 in zip(work.sites, _vs30(work), strict=True)
+        SiteConditions(site.name, site.longitude_deg, site.latitude_deg, vs30_m_s=given.vs30_m_s or float(found))
+        for given, site, found in zip(work.config.sites, work.sites, work.surface_vs(x, y), strict=True)
     ]
     measures = [imt(period) for period in work.config.periods_s]
     years, levels = work.config.forecast.years, work.levels_g()
@@ -36,14 +38,14 @@ def models_beside(work: Work) -> Beside:
 
 
 def write_beside(work: Work, folder: HazardFolder, beside: Beside) -> None:
-    """models/<name>.csv of each model, of all sites of the configuration. UserError where it cannot be written."""
+    """Writes models/<name>.csv of each model, of all sites of the configuration. UserError where it cannot be written."""
     for model, curves in beside.items():
         folder.models.mkdir(exist_ok=True)
         write_curves_csv(folder.models / f"{model}.csv", work.sites, curves)
 
 
 def read_beside(work: Work, folder: HazardFolder, site: str) -> Beside:
-    """Of one site, what write_beside() has left; without OpenQuake. UserError for files that are not there, or not whole."""
+    """What write_beside() has left of one site; without OpenQuake. UserError for files that are not there, or not whole."""
     found, levels = {}, len(work.levels_g())
     for model in work.config.hazard.models:
         path = folder.models / f"{model}.csv"
@@ -52,13 +54,3 @@ def read_beside(work: Work, folder: HazardFolder, site: str) -> Beside:
             if [len(one.levels) for one in curves if one.measure == imt(period)] != [levels]:
                 raise UserError(f"{path}: no whole curve of {imt(period)} at {site}; allowed: {levels} levels")
     return found
-
-
-def _vs30(work: Work) -> list[float]:
-    """m/s: given, or that of the ground at the surface."""
-    from craton.seismology.wave_run.setup import medium_of
-
-    x, y, _ = np.array(work.position_m).T
-    material = medium_of(work.config.ground, work.grid).at(work.grid, x, y, np.full(len(x), 0.25 * work.grid.spacing_m))
-    vs = np.sqrt(material.mu / material.rho)
-    return [site.vs30_m_s or float(found) for site, found in zip(work.config.sites, vs, strict=True)]

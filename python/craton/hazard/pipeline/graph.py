@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from functools import partial
-
-import numpy as np
+from pathlib import Path
 
 from craton._launch import CRATON
 from craton.hazard.folder import HazardFolder
@@ -15,7 +15,6 @@ from craton.tasks import Task
 
 __all__ = ["tasks_of"]
 
-JOBS = "craton.hazard.jobs"
 SECONDS_PER_POINT = 1e-8
 """Of a step of waves on a core, about."""
 SECONDS_PER_SUBFAULT = 4e-6
@@ -27,77 +26,84 @@ FORK_S, CURVES_S = 0.1, 0.2
 DRAWING_S = 1.0
 """Of a part of the report, about."""
 PHASES = 10
-"""Of a site, at most: numbers of the next one's begin above them."""
-
-
-def _words(*words: object) -> Callable[[], list[str]]:
-    """A command that is known beforehand."""
-    return lambda: [str(word) for word in words]
+MEASURES, CURVES, PICTURES = 3, 4, 5
+"""Phases of a site after those of its wave runs, 0 to 2; those of the next site are PHASES higher."""
 
 
 def tasks_of(work: Work, folder: HazardFolder, report: bool = True) -> list[Task]:
-    """Of all sites, in the order of a sequence. report: with those that draw its parts."""
+    """The tasks of all sites, in the order of a sequence. report: with those that draw its parts."""
     tasks: list[Task] = []
     for site in range(len(work.position_m)):
-        first = _waves_tasks(work, folder, site)
-        second = _measures_tasks(work, folder, site, tuple(task.name for task in first))
-        name = work.config.sites[site].name
-        third = Task(
-            name=f"{name}: curves",
-            kind="curves",
-            group=name,
-            phase=second[-1].phase + 1,
-            result=folder.finished(name),
-            module=JOBS,
-            command=_words("site", folder.path, name),
-            log=folder.site(name) / "curves.log",
-            after=tuple(task.name for task in second),
-            cost=CURVES_S,
-        )
-        last = Task(
-            name=f"{name}: pictures",
-            kind="pictures",
-            group=name,
-            phase=third.phase + 1,
-            result=folder.section(name),
-            module=JOBS,
-            command=_words("section", folder.path, name),
-            log=folder.site(name) / "pictures.log",
-            after=(third.name,),
-            cost=DRAWING_S,
-        )
-        tasks += [*first, *second, third, *([last] if report else [])]
-    return [*tasks, _overview_task(tasks, folder)] if report else tasks
+        name, phase = work.config.sites[site].name, PHASES * site
+        words, own = (folder.path, name), folder.site(name)
+        waves = _waves_tasks(work, folder, site)
+        measures = [
+            _job(
+                name,
+                "measures",
+                ("measures", *words, number),
+                waves,
+                result=folder.measures(name, portion),
+                log=folder.measures(name, portion).with_suffix(".log"),
+                phase=phase + MEASURES,
+                cost=FORK_S + SECONDS_PER_SUBFAULT * _subfaults(work, portion),
+                number=f" {number}",
+            )
+            for number, portion in enumerate(work.portions)
+        ]
+        result, log = folder.finished(name), own / "curves.log"
+        curves = _job(name, "curves", ("site", *words), measures, result, log, phase + CURVES, CURVES_S)
+        result, log = folder.section(name), own / "pictures.log"
+        pictures = _job(name, "pictures", ("section", *words), [curves], result, log, phase + PICTURES, DRAWING_S)
+        tasks += [*waves, *measures, curves, *([pictures] if report else [])]
+    if report:
+        finished = [task for task in tasks if task.kind == "curves"]
+        wanted, phase = ("overview", folder.path), tasks[-1].phase + 1
+        result, log = folder.overview, folder.overview_log
+        tasks.append(_job("all sites", "pictures", wanted, finished, result, log, phase, DRAWING_S))
+    return tasks
 
 
-def _overview_task(tasks: Sequence[Task], folder: HazardFolder) -> Task:
+def _job(
+    group: str,
+    kind: str,
+    words: Sequence[object],
+    after: Sequence[Task],
+    result: Path,
+    log: Path,
+    phase: int,
+    cost: float,
+    number: str = "",
+) -> Task:
+    """A task that craton.hazard.jobs does, given the words."""
     return Task(
-        name="all sites: pictures",
-        kind="pictures",
-        group="all sites",
-        phase=tasks[-1].phase + 1,
-        result=folder.overview,
-        module=JOBS,
-        command=_words("overview", folder.path),
-        log=folder.overview_log,
-        after=tuple(task.name for task in tasks if task.kind == "curves"),
-        cost=DRAWING_S,
+        name=f"{group}: {kind}{number}",
+        kind=kind,
+        group=group,
+        phase=phase,
+        result=result,
+        module="craton.hazard.jobs",
+        command=lambda: [str(word) for word in words],
+        log=log,
+        after=tuple(task.name for task in after),
+        cost=cost,
     )
+
+
+def _subfaults(work: Work, portion: Sequence[int]) -> int:
+    """Of all variations of a portion's ruptures together."""
+    return sum(work.counts[i] * len(work.forecast.ruptures[i].surface) for i in portion)
 
 
 def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
     name, threads, ranks = work.config.sites[site].name, work.config.run.rank_threads, work.config.run.ranks
-    duration, h = work.config.ground.time.duration_s, work.grid.spacing_m
-    steps = duration / (0.5 * h / 6000.0)
-    cost = START_S + np.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT
+    steps = work.config.ground.time.duration_s / (0.5 * work.grid.spacing_m / 6000.0)
 
     def command(direction: str) -> list[str]:
         own = WavesFolder(folder.waves(name, direction))
-        place, file = own.unfinished, str(folder.waves_config(name, direction))
+        place, what = own.unfinished, ["run", str(folder.waves_config(name, direction)), "--overwrite"]
         if place is not None and place.worth_resuming:
-            what = ["resume", str(own.path), file]
-        else:
-            what = ["run", file, "--overwrite"]
+            what = ["resume", str(own.path), str(folder.waves_config(name, direction))]
         shared = ["--no-report", "--threads", str(threads), *(["--ranks", str(ranks)] if ranks > 1 else [])]
         return [*CRATON, "waves", *what, *shared]
 
@@ -111,30 +117,8 @@ def _waves_tasks(work: Work, folder: HazardFolder, site: int) -> list[Task]:
             result=folder.waves(name, direction) / "record.json",
             command=partial(command, direction),
             log=folder.site(name) / f"waves-{direction}.log",
-            cost=float(cost),
+            cost=START_S + math.prod(work.config.ground.cells) * steps * SECONDS_PER_POINT,
             leading=True,
         )
         for at, direction in enumerate(work.config.green.directions)
     ]
-
-
-def _measures_tasks(work: Work, folder: HazardFolder, site: int, after: tuple[str, ...]) -> list[Task]:
-    name = work.config.sites[site].name
-    found = []
-    for number, portion in enumerate(work.portions):
-        subfaults = sum(work.counts[i] * len(work.forecast.ruptures[i].surface) for i in portion)
-        found.append(
-            Task(
-                name=f"{name}: measures {number}",
-                kind="measures",
-                group=name,
-                phase=PHASES * site + 3,
-                result=folder.measures(name, portion),
-                module=JOBS,
-                command=_words("measures", folder.path, name, number),
-                log=folder.measures(name, portion).with_suffix(".log"),
-                after=after,
-                cost=FORK_S + subfaults * SECONDS_PER_SUBFAULT,
-            )
-        )
-    return found

@@ -22,12 +22,14 @@ SECONDS_TO_END = 15.0
 
 
 def write_inputs(work: Work, folder: HazardFolder) -> None:
-    """What jobs read. Anew when a run is resumed: the same, but for [run]. A checkpoint belongs to the bricks that it was written
-    from: where others are wanted now, waves that have not come to their end begin anew.
+    """Writes what jobs read, anew when a run is resumed: the same, but for [run].
+
+    A checkpoint belongs to the bricks that it was written from: where others are wanted now, waves that have not come to their end
+    begin anew.
     """
     wanted = _bricks_of(asdict(work.config.run))
     other_bricks = folder.run_settings.is_file() and _bricks_of(folder.read_run()) != wanted
-    write_text(folder.config, work.config.to_toml(run=False))
+    write_text(folder.config, work.config.to_toml(leave_out=("run",)))
     with replaced(folder.points) as aside, aside.open("wb") as stream:
         np.save(stream, work.points_m)
     if work.config.green.highest_hz:

@@ -1,12 +1,11 @@
-"""What is done with the tensors of a site's waves: tensors -> seismograms -> intensity measures of a portion of the ruptures; then
-measures -> curves, disaggregation, seismograms of the rupture that matters most. measure_portion() and finish_site() leave
-one file each, whole under its name or not at all.
+"""What is done with the tensors of a site's waves, in jobs that leave one file each, whole under its name or not at all.
+
+measure_portion(): tensors -> seismograms -> intensity measures of a portion of the ruptures. finish_site(): measures -> curves,
+disaggregation, seismograms of the rupture that matters most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve, combined, rupture_exceedances
-from craton.hazard.curves.disaggregation import disaggregate, distances_to
+from craton.hazard.curves.disaggregation import Disaggregation, disaggregate, distances_to
 from craton.hazard.folder import HazardFolder
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.hazard.motion.intensity import TABLES, Measures
@@ -25,27 +24,36 @@ from craton.hazard.motion.seismograms import RuptureAtSite
 from craton.hazard.pipeline.work import Work
 from craton.runs.files import replaced
 
-__all__ = ["GRAVITY", "finish_site", "measure_portion", "read_measures", "tensors_of"]
+__all__ = [
+    "WRITTEN",
+    "disaggregated",
+    "finish_site",
+    "imt",
+    "measure_portion",
+    "read_measures",
+    "shaking_of",
+    "tensors_of",
+]
 
 Array = NDArray[np.float64]
 GRAVITY = 9.80665
 """m/s^2: a g."""
+WRITTEN = "what craton hazard run has written to its end"
 
 
 def tensors_of(work: Work, folder: HazardFolder, site: int) -> GreenTensors:
-    """UserError for files of another site, time step or list of points."""
+    """The tensors of a site by its number. UserError for files of another site, time step or list of points."""
     name = work.config.sites[site].name
     paths = [folder.waves(name, direction) / "sgt.h5" for direction in work.config.green.directions]
     green = GreenTensors.open(paths, work.position_m[site])
-    if green.position_m.shape != work.points_m.shape or not np.allclose(
-        green.position_m, work.points_m, rtol=0, atol=0.01
-    ):
+    at, wanted = green.position_m, work.points_m
+    if at.shape != wanted.shape or not np.allclose(at, wanted, rtol=0, atol=0.01):
         raise UserError(f"{paths[0]}: tensors at other points than the faults have; allowed: of this run")
     return green
 
 
 def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -> Path:
-    """A row for each variation of the portion's ruptures."""
+    """Writes a row for each variation of the portion's ruptures."""
     green, wanted = tensors_of(work, folder, site), work.config.measures
     parts = [
         measure_rupture(
@@ -62,45 +70,63 @@ def measure_portion(work: Work, folder: HazardFolder, site: int, portion: int) -
     ]
     path = folder.measures(work.config.sites[site].name, work.portions[portion])
     with replaced(path) as aside, h5py.File(aside, "w") as file:
-        _write_measures(file, _joined(parts))
+        _write_measures(file, SiteMeasures.joined(parts))
     return path
 
 
 def finish_site(work: Work, folder: HazardFolder, site: int) -> Path:
-    """site.h5 from all portions."""
-    name = work.config.sites[site].name
-    found = _joined([read_measures(folder.measures(name, portion)) for portion in work.portions])
-    _check_rows(work, found, folder.site(name))
+    """Writes site.h5 from all portions."""
+    name, at = work.config.sites[site].name, work.position_m[site]
+    found = SiteMeasures.joined([read_measures(folder.measures(name, portion)) for portion in work.portions])
+    if tuple(np.bincount(found.rupture, minlength=len(work.counts))) != work.counts:
+        raise UserError(
+            f"{folder.site(name)}: measures of {len(found)} variations; allowed: {sum(work.counts)}, those of this forecast: files "
+            "of another run have to go"
+        )
+    forecast, years, levels = work.forecast, work.config.forecast.years, work.levels_g()
+    shaking, distance = shaking_of(work, found), distances_to(forecast, at)
+    curves: dict[float, HazardCurve] = {}
     path = folder.finished(name)
     with replaced(path) as aside, h5py.File(aside, "w") as file:
         _write_measures(file.create_group("measures"), found)
-        at = work.position_m[site]
-        file.attrs.update({"site": name, "position_m": at, "years": work.config.forecast.years})
-        distance = distances_to(work.forecast, at)
-        _write_ruptures(file.create_group("ruptures"), work, distance)
-        shaking = getattr(found.measures, work.config.measures.shaking) / GRAVITY
-        periods = list(work.config.measures.periods_s)
-        levels = work.levels_g()
-        for column, period in enumerate(periods):
-            above = rupture_exceedances(found.rupture, shaking[:, column], len(work.forecast.ruptures), levels)
+        file.attrs.update({"site": name, "position_m": at, "years": years})
+        ruptures = file.create_group("ruptures")
+        ruptures["source"], ruptures["number"] = list(forecast.sources), [one.number for one in forecast.ruptures]
+        ruptures["magnitude"], ruptures["annual_rate"] = forecast.magnitudes, forecast.annual_rates
+        ruptures["distance_m"] = distance
+        for column, period in enumerate(work.config.measures.periods_s):
+            above = rupture_exceedances(found.rupture, shaking[:, column], len(forecast.ruptures), levels)
+            probability = combined(above, forecast.annual_rates, years)
+            curves[period] = HazardCurve(name, imt(period), years, levels, probability)
             group = file.create_group(f"curves/{imt(period)}")
-            group["levels"], group["exceedance"] = levels, above
-            group["probability"] = combined(above, work.forecast.annual_rates, work.config.forecast.years)
+            group["levels"], group["exceedance"], group["probability"] = levels, above, probability
             group.attrs["period_s"] = period
-        first = periods.index(work.config.periods_s[0])
-        _disaggregated(file, work, found, shaking[:, first], distance)
-        _largest(file, work, folder, site, found, shaking[:, first])
+        period = work.config.periods_s[0]
+        first = shaking[:, work.config.measures.periods_s.index(period)]
+        level = looked_at(curves[period], work.config.hazard.probabilities[0], float(first.max()))
+        if level > 0 and np.any(first > level):
+            shares = disaggregated(work, found.rupture, first, distance, level)
+            _write_disaggregation(file.create_group("disaggregation"), work, shares)
+            index = shares.largest_rupture()
+            _write_rupture(file.create_group("rupture"), work, tensors_of(work, folder, site), index, found, first)
     return path
 
 
 def imt(period_s: float) -> str:
-    """As OpenQuake writes it."""
+    """The name of a measure, as OpenQuake writes it."""
     return f"SA({period_s!r})"
 
 
+def shaking_of(work: Work, found: SiteMeasures) -> Array:
+    """The measure of shaking (variation, period) that the configuration chooses, in g."""
+    values: Array = getattr(found.measures, work.config.measures.shaking)
+    return values / GRAVITY
+
+
 def looked_at(curve: HazardCurve, probability: float, largest: float) -> float:
-    """The level of that probability; where straight lines between levels lead beyond the largest shaking of all, the level of the
-    curve below. 0 where the curve begins below the probability, NaN where it ends above.
+    """The level of a probability: 0 where the curve begins below it, NaN where it ends above.
+
+    Where straight lines between levels lead beyond the largest shaking of all, it is the level of the curve below.
     """
     level = curve.level_at(probability)
     if not level >= largest:
@@ -108,49 +134,34 @@ def looked_at(curve: HazardCurve, probability: float, largest: float) -> float:
     return float(curve.levels[curve.probability >= probability].max(initial=0.0))
 
 
-def _disaggregated(file: Any, work: Work, found: SiteMeasures, shaking: Array, distance: Array) -> None:
-    """Where the first curve has the first probability; nothing where no level has it."""
-    wanted, period = work.config.hazard, work.config.periods_s[0]
-    curve = file[f"curves/{imt(period)}"]
-    levels = curve["levels"][()]
-    whole = HazardCurve("", imt(period), work.config.forecast.years, levels, curve["probability"][()])
-    level = looked_at(whole, wanted.probabilities[0], float(shaking.max()))
-    above = np.array([np.mean(shaking[found.rupture == i] > level) for i in range(len(work.forecast.ruptures))])
-    if not (np.isfinite(level) and level > 0 and np.any(above * work.forecast.annual_rates > 0)):
-        return
-    result = disaggregate(
-        work.forecast,
-        above,
-        distance,
-        level,
-        magnitude_width=wanted.magnitude_width,
-        distance_width_m=1e3 * wanted.distance_width_km,
-    )
-    group = file.create_group("disaggregation")
+def disaggregated(
+    work: Work, rupture: NDArray[np.int64], shaking: Array, distance_m: Array, level: float
+) -> Disaggregation:
+    """Shares at a level, g, from the rupture and the shaking of all variations. UserError where nothing exceeds it."""
+    count, wanted = len(work.forecast.ruptures), work.config.hazard
+    above = np.bincount(rupture, shaking > level, count) / np.bincount(rupture, minlength=count)
+    widths = {"magnitude_width": wanted.magnitude_width, "distance_width_m": 1e3 * wanted.distance_width_km}
+    return disaggregate(work.forecast, above, distance_m, level, **widths)
+
+
+def _write_disaggregation(group: Any, work: Work, found: Disaggregation) -> None:
     for name in ("magnitude_edges", "distance_edges_m", "shares", "ruptures"):
-        group[name] = getattr(result, name)
-    group["sources"] = list(result.sources)
-    group.attrs.update(
-        {name: getattr(result, name) for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m")}
-    )
-    group.attrs.update(
-        {"imt": imt(period), "probability": wanted.probabilities[0], "largest_rupture": result.largest_rupture()}
-    )
+        group[name] = getattr(found, name)
+    group["sources"] = list(found.sources)
+    for name in ("level", "annual_rate", "mean_magnitude", "mean_distance_m"):
+        group.attrs[name] = getattr(found, name)
+    first = {"imt": imt(work.config.periods_s[0]), "probability": work.config.hazard.probabilities[0]}
+    group.attrs.update(first | {"largest_rupture": found.largest_rupture()})
 
 
-def _largest(file: Any, work: Work, folder: HazardFolder, site: int, found: SiteMeasures, shaking: Array) -> None:
-    """The rupture that matters most, and of its variations that of median and that of largest shaking: slip and seismogram."""
-    if "disaggregation" not in file:
-        return
-    index = int(file["disaggregation"].attrs["largest_rupture"])
+def _write_rupture(
+    group: Any, work: Work, green: GreenTensors, index: int, found: SiteMeasures, shaking: Array
+) -> None:
+    """A rupture, and of its variations that of median and that of largest shaking: slip and seismogram."""
+    rupture, surface = work.forecast.ruptures[index], work.forecast.ruptures[index].surface
     rows = np.flatnonzero(found.rupture == index)
     order = rows[np.argsort(shaking[rows], kind="stable")]
-    chosen = {"median": order[len(order) // 2], "largest": order[-1]}
-    rupture = work.forecast.ruptures[index]
-    green = tensors_of(work, folder, site)
     here = RuptureAtSite(green, rupture, slip_rate=work.config.measures.slip_rate, memory_mb=work.config.run.memory_mb)
-    group = file.create_group("rupture")
-    surface = rupture.surface
     group.attrs.update(
         {"source": rupture.source, "number": rupture.number, "magnitude": rupture.magnitude, "index": index}
     )
@@ -158,35 +169,11 @@ def _largest(file: Any, work: Work, folder: HazardFolder, site: int, found: Site
         {"rows": surface.rows, "columns": surface.columns, "dt_s": green.dt_s, "directions": "".join(green.directions)}
     )
     group["positions_m"] = surface.positions
-    for name, row in chosen.items():
+    for name, row in (("median", order[len(order) // 2]), ("largest", order[-1])):
         one = work.variation(index, int(found.number[row]), green)
         part = group.create_group(name)
         part["slip_m"], part["onset_s"], part["velocity_m_s"] = one.slip, one.onset, here.velocities([one])[0]
         part.attrs.update({"number": one.number, "hypocentre": one.hypocentre, "shaking_g": shaking[row]})
-
-
-def _check_rows(work: Work, found: SiteMeasures, where: Path) -> None:
-    counted = np.bincount(found.rupture, minlength=len(work.counts))
-    if tuple(counted) != work.counts:
-        raise UserError(
-            f"{where}: measures of {len(found)} variations; allowed: {sum(work.counts)}, those of this forecast: files of another "
-            "run have to go"
-        )
-
-
-def _write_ruptures(group: Any, work: Work, distance: Array) -> None:
-    group["source"] = list(work.forecast.sources)
-    group["number"] = np.array([one.number for one in work.forecast.ruptures])
-    group["magnitude"], group["annual_rate"] = work.forecast.magnitudes, work.forecast.annual_rates
-    group["distance_m"] = distance
-
-
-def _joined(parts: Sequence[SiteMeasures]) -> SiteMeasures:
-    return SiteMeasures(
-        np.concatenate([part.rupture for part in parts]),
-        np.concatenate([part.number for part in parts]),
-        Measures.joined([part.measures for part in parts]),
-    )
 
 
 def _write_measures(group: Any, found: SiteMeasures) -> None:
@@ -199,17 +186,14 @@ def _write_measures(group: Any, found: SiteMeasures) -> None:
 
 
 def read_measures(path: Path, group: str = "/") -> SiteMeasures:
-    """UserError for a file that is not there, or not whole."""
+    """The measures in a file. UserError for a file that is not there, or not whole."""
     try:
         with h5py.File(path, "r") as file:
             part = file[group]
-            values: dict[str, Any] = {name: part[name][()] for name in TABLES}
-            values["periods_s"] = part["periods_s"][()]
+            values: dict[str, Any] = {name: part[name][()] for name in (*TABLES, "periods_s")}
             values |= {"components": tuple(part.attrs["components"]), "damping": float(part.attrs["damping"])}
-            known = {item.name for item in fields(Measures)}
-            assert set(values) == known
             return SiteMeasures(part["rupture"][()], part["variation"][()], Measures(**values))
     except FileNotFoundError:
-        raise UserError(f"{path}: no such file; allowed: what craton hazard run has written to its end") from None
+        raise UserError(f"{path}: no such file; allowed: {WRITTEN}") from None
     except (OSError, KeyError) as problem:
         raise UserError(f"{path}: not a whole file of measures: {' '.join(str(problem).split())}") from None

@@ -48,6 +48,7 @@ class Display:
         self._bar.__exit__(kind, value, trace)
 
     def __call__(self, ended: Sequence[TaskRecord], running: Sequence[TaskRecord]) -> None:
+        """Shows what has ended and what runs, and writes it to progress.json."""
         new = ended[self._counted :]
         self._counted += len(new)
         self._done += sum(self._cost[one.name] for one in new)
@@ -96,7 +97,7 @@ class _Rates:
 
 
 def part_done(log: Path) -> float:
-    """From a wave run's own lines: `Waves:  30%  ...`."""
+    """The part of a wave run that its own lines tell of: `Waves:  30%  ...`."""
     try:
         words = log.read_text(encoding="utf-8", errors="replace").rpartition("Waves:")[2].split()
     except OSError:

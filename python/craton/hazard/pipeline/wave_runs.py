@@ -47,8 +47,9 @@ class Waves:
 
 
 def waves_of(work: Work) -> Waves:
-    """UserError for what every wave run would refuse: a pulse that the grid does not carry, a step that is unstable, bricks that
-    cannot be cut. Writes nothing that stays.
+    """What all wave runs have in common. Writes nothing that stays.
+
+    UserError for what each would refuse: a pulse that the grid does not carry, a step that is unstable, bricks that cannot be cut.
     """
     config = work.config
     with tempfile.TemporaryDirectory(prefix="craton-hazard-") as own:
@@ -69,8 +70,9 @@ def waves_of(work: Work) -> Waves:
 
 
 def _check_duration(work: Work, waves: Waves) -> None:
-    """UserError where seismograms end before S waves from all of a rupture can have come, even if all of it broke at once: in
-    ground of the largest vp, and of the largest vs that it can have with that (lambda = 0).
+    """UserError where seismograms end before S waves from all of a rupture can have come, even if it broke at once.
+
+    They run in ground of the largest vp, and of the largest vs that it can have with that (lambda = 0).
     """
     ends_s, fastest = waves.seismogram_s, waves.found.fastest_vp / math.sqrt(2)
     for site, at in zip(work.config.sites, work.position_m, strict=True):

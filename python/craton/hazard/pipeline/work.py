@@ -20,7 +20,7 @@ from craton.hazard.forecast.forecast import Forecast
 from craton.hazard.forecast.rupture import Rupture, Variation
 from craton.hazard.motion.green_tensors import GreenTensors
 from craton.seismology.geometry.grid import Grid
-from craton.seismology.wave_run.setup import grid_of
+from craton.seismology.wave_run.setup import grid_of, medium_of
 
 __all__ = ["Work"]
 
@@ -33,7 +33,7 @@ PORTIONS = 4
 
 @dataclass(frozen=True)
 class Work:
-    """Everything that follows from a configuration, without files of a run. Every process makes its own, the same."""
+    """All that follows from a configuration, without files of a run. Every process makes its own, the same."""
 
     config: Config
     grid: Grid
@@ -43,7 +43,7 @@ class Work:
 
     @staticmethod
     def of(config: Config) -> Work:
-        """UserError for what cannot be computed: a site or a rupture outside the volume without absorbing sides, say."""
+        """The work of a configuration. UserError for what cannot be computed, such as a site in the absorbing sides."""
         grid = grid_of(config.ground)
         forecast = forecast_of(config.forecast, config.faults, config.models, grid)
         forecast = forecast.without(i for i, one in enumerate(forecast.ruptures) if not one.annual_rate > 0)
@@ -53,19 +53,22 @@ class Work:
 
     @property
     def volume_m(self) -> tuple[Array, Array]:
-        """Between the absorbing sides: the lowest and the highest x, y and z."""
+        """What is between the absorbing sides: the lowest and the highest x, y and z."""
         boundary, size = self.config.ground.boundary, np.asarray(self.grid.size_m)
         layer = self.grid.spacing_m * boundary.layer_cells * (boundary.absorbing != "none")
         top = layer * (boundary.top == "absorbing")
         return np.array([layer, layer, top]), size - layer
 
+    def surface_vs(self, x: Array, y: Array) -> Array:
+        """Shear velocity (n,) of the ground at the surface, m/s."""
+        below = np.full(len(x), 0.25 * self.grid.spacing_m)
+        material = medium_of(self.config.ground, self.grid).at(self.grid, x, y, below)
+        return np.sqrt(material.mu / material.rho)
+
     def _check_inside(self) -> None:
         low, high = self.volume_m
-        allowed = (
-            "; allowed: x in [{:g}, {:g}], y in [{:g}, {:g}], z in [{:g}, {:g}] m, without absorbing sides".format(
-                *np.column_stack([low, high]).ravel()
-            )
-        )
+        ranges = ", ".join(f"{axis} in [{a:g}, {b:g}]" for axis, a, b in zip("xyz", low, high, strict=True))
+        allowed = f"; allowed: {ranges} m, without absorbing sides"
         for site, at in zip(self.config.sites, self.position_m, strict=True):
             if np.any(np.asarray(at) < low) or np.any(np.asarray(at) > high):
                 raise self.config.wrong(f"[[site]] {site.name} at {_triple(at)} m{allowed}")
@@ -87,19 +90,19 @@ class Work:
 
     @cached_property
     def varied(self) -> random.VariationRules:
-        """How ruptures vary, as the configuration says."""
+        """How ruptures vary."""
         return variation_rules(self.config.variations)
 
     @cached_property
     def own_variations(self) -> dict[int, tuple[Variation, ...]]:
-        """That came with slip of their own, by the rupture's index."""
+        """Variations that came with slip of their own, by the rupture's index."""
         found: dict[int, tuple[Variation, ...]] = {}
         for one in self.forecast.variations:
             found[one.rupture] = (*found.get(one.rupture, ()), one)
         return found
 
     def variations(self, rupture: int, green: GreenTensors) -> Iterator[Variation]:
-        """Of the rupture with that index, one after the other. green: of any site, which knows the ground's rigidity."""
+        """Variations of the rupture with that index, one after the other. green: of any site; it knows the ground's rigidity."""
         if rupture in self.own_variations:
             return iter(self.own_variations[rupture])
         one = self.forecast.ruptures[rupture]
@@ -142,7 +145,7 @@ class Work:
 
     @property
     def sites(self) -> list[Site]:
-        """For exports."""
+        """The sites, for exports."""
         found = []
         for site, at in zip(self.config.sites, self.position_m, strict=True):
             lon, lat = self.grid.lon_lat(at[0], at[1])
@@ -150,7 +153,7 @@ class Work:
         return found
 
     def levels_g(self) -> Array:
-        """Of curves: those of the configuration, or 51 from 1e-4 to 10."""
+        """Levels of curves: those of the configuration, or 51 from 1e-4 to 10."""
         return np.asarray(self.config.hazard.levels_g, float) if self.config.hazard.levels_g else levels_g()
 
 

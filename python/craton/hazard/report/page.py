@@ -1,5 +1,6 @@
-"""report.html of a hazard run: from the map to curves, to what makes them, to a rupture and to its seismogram (Cui et al. 2013,
-figure 1). One file, which needs nothing else.
+"""report.html of a hazard run: one file, which needs nothing else.
+
+It leads from the map to curves, to what makes them, to a rupture and to its seismogram (Cui et al. 2013, figure 1).
 """
 
 from __future__ import annotations
@@ -16,8 +17,7 @@ from craton.hazard.pipeline.beside_models import Beside, models_beside, write_be
 from craton.hazard.pipeline.work import Work
 from craton.hazard.report import pictures
 from craton.hazard.report.sections import draw, overview, site_section, written_picture
-from craton.hazard.result_files import write_files
-from craton.hazard.results import Results, read_results
+from craton.hazard.results import Results, read_results, write_files
 from craton.pages.page import (
     Block,
     Details,
@@ -36,14 +36,15 @@ from craton.pages.page import (
     render,
     render_part,
 )
-from craton.runs.files import replaced
+from craton.runs.files import write_text
 
 __all__ = ["write_page", "write_report", "write_results"]
 
 
 def write_results(work: Work, folder: HazardFolder, record: HazardRecord, beside: Beside, *, anew: bool = False) -> str:
-    """Files, pictures and report of all finished sites, beside ground-motion models; says what there is, "" where no site is
-    finished. anew: what jobs have drawn is drawn again, too.
+    """Writes files, pictures and report of all finished sites; returns what there is, "" where no site is finished.
+
+    anew: what jobs have drawn is drawn again, too.
     """
     try:
         results = read_results(folder, work)
@@ -56,8 +57,9 @@ def write_results(work: Work, folder: HazardFolder, record: HazardRecord, beside
 
 
 def write_report(path: str | Path) -> Path:
-    """Files, pictures and report.html of a run once more, from what its finished sites have left; all is drawn anew. Not
-    collective. UserError where no site is finished.
+    """Writes files, pictures and report.html of a run once more, from what its finished sites have left. Not collective.
+
+    All is drawn anew. UserError where no site is finished.
     """
     folder = HazardFolder(path)
     work = read_results(folder).work
@@ -68,16 +70,15 @@ def write_report(path: str | Path) -> Path:
 
 
 def write_page(results: Results, record: HazardRecord, beside: Beside, *, anew: bool = False) -> Path:
-    """The page, and its pictures as files. Parts that jobs of the run have drawn are taken as they are; anew: they are drawn again.
-    UserError for results that are not there, or not whole.
+    """Writes the page, and its pictures as files. UserError for results that are not there, or not whole.
+
+    Parts that jobs of the run have drawn are taken as they are; anew: they are drawn again.
     """
     folder = results.folder
     shared = folder.overview if not results.missing else None  # of some sites: not what its name says
     common = _part(shared, lambda: overview(results), anew)
     sites = [_part(folder.section(name), partial(site_section, results, name, beside), anew) for name in results.names]
-    page = render(_page(results, record, common, sites))
-    with replaced(folder.report) as aside:
-        aside.write_text(page, encoding="utf-8")
+    write_text(folder.report, render(_page(results, record, common, sites)))
     return folder.report
 
 
@@ -103,17 +104,13 @@ def _page(results: Results, record: HazardRecord, common: Part, sites: Sequence[
         Section("Where the time went", [_timeline(results, record), _tasks(record)], "time"),
         how_to_repeat(record.command, record.config, record.versions),
     ]
-    menu = [
-        Link("Map", "#map"),
-        *(Link(name, f"#site-{anchor(name)}") for name in results.names),
-        Link("Time", "#time"),
-    ]
+    sites_menu = [Link(name, f"#site-{anchor(name)}") for name in results.names]
+    menu = [Link("Map", "#map"), *sites_menu, Link("Time", "#time")]
     return Page(record.title, "a hazard run", f"{made_by(record.versions, record.started)}.", blocks, menu)
 
 
 def _key_numbers(results: Results, record: HazardRecord) -> Numbers:
-    directions = len(results.work.config.green.directions)
-    cells = f"{np.prod(record.cells):,}"
+    directions, cells = len(results.work.config.green.directions), f"{np.prod(record.cells):,}"
     return Numbers(
         [
             (f"{len(results.names)}", f"of {len(results.work.config.sites)} sites finished"),

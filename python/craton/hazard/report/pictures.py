@@ -15,6 +15,7 @@ from craton.errors import UserError
 from craton.hazard.curves.curves import HazardCurve
 from craton.hazard.curves.disaggregation import Disaggregation
 from craton.hazard.folder import HazardRecord
+from craton.hazard.forecast.surfaces import unfolded
 from craton.hazard.results import Chosen, Results
 from craton.pages.figures import new_figure
 from craton.pages.maps import axis_names, label_axes
@@ -38,8 +39,9 @@ PIXELS = 160
 
 @drawing
 def map_figure(results: Results, measure: str, probability: float) -> Figure:
-    """Sites and faults, and between three sites or more the level by interpolation. y (east) to the right, x (north) up, km; where
-    the grid is turned, its axes say so.
+    """A map of sites and faults, with the level by interpolation between three sites or more.
+
+    y (east) to the right, x (north) up, km; where the grid is turned, its axes say so.
     """
     found = results.map(measure, probability)
     figure = new_figure(7.2, 5.4)
@@ -48,11 +50,8 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
     x, y = (np.linspace(low[d], high[d], PIXELS) for d in (0, 1))
     _media_outline(axes, results)
     values = found.values
-    span: dict[str, Any] = {
-        "vmin": 0.0,
-        "vmax": float(np.nanmax(values)) * 1.02 if np.any(values > 0) else 1.0,
-        "cmap": SHADING,
-    }
+    highest = float(np.nanmax(values)) * 1.02 if np.any(values > 0) else 1.0
+    span: dict[str, Any] = {"vmin": 0.0, "vmax": highest, "cmap": SHADING}
     try:
         between = found.at(*np.meshgrid(x, y, indexing="ij"), kind="linear")
         extent = (1e-3 * y[0], 1e-3 * y[-1], 1e-3 * x[0], 1e-3 * x[-1])
@@ -74,15 +73,11 @@ def map_figure(results: Results, measure: str, probability: float) -> Figure:
 
 def _media_outline(axes: Axes, results: Results) -> None:
     """Where the ground at the surface is slow: contours of vs."""
-    from craton.seismology.wave_run.setup import medium_of
-
     grid = results.work.grid
-    medium = medium_of(results.work.config.ground, grid)
     n = [min(cells, PIXELS) for cells in grid.cells[:2]]
     x, y = ((np.arange(k) + 0.5) * size / k for k, size in zip(n, grid.size_m[:2], strict=True))
     gx, gy = np.meshgrid(x, y, indexing="ij")
-    material = medium.at(grid, gx.ravel(), gy.ravel(), np.full(gx.size, 0.25 * grid.spacing_m))
-    vs = np.sqrt(material.mu / material.rho).reshape(gx.shape)
+    vs = results.work.surface_vs(gx.ravel(), gy.ravel()).reshape(gx.shape)
     if np.ptp(vs) > 0.05 * vs.max():
         lines = axes.contour(1e-3 * y, 1e-3 * x, vs, 4, colors=MUTED, linewidths=0.7, alpha=0.8)
         axes.clabel(lines, fmt=lambda v: f"{v:.0f} m/s", fontsize=6.5)
@@ -96,9 +91,8 @@ def _fault_traces(axes: Axes, results: Results) -> None:
         if len(top) > len(seen.get(one.source, ())):
             seen[one.source] = top
     for at, (name, top) in enumerate(seen.items()):
-        axes.plot(
-            1e-3 * top[:, 1], 1e-3 * top[:, 0], color=COLOURS[at % len(COLOURS)], linewidth=2.2, label=name, zorder=3
-        )
+        x, y, _ = 1e-3 * top.T
+        axes.plot(y, x, color=COLOURS[at % len(COLOURS)], linewidth=2.2, label=name, zorder=3)
     axes.legend(fontsize=8, loc="lower left")
 
 
@@ -111,36 +105,24 @@ def curves_figure(
     title: str = "",
     others: Mapping[str, HazardCurve] | None = None,
 ) -> Figure:
-    """Of one site for several measures, or (by_site) of one measure at several sites. others: dashed, by their names."""
+    """Curves of one site for several measures, or (by_site) of one measure at several sites. others: dashed, by their names."""
     figure = new_figure(6.4, 4.4)
     axes = figure.subplots()
     for at, curve in enumerate(curves):
-        shown = curve.probability > 0
-        axes.loglog(
-            curve.levels[shown],
-            curve.probability[shown],
-            color=COLOURS[at % len(COLOURS)],
-            linewidth=1.8,
-            label=curve.site if by_site else curve.measure,
-        )
+        shown, name = curve.probability > 0, curve.site if by_site else curve.measure
+        colour = COLOURS[at % len(COLOURS)]
+        axes.loglog(curve.levels[shown], curve.probability[shown], color=colour, linewidth=1.8, label=name)
     for at, (name, curve) in enumerate((others or {}).items(), len(curves)):
         colour = COLOURS[at % len(COLOURS)]
         axes.loglog(curve.levels, curve.probability, color=colour, linewidth=1.2, linestyle="--", label=name)
     if probability is not None:
         axes.axhline(probability, color=MUTED, linewidth=0.9, linestyle=":")
-        axes.annotate(
-            f"{probability:g}",
-            (0.995, probability),
-            xycoords=("axes fraction", "data"),
-            ha="right",
-            va="bottom",
-            fontsize=8,
-        )
+        place, within = (0.995, probability), ("axes fraction", "data")
+        axes.annotate(f"{probability:g}", place, xycoords=within, ha="right", va="bottom", fontsize=8)
     positive = np.concatenate([curve.probability[curve.probability > 0] for curve in curves] or [np.ones(1)])
     axes.set_ylim(max(1e-8, 0.5 * float(positive.min(initial=1.0))), 1.1)
-    axes.set(
-        xlabel="spectral acceleration, g", ylabel=f"probability of exceedance in {curves[0].years:g} years", title=title
-    )
+    axes.set(xlabel="spectral acceleration, g", title=title)
+    axes.set_ylabel(f"probability of exceedance in {curves[0].years:g} years")
     axes.grid(visible=True, which="major", color="#e3e8eb", linewidth=0.7)
     axes.legend(fontsize=8)
     return figure
@@ -151,8 +133,7 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
     """Shares by distance and magnitude, sources stacked."""
     figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot(projection="3d")
-    m = 0.5 * (found.magnitude_edges[1:] + found.magnitude_edges[:-1])
-    d = 0.5e-3 * (found.distance_edges_m[1:] + found.distance_edges_m[:-1])
+    m, d = found.middles
     wide = 0.7 * np.array([1e-3 * np.diff(found.distance_edges_m)[0], np.diff(found.magnitude_edges)[0]])
     base = np.zeros((len(m), len(d)))
     for k, source in enumerate(found.sources):
@@ -166,9 +147,8 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
         base += share
     axes.set(xlabel="distance, km", ylabel="magnitude", zlabel="share, %")
     axes.set_xlim(0, 1e-3 * float(found.distance_edges_m[-1]))
-    axes.set_ylim(
-        float(found.magnitude_edges[0]), max(float(found.magnitude_edges[-1]), float(found.magnitude_edges[0]) + 0.5)
-    )
+    lowest, highest = (float(found.magnitude_edges[end]) for end in (0, -1))
+    axes.set_ylim(lowest, max(highest, lowest + 0.5))
     axes.view_init(elev=28, azim=-55)
     axes.set_title(title)
     axes.legend(fontsize=8, loc="upper left")
@@ -177,13 +157,12 @@ def disaggregation_figure(found: Disaggregation, title: str = "") -> Figure:
 
 @drawing
 def rupture_figure(chosen: Chosen, name: str) -> Figure:
-    """Slip over the unfolded surface, and where the rupture is at each time."""
+    """Slip over the unfolded surface, and where the rupture is at each time. name: of one of its variations."""
     figure = new_figure(6.4, 2.9)
     axes = figure.subplots()
     part = chosen.variations[name]
     shape = (chosen.rows, chosen.columns)
-    grid = chosen.positions_m.reshape(*shape, 3)
-    along, down = _unfolded(grid)
+    along, down = (1e-3 * at for at in unfolded(chosen.positions_m, *shape))
     along, down = along + 0.5 * _step(along), down + 0.5 * _step(down)
     slip, onset = (np.asarray(part[key]).reshape(shape) for key in ("slip_m", "onset_s"))
     half = 0.5 * np.array([_step(along), _step(down)])
@@ -204,31 +183,21 @@ def rupture_figure(chosen: Chosen, name: str) -> Figure:
     return figure
 
 
-def _unfolded(grid: Array) -> tuple[Array, Array]:
-    """Km along strike and down dip."""
-    along, down = np.zeros(grid.shape[1]), np.zeros(grid.shape[0])
-    along[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=1), axis=2).mean(axis=0))
-    down[1:] = np.cumsum(np.linalg.norm(np.diff(grid, axis=0), axis=2).mean(axis=1))
-    return 1e-3 * along, 1e-3 * down
-
-
 def _step(values: Array) -> float:
     return float(values[1] - values[0]) if len(values) > 1 else 1.0
 
 
 @drawing
 def seismogram_figure(chosen: Chosen, title: str = "", *, azimuth_deg: float = 0.0) -> Figure:
-    """Of the chosen variations, a panel for each direction. azimuth_deg: of the x axis."""
+    """Velocities of the chosen variations, a panel for each direction. azimuth_deg: of the x axis."""
     names = axis_names(azimuth_deg)
     figure = new_figure(9.0, 1.2 + 1.4 * len(chosen.directions))
     panels = np.ravel(figure.subplots(len(chosen.directions), 1, sharex=True, sharey=True))
     for n, (axes, direction) in enumerate(zip(panels, chosen.directions, strict=True)):
         for (name, part), colour in zip(chosen.variations.items(), (SECOND, ACCENT), strict=False):
             velocity = 100 * np.asarray(part["velocity_m_s"])[n]
-            time = chosen.dt_s * np.arange(len(velocity))
-            axes.plot(
-                time, velocity, color=colour, linewidth=1.0, label=f"{name} shaking: variation {int(part['number'])}"
-            )
+            time, label = chosen.dt_s * np.arange(len(velocity)), f"{name} shaking: variation {int(part['number'])}"
+            axes.plot(time, velocity, color=colour, linewidth=1.0, label=label)
         axes.set_ylabel(f"{names[direction]}, cm/s")
         axes.margins(x=0.01)
     panels[0].set_title(title)
@@ -249,10 +218,8 @@ def timeline_figure(record: HazardRecord) -> Figure:
             axes.barh(core, seconds, left=task["begun_s"], height=0.8, color=colour, edgecolor="white", linewidth=0.8)
         if seconds > 0.035 * record.jobs_s:
             said = task["site"] + (f" {task['name'][-1]}" if task["kind"] == "waves" else "")
-            middle = task["begun_s"] + seconds / 2
-            axes.text(
-                middle, min(task["cores"]), said, ha="center", va="center", fontsize=7, color="white", clip_on=True
-            )
+            at = task["begun_s"] + seconds / 2, min(task["cores"])
+            axes.text(*at, said, ha="center", va="center", fontsize=7, color="white", clip_on=True)
     for kind, colour in KINDS.items():
         axes.plot([], [], color=colour, linewidth=7, label=kind)
     axes.set_yticks(range(record.cores), [f"core {core}" for core in range(record.cores)])

@@ -1,5 +1,6 @@
-"""Parts of report.html that are drawn as soon as they can be, each a job beside others of the run: what all sites have in common,
-and a section for each site. HTML that needs nothing else, with its pictures; these are files too.
+"""Parts of report.html, each drawn by a job as soon as it can be: what all sites have in common, and a section for each site.
+
+They are HTML that needs nothing else, with its pictures; these are files too.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from craton.hazard.report import pictures
 from craton.hazard.results import Chosen, Results
 from craton.pages.figures import png
 from craton.pages.page import Block, Columns, Link, Links, Picture, Section, Table, Text, anchor, render_part
-from craton.runs.files import replaced
+from craton.runs.files import replaced, write_text
 
 __all__ = ["draw", "overview", "site_section", "written_picture"]
 
 
 def overview(results: Results) -> list[Block]:
-    """The map, a table of levels, curves of all sites. Writes its pictures. UserError for results that are not there, or not
-    whole.
+    """The map, a table of levels, curves of all sites. Writes its pictures.
+
+    UserError for results that are not there, or not whole.
     """
     first, probability = results.imts[0], results.work.config.hazard.probabilities[0]
     drawn = written_picture(
@@ -39,12 +41,12 @@ def overview(results: Results) -> list[Block]:
 
 
 def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
-    """From the curves of a site of the results to what makes them, to the rupture that matters most and its seismograms. Writes its
-    pictures. UserError for results that are not there, or not whole.
+    """From the curves of a site to what makes them, to the rupture that matters most and its seismograms. Writes its pictures.
+
+    UserError for results that are not there, or not whole.
     """
     key, first, probability = anchor(name), results.imts[0], results.work.config.hazard.probabilities[0]
-    at = results.names.index(name)
-    curves = [results.curves(measure)[at] for measure in results.imts]
+    curves = [results.curve(name, measure) for measure in results.imts]
     found, chosen = results.at_first_probability(name), results.chosen(name)
     drawn = written_picture(
         results,
@@ -114,13 +116,11 @@ def _rupture(results: Results, name: str, chosen: Chosen) -> list[Block]:
 
 def _models(results: Results, name: str, probability: float, beside: Beside) -> Picture:
     first = results.imts[0]
-    own = results.curves(first)[results.names.index(name)]
     others = {
         model: one for model, found in beside.items() for one in found if (one.site, one.measure) == (name, first)
     }
-    figure = pictures.curves_figure(
-        [own], probability, title=f"{first} at {name}, beside ground-motion models", others=others
-    )
+    own, title = results.curve(name, first), f"{first} at {name}, beside ground-motion models"
+    figure = pictures.curves_figure([own], probability, title=title, others=others)
     return written_picture(
         results,
         f"models-{name}",
@@ -151,11 +151,11 @@ def _site_table(results: Results) -> Table:
     """A row for each site, which leads to its section."""
     probabilities = results.work.config.hazard.probabilities
     columns = [f"{measure}, {p:g}" for measure in results.imts for p in probabilities]
-    curves = {measure: results.curves(measure) for measure in results.imts}
     rows: list[list[str | Link]] = []
-    for at, name in enumerate(results.names):
-        levels = [curves[measure][at].level_at(p) for measure in results.imts for p in probabilities]
-        rows.append([Link(name, f"#site-{anchor(name)}"), *map(_level, levels)])
+    for name in results.names:
+        curves = [results.curve(name, measure) for measure in results.imts]
+        levels = [_level(curve.level_at(p)) for curve in curves for p in probabilities]
+        rows.append([Link(name, f"#site-{anchor(name)}"), *levels])
     return Table(["site", *columns], rows)
 
 
@@ -169,27 +169,18 @@ def _all_sites(results: Results, first: str, probability: float) -> list[Block]:
     if len(results.names) < 2:
         return []
     figure = pictures.curves_figure(results.curves(first), probability, by_site=True, title=f"{first} at all sites")
-    return [
-        written_picture(
-            results,
-            "curves",
-            figure,
-            f"Hazard curves of {first} at all sites; dotted: the probability of the map.",
-            narrow=True,
-        )
-    ]
+    text = f"Hazard curves of {first} at all sites; dotted: the probability of the map."
+    return [written_picture(results, "curves", figure, text, narrow=True)]
 
 
 def draw(path: Path, part: Callable[[], Sequence[Block]]) -> Path:
     """Writes a part of the report as HTML, whole under its name or not at all. Throws what making it does."""
-    text = render_part(part())
-    with replaced(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+    write_text(path, render_part(part()))
     return path
 
 
 def written_picture(results: Results, name: str, figure: Figure, description: str, narrow: bool = False) -> Picture:
-    """For the page, and pictures/<name>.png, whole or not at all."""
+    """A picture for the page; writes it to pictures/<name>.png, too, whole or not at all."""
     results.folder.pictures.mkdir(exist_ok=True)
     content = png(figure)
     with replaced(results.folder.pictures / f"{name}.png") as aside:
