@@ -8,12 +8,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from craton.errors import UserError
+from craton.seismology.wave_run.config_tables import listed
 from craton.settings import (
+    Configuration,
     Reader,
     boolean,
     check_keys,
@@ -22,8 +25,8 @@ from craton.settings import (
     read_table,
     read_toml,
     setting,
+    template_of,
     text,
-    toml_value,
 )
 from craton.tomography.config.tables import DataConfig, EarthConfig, ModesConfig
 
@@ -41,21 +44,25 @@ __all__ = [
 
 COMPONENTS = ("Z", "R", "T")
 ARCS = ("minor", "major")
-TEMPLATE = "craton tomography data template"
 INVERSION = {item.name: item for item in dataclasses.fields(DataConfig)}
 """filter_periods_s and sample_interval_s must mean the same here and in the inversion's [data]."""
+NEEDS = {"folder": "folder", "instaseis": "database"}
+"""The setting of [synthetics] that a kind cannot do without."""
+
+
+def _as_in_data(name: str, text: str) -> Any:
+    """A setting with the default and the reader of the inversion's [data]."""
+    return setting(INVERSION[name].default, INVERSION[name].metadata["read"], text)
 
 
 def _texts(allowed: str, *, least: int = 0) -> Reader:
     """A list of strings, or one string for a list of one."""
 
     def read(value: Any) -> tuple[str, ...]:
-        items = [value] if isinstance(value, str) else value
-        if not isinstance(items, list | tuple) or len(items) < least:
+        items: tuple[str, ...] = listed(text, allowed)([value] if isinstance(value, str) else value)
+        if len(items) < least:
             raise ValueError(allowed)
-        if not all(isinstance(item, str) and "\0" not in item for item in items):
-            raise ValueError(allowed)
-        return tuple(items)
+        return items
 
     return read
 
@@ -64,7 +71,7 @@ def _some_of(*choices: str) -> Reader:
     allowed = f"a list with at least one of {', '.join(choices)}, each once"
 
     def read(value: Any) -> tuple[str, ...]:
-        items = _texts(allowed, least=1)(value)
+        items: tuple[str, ...] = _texts(allowed, least=1)(value)
         if len(set(items)) != len(items) or not set(items) <= set(choices):
             raise ValueError(allowed)
         return items
@@ -73,36 +80,35 @@ def _some_of(*choices: str) -> Reader:
 
 
 def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value or not value.replace("_", "").replace("-", "").isalnum():
+    if not isinstance(value, str) or not value.replace("_", "").replace("-", "").isalnum():
         raise ValueError("a name of letters, digits, - and _")
     return value
 
 
 def _utc(value: Any) -> str:
-    """ "" or a date and time; TOML's own dates are taken too."""
-    from datetime import datetime
-
+    """An empty text, or a date and time; TOML's own dates are taken too."""
     shown = value.isoformat() if hasattr(value, "isoformat") else value
-    if not isinstance(shown, str):
-        raise ValueError("a date and time in UTC, 2013-05-24T05:40:00")
-    if shown:
-        try:
-            offset = datetime.fromisoformat(shown).utcoffset()
-        except ValueError:
-            raise ValueError("a date and time in UTC, 2013-05-24T05:40:00") from None
-        if offset:
-            raise ValueError("a date and time in UTC, 2013-05-24T05:40:00")
-    return shown
+    try:
+        if shown == "" or not datetime.fromisoformat(shown).utcoffset():
+            return str(shown)
+    except (TypeError, ValueError):
+        pass
+    raise ValueError("a date and time in UTC, 2013-05-24T05:40:00")
 
 
 def _pre_filter(value: Any) -> tuple[float, ...]:
-    if isinstance(value, list | tuple) and not value:
-        return ()
-    read = INVERSION["filter_periods_s"].metadata["read"]
     try:
-        return tuple(read(value))
+        return () if value in ([], ()) else tuple(INVERSION["filter_periods_s"].metadata["read"](value))
     except ValueError as error:
         raise ValueError(f"[] for none, or {error}") from None
+
+
+def _interval(value: Any) -> tuple[float, float]:
+    allowed = "[least, most] with 0 < least < most <= 1e6"
+    least, most = listed(number(1e-6, 1e6), allowed, (2,))(value)
+    if not least < most:
+        raise ValueError(allowed)
+    return least, most
 
 
 @dataclass(frozen=True)
@@ -138,16 +144,10 @@ class InputConfig:
 class ProcessingConfig:
     """From counts to displacement in the inversion's band."""
 
-    filter_periods_s: tuple[float, float, float, float] = setting(
-        INVERSION["filter_periods_s"].default,
-        INVERSION["filter_periods_s"].metadata["read"],
-        "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4: as in the inversion's [data]",
+    filter_periods_s: tuple[float, float, float, float] = _as_in_data(
+        "filter_periods_s", "seconds; cosine taper T1..T2, pass T2..T3, taper T3..T4: as in the inversion's [data]"
     )
-    sample_interval_s: float = setting(
-        INVERSION["sample_interval_s"].default,
-        INVERSION["sample_interval_s"].metadata["read"],
-        "seconds; as in the inversion's [data]",
-    )
+    sample_interval_s: float = _as_in_data("sample_interval_s", "seconds; as in the inversion's [data]")
     before_s: float = setting(
         1800.0, number(0, 1e5, "s"), "seconds before the centroid time that are read, for the noise"
     )
@@ -193,7 +193,7 @@ class WindowsConfig:
     max_shift_s: float = setting(40.0, number(0, 1000, "s"), "seconds; size of the best time shift, at most")
     amplitude_ratio: tuple[float, ...] = setting(
         (0.4, 2.5),
-        lambda value: _interval(value),
+        _interval,
         "[least, most] of the rms of the observed over that of the synthetic, at the best time shift",
     )
     max_arc_overlap: float = setting(0.3, number(0, 1), "part of a window that windows of the other arc cover, at most")
@@ -209,17 +209,6 @@ class WindowsConfig:
         number(0, 10),
         "part of a window's rms that is added (in squares) to the noise: what the theory cannot explain",
     )
-
-
-def _interval(value: Any) -> tuple[float, float]:
-    allowed = "[least, most] with 0 < least < most <= 1e6"
-    try:
-        least, most = (number(1e-6, 1e6)(item) for item in value)
-    except (TypeError, ValueError):
-        raise ValueError(allowed) from None
-    if not least < most:
-        raise ValueError(allowed)
-    return least, most
 
 
 @dataclass(frozen=True)
@@ -289,9 +278,20 @@ class FetchConfig:
     timeout_s: float = setting(60.0, number(1, 3600, "s"), "seconds to wait for an answer")
 
 
-@dataclass(frozen=True)
-class WaveformConfig:
+@dataclass(frozen=True, kw_only=True)
+class WaveformConfig(Configuration):
     """A whole configuration, checked. `folder` is what patterns are relative to."""
+
+    tables = {
+        "output": OutputConfig,
+        "input": InputConfig,
+        "processing": ProcessingConfig,
+        "windows": WindowsConfig,
+        "synthetics": SyntheticsConfig,
+        "fetch": FetchConfig,
+        "earth": EarthConfig,
+        "modes": ModesConfig,
+    }
 
     output: OutputConfig
     input: InputConfig
@@ -301,138 +301,100 @@ class WaveformConfig:
     fetch: FetchConfig
     earth: EarthConfig
     modes: ModesConfig
-    phases: tuple[PhaseConfig, ...] = PHASES
-    source: Path = field(default=Path("data.toml"))
+    phases: tuple[PhaseConfig, ...]
 
     @property
     def folder(self) -> Path:
-        return self.source.absolute().parent
+        """Of the file."""
+        return self.path.absolute().parent
+
+    @classmethod
+    def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
+        """From what a TOML file holds, checked; [[phases]] in it replace all of PHASES. UserError as of Configuration.build."""
+        check_keys(raw, {**cls.tables, "phases": PhaseConfig}, f"{path}: unknown table", brackets=True)
+        given = raw.get("phases", [dataclasses.asdict(phase) for phase in PHASES])
+        if not isinstance(given, list) or not given:
+            raise UserError(f"{path}: phases = {given!r}; allowed: one or more tables [[phases]]")
+        phases = tuple(
+            read_table(PhaseConfig, f"[[phases]] {at}", one, str(path), path.parent) for at, one in enumerate(given, 1)
+        )
+        values = cls._read(raw, path)
+        for table, ending in (("output", "data"), ("fetch", "fetched")):
+            if not values[table].directory:
+                default = str(Path.cwd() / f"{path.stem}-{ending}")
+                values[table] = dataclasses.replace(values[table], directory=default)
+        config = cls(**values, phases=phases, path=path)
+        config.check()
+        return config
 
     def to_dict(self) -> dict[str, Any]:
-        """Tables of plain values, without `source`: what a TOML or JSON file holds."""
-        tables = {name: dataclasses.asdict(getattr(self, name)) for name in TABLES}
-        return {**tables, "phases": [dataclasses.asdict(phase) for phase in self.phases]}
-
-    def replaced(self, table: str, **values: Any) -> WaveformConfig:
-        """A copy with some settings of one table replaced, checked as if they had been written in the file."""
-        raw = self.to_dict()
-        raw[table].update(values)
-        return _build(raw, self.source)
+        """Plain values, as a TOML or JSON file holds them."""
+        return super().to_dict() | {"phases": [dataclasses.asdict(phase) for phase in self.phases]}
 
     def phases_of(self, component: str) -> tuple[PhaseConfig, ...]:
+        """The waves that are looked for on a component."""
         return tuple(phase for phase in self.phases if component in phase.components)
 
-
-TABLES: dict[str, type] = {
-    "output": OutputConfig,
-    "input": InputConfig,
-    "processing": ProcessingConfig,
-    "windows": WindowsConfig,
-    "synthetics": SyntheticsConfig,
-    "fetch": FetchConfig,
-    "earth": EarthConfig,
-    "modes": ModesConfig,
-}
+    def check(self) -> None:
+        """Refuses what no single setting can be wrong about alone."""
+        processing, windows, synthetics = self.processing, self.windows, self.synthetics
+        periods, wide = processing.filter_periods_s, processing.pre_filter_periods_s
+        if 2 * processing.sample_interval_s > periods[3]:
+            raise self.wrong(
+                f"[processing] sample_interval_s = {processing.sample_interval_s:g}; allowed: at most half of the shortest "
+                f"period let through, {periods[3] / 2:g} s"
+            )
+        if wide and not (wide[1] >= periods[0] and wide[2] <= periods[3]):
+            raise self.wrong(
+                f"[processing] pre_filter_periods_s = {list(wide)}; allowed: a band that passes all between "
+                f"{periods[0]:g} and {periods[3]:g} s untouched"
+            )
+        if windows.min_distance_deg >= windows.max_distance_deg:
+            raise self.wrong(
+                f"[windows] min_distance_deg = {windows.min_distance_deg:g}; "
+                f"allowed: less than max_distance_deg = {windows.max_distance_deg:g}"
+            )
+        for phase in self.phases:
+            if phase.slowest_km_s >= phase.fastest_km_s:
+                raise self.wrong(
+                    f"[[phases]] {phase.name}: slowest_km_s = {phase.slowest_km_s:g}; allowed: less than fastest_km_s = "
+                    f"{phase.fastest_km_s:g}"
+                )
+        for component in windows.components:
+            names = [phase.name for phase in self.phases_of(component)]
+            if not names:
+                raise self.wrong(
+                    f"[windows] components names {component}, but no [[phases]] is on {component}; allowed: one that is"
+                )
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice:
+                raise self.wrong(
+                    f"[[phases]] {twice} stands twice for component {component}; allowed: each name once per component"
+                )
+        if synthetics.kind == "modes" and periods[3] < self.modes.shortest_period_s:
+            raise self.wrong(
+                f"[processing] filter_periods_s ends at {periods[3]:g} s; allowed: not below [modes] shortest_period_s = "
+                f"{self.modes.shortest_period_s:g} s, because shorter modes are not computed"
+            )
+        needed = NEEDS.get(synthetics.kind)
+        if needed and not getattr(synthetics, needed):
+            raise self.wrong(f'[synthetics] {needed} is missing; allowed: a folder, because kind = "{synthetics.kind}"')
 
 
 def load_waveform_config(path: str | os.PathLike[str]) -> WaveformConfig:
     """Reads and checks a configuration file. UserError names the key, the value and what is allowed."""
-    source = Path(path)
-    return _build(read_toml(source, TEMPLATE), source)
+    path = Path(path)
+    return WaveformConfig.build(read_toml(path, "craton tomography data template"), path)
 
 
 def waveform_template() -> str:
     """A commented TOML file with every table, key and default."""
-    lines = ["# Observed seismograms for a tomography run of Craton: craton tomography data windows THIS_FILE", ""]
-    for name, table in TABLES.items():
-        lines += [f"# {table.__doc__}", f"[{name}]"]
-        lines += [
-            f"{f'{item.name} = {toml_value(item.default)}':<52} # {item.metadata['help']}"
-            for item in dataclasses.fields(table)
+    heading = "Observed seismograms for a tomography run of Craton: craton tomography data windows THIS_FILE"
+    phases = [template_of("", {"[phases]": PhaseConfig}, dataclasses.asdict(phase), width=52) for phase in PHASES]
+    return "\n".join(
+        [
+            template_of(heading, WaveformConfig.tables, width=52),
+            f"# {PhaseConfig.__doc__} One [[phases]] in a file replaces all of these.",
+            *(text[text.index("[[phases]]") :] for text in phases),
         ]
-        lines.append("")
-    lines.append(f"# {PhaseConfig.__doc__} One [[phases]] in a file replaces all of these.")
-    for phase in PHASES:
-        lines.append("[[phases]]")
-        lines += [
-            f"{f'{item.name} = {toml_value(getattr(phase, item.name))}':<52} # {item.metadata['help']}"
-            for item in dataclasses.fields(phase)
-        ]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _build(raw: Mapping[str, Any], source: Path) -> WaveformConfig:
-    check_keys(raw, {**TABLES, "phases": PhaseConfig}, f"{source}: unknown table", brackets=True)
-    folder = source.absolute().parent
-    tables = {name: read_table(table, name, raw.get(name, {}), str(source), folder) for name, table in TABLES.items()}
-    phases = PHASES
-    if "phases" in raw:
-        listed = raw["phases"]
-        if not isinstance(listed, list | tuple) or not listed:
-            raise UserError(f"{source}: phases = {listed!r}; allowed: one or more tables [[phases]]")
-        phases = tuple(
-            read_table(PhaseConfig, f"[[phases]] {index + 1}", entry, str(source), folder)
-            for index, entry in enumerate(listed)
-        )
-    for table, key, ending in (("output", "directory", "data"), ("fetch", "directory", "fetched")):
-        if not getattr(tables[table], key):
-            default = str(Path.cwd() / f"{source.stem}-{ending}")
-            tables[table] = dataclasses.replace(tables[table], **{key: default})
-    config = WaveformConfig(**tables, phases=phases, source=source)
-    _check_together(config)
-    return config
-
-
-def _check_together(config: WaveformConfig) -> None:
-    """What no single setting can be wrong about alone."""
-
-    def wrong(text: str) -> UserError:
-        return UserError(f"{config.source}: {text}")
-
-    processing, windows, synthetics = config.processing, config.windows, config.synthetics
-    periods, wide = processing.filter_periods_s, processing.pre_filter_periods_s
-    if 2 * processing.sample_interval_s > periods[3]:
-        raise wrong(
-            f"[processing] sample_interval_s = {processing.sample_interval_s:g}; allowed: at most half of the shortest "
-            f"period let through, {periods[3] / 2:g} s"
-        )
-    if wide and not (wide[1] >= periods[0] and wide[2] <= periods[3]):
-        raise wrong(
-            f"[processing] pre_filter_periods_s = {list(wide)}; allowed: a band that passes all between "
-            f"{periods[0]:g} and {periods[3]:g} s untouched"
-        )
-    if windows.min_distance_deg >= windows.max_distance_deg:
-        raise wrong(
-            f"[windows] min_distance_deg = {windows.min_distance_deg:g}; "
-            f"allowed: less than max_distance_deg = {windows.max_distance_deg:g}"
-        )
-    for phase in config.phases:
-        if phase.slowest_km_s >= phase.fastest_km_s:
-            raise wrong(
-                f"[[phases]] {phase.name}: slowest_km_s = {phase.slowest_km_s:g}; allowed: less than fastest_km_s = "
-                f"{phase.fastest_km_s:g}"
-            )
-    for component in windows.components:
-        names = [phase.name for phase in config.phases_of(component)]
-        if not names:
-            raise wrong(
-                f"[windows] components names {component}, but no [[phases]] is on {component}; allowed: one that is"
-            )
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice:
-            raise wrong(
-                f"[[phases]] {twice} stands twice for component {component}; allowed: each name once per component"
-            )
-    if synthetics.kind == "modes" and periods[3] < config.modes.shortest_period_s:
-        raise wrong(
-            f"[processing] filter_periods_s ends at {periods[3]:g} s; allowed: not below [modes] shortest_period_s = "
-            f"{config.modes.shortest_period_s:g} s, because shorter modes are not computed"
-        )
-    if synthetics.kind != "modes" and not getattr(synthetics, NEEDS[synthetics.kind]):
-        raise wrong(
-            f'[synthetics] {NEEDS[synthetics.kind]} is missing; allowed: a folder, because kind = "{synthetics.kind}"'
-        )
-
-
-NEEDS = {"folder": "folder", "instaseis": "database"}
+    )

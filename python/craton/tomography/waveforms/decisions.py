@@ -34,14 +34,16 @@ class Ledger:
     decisions: list[Decision] = field(default_factory=list)
 
     def accept(self, stage: str, subject: str, code: str, reason: str = "", **more: Any) -> None:
+        """Notes what is used. more: fields of Decision."""
         self.decisions.append(Decision(stage, subject, True, code, reason, **more))
 
     def reject(self, stage: str, subject: str, code: str, reason: str = "", **more: Any) -> None:
+        """Notes what is left out. more: fields of Decision."""
         self.decisions.append(Decision(stage, subject, False, code, reason, **more))
 
-    def counts(self, accepted: bool = False) -> dict[tuple[str, str], int]:
-        """How often each reason was given, by stage and code."""
-        found = Counter((item.stage, item.code) for item in self.decisions if item.accepted == accepted)
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How often each reason to leave something out was given, by stage and code."""
+        found = Counter((item.stage, item.code) for item in self.decisions if not item.accepted)
         return dict(sorted(found.items(), key=lambda entry: (STAGES.index(entry[0][0]), -entry[1], entry[0][1])))
 
     def to_list(self) -> list[dict[str, Any]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from craton.tomography.waveforms.config import WaveformConfig
-from craton.tomography.waveforms.picking import distance_deg
-from craton.tomography.waveforms.preparation import Place, as_stations, find_inputs
+from craton.tomography.waveforms.preparation import find_inputs
+from craton.tomography.waveforms.records.rotation import distance_deg, place_of
 
 MOST_LEFT_OUT = 20
 """Lines about files and earthquakes that cannot be used."""
@@ -27,7 +27,7 @@ def inspect(config: WaveformConfig, console: Any = None) -> str:
         start, end = time - config.processing.before_s, time + config.processing.after_s
         lines.append(f"{name}  {events.origin_time[row]}  {events.depth_km[row]:g} km  {events.region[row]}".rstrip())
         for station in archive.stations:
-            pieces = [piece for piece in archive.pieces[station] if piece.meets(start.ns, end.ns)]
+            pieces = [piece for piece in archive.pieces[station] if piece.meets(start, end)]
             texts = []
             for channel in sorted({piece.id for piece in pieces}):
                 of_channel = [piece for piece in pieces if piece.id == channel]
@@ -36,7 +36,8 @@ def inspect(config: WaveformConfig, console: Any = None) -> str:
                 note = "" if channel.rpartition(".")[2][:2] in bands else ", band not used"
                 try:
                     found = inputs.instruments.find(_Named(channel), time)
-                    note += f", {_distance(events, row, found):.1f} degrees"
+                    distance = distance_deg(place_of(events, row), (found.latitude_deg, found.longitude_deg))
+                    note += f", {distance:.1f} degrees"
                 except ValueError as problem:
                     note += f", {problem}"
                 texts.append(f"    {channel:<18} {first:+.0f} to {last:+.0f} s{note}")
@@ -54,8 +55,3 @@ class _Named:
     def __init__(self, name: str) -> None:
         self.id = name
         self.stats: dict[str, Any] = {}
-
-
-def _distance(events: Any, row: int, instrument: Any) -> float:
-    place = Place(instrument.id, instrument.latitude_deg, instrument.longitude_deg, instrument.elevation_m)
-    return distance_deg(events, as_stations([place]), row, 0)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.noise import SIGMA_TEXT, out_of_range
-from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.waveforms.config import WaveformConfig
-from craton.tomography.waveforms.decisions import Ledger
+from craton.tomography.waveforms.decisions import Decision, Ledger
 from craton.tomography.waveforms.records.processing import Displacement
+from craton.tomography.waveforms.records.rotation import distance_deg, place_of
 from craton.tomography.waveforms.synthetics import SyntheticSource
 from craton.tomography.waveforms.table import Window, provenance_text
 from craton.tomography.waveforms.windows import (
@@ -55,18 +55,12 @@ class Picker:
 
     def pick(self, event: int, station: int, components: dict[str, Displacement]) -> None:
         """All components of a path."""
-        settings = self.config.windows
-        distance = distance_deg(self.events, self.stations, event, station)
         names = self.events.name[event], self.stations.name[station]
-        if not settings.min_distance_deg <= distance <= settings.max_distance_deg:
-            self.ledger.reject(
-                "station",
-                names[1],
-                "distance",
-                f"{distance:.2f} degrees; allowed: {settings.min_distance_deg:g} to {settings.max_distance_deg:g}",
-                event=names[0],
-                station=names[1],
-            )
+        distance = distance_deg(place_of(self.events, event), place_of(self.stations, station))
+        least, most = self.config.windows.min_distance_deg, self.config.windows.max_distance_deg
+        if not least <= distance <= most:
+            reason = f"{distance:.2f} degrees; allowed: {least:g} to {most:g}"
+            self.ledger.reject("station", names[1], "distance", reason, event=names[0], station=names[1])
             return
         for component, trace in components.items():
             self.provenance.append(provenance_text(*names, trace.provenance))
@@ -81,13 +75,7 @@ class Picker:
         candidates = expected_windows(distance, component, self.config.phases_of(component), settings.arcs, interval_s)
         noise = noise_before(trace, distance, candidates, settings, interval_s)
         clear = [window for window in candidates if window.arc_overlap <= settings.max_arc_overlap]
-        for window in candidates:
-            if window not in clear:
-                quality = {"distance_deg": distance, "arc_overlap": window.arc_overlap}
-                covered = f"windows of the other arc cover {100 * window.arc_overlap:.0f}%"
-                text = f"{covered}; allowed: {100 * settings.max_arc_overlap:g}%"
-                self._decide(event, station, window, "other arc", text, quality)
-        for window in without_shared_samples(clear):
+        for window in (*(window for window in candidates if window not in clear), *without_shared_samples(clear)):
             quality = {"distance_deg": distance, "arc_overlap": window.arc_overlap}
             code, reason = self._obstacle(window, trace, synthetic, noise)
             sigma, observed = np.nan, None
@@ -104,23 +92,21 @@ class Picker:
             self._decide(event, station, window, code, reason, quality, sigma, observed)
 
     def _obstacle(self, window: Candidate, trace: Displacement, synthetic: Any, noise: Any) -> tuple[str, str]:
-        """What keeps a window from being compared with the synthetic seismogram."""
+        """What keeps a window from being compared with the synthetic seismogram: code and sentence, or two empty texts."""
         settings, interval_s = self.config.windows, self.config.processing.sample_interval_s
-        if window.count * interval_s < settings.min_length_s or window.count < 2:
-            return (
-                "too short",
-                f"{max(window.count, 0) * interval_s:g} s are its own; allowed: {settings.min_length_s:g} s",
-            )
+        own_s, noise_s = max(window.count, 0) * interval_s, len(noise) * interval_s
+        if window.arc_overlap > settings.max_arc_overlap:
+            covered = f"windows of the other arc cover {100 * window.arc_overlap:.0f}%"
+            return "other arc", f"{covered}; allowed: {100 * settings.max_arc_overlap:g}%"
+        if own_s < settings.min_length_s or window.count < 2:
+            return "too short", f"{own_s:g} s are its own; allowed: {settings.min_length_s:g} s"
         if window.first < trace.first or window.last >= trace.end:
             return "not recorded", (
                 f"{window.first * interval_s:g} to {window.last * interval_s:g} s; allowed: inside the record, "
                 f"{trace.first * interval_s:g} to {(trace.end - 1) * interval_s:g} s"
             )
-        if len(noise) * interval_s < settings.min_noise_s or len(noise) < 2:
-            return (
-                "no noise",
-                f"{len(noise) * interval_s:g} s before the first arrival; allowed: {settings.min_noise_s:g} s",
-            )
+        if noise_s < settings.min_noise_s or len(noise) < 2:
+            return "no noise", f"{noise_s:g} s before the first arrival; allowed: {settings.min_noise_s:g} s"
         if synthetic is None:
             return "no synthetic", f"{self.source.describe()} has no {window.component} seismogram"
         if window.last >= len(synthetic) or not np.all(np.isfinite(synthetic[window.first : window.last + 1])):
@@ -140,15 +126,5 @@ class Picker:
         )  # fmt: skip
         names = self.events.name[event], self.stations.name[station]
         numbers = {name: value for name, value in quality.items() if np.isfinite(value)}
-        more = {"event": names[0], "station": names[1], "numbers": numbers}
-        subject = f"{names[1]} {window}"
-        if code:
-            self.ledger.reject("window", subject, code, reason, **more)
-        else:
-            self.ledger.accept("window", subject, "accepted", **more)
-
-
-def distance_deg(events: Events, stations: Stations, event: int, station: int) -> float:
-    a = geocentric_vectors(events.latitude_deg[[event]], events.longitude_deg[[event]])
-    b = geocentric_vectors(stations.latitude_deg[[station]], stations.longitude_deg[[station]])
-    return float(np.degrees(np.arccos(np.clip(np.sum(a * b), -1.0, 1.0))))
+        decision = Decision("window", f"{names[1]} {window}", not code, code or "accepted", reason, *names, numbers)
+        self.ledger.decisions.append(decision)

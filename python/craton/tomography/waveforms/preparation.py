@@ -17,15 +17,17 @@ import numpy as np
 import craton
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
+from craton.seismology.files import need_obspy
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.picking import DrawnTrace, Picker
-from craton.tomography.waveforms.records.archive import Archive, matching_files, need_obspy, open_archive
+from craton.tomography.waveforms.records.archive import Archive, matching_files, open_archive
 from craton.tomography.waveforms.records.earthquakes import read_earthquakes
 from craton.tomography.waveforms.records.processing import Displacement
-from craton.tomography.waveforms.records.responses import Instruments, read_instruments
-from craton.tomography.waveforms.records.stations import Place, StationReader
+from craton.tomography.waveforms.records.responses import Instrument, Instruments, read_instruments
+from craton.tomography.waveforms.records.rotation import place_of
+from craton.tomography.waveforms.records.stations import StationReader
 from craton.tomography.waveforms.synthetics import synthetic_source
 from craton.tomography.waveforms.table import WindowTable
 
@@ -71,12 +73,12 @@ class Preparation:
 
 def find_inputs(config: WaveformConfig, console: Any = None) -> Inputs:
     """Reads earthquakes and responses and indexes waveforms. UserError where there is nothing to begin with."""
-    need_obspy(str(config.source))
+    need_obspy(str(config.path))
     ledger = Ledger()
     files = {name: input_files(config, name) for name in FETCHED}
     if not files["waveforms"]:
         raise UserError(
-            f"{config.source}: [input] waveforms names no files, and {config.fetch.directory} holds none; allowed: patterns of "
+            f"{config.path}: [input] waveforms names no files, and {config.fetch.directory} holds none; allowed: patterns of "
             "files, or `craton tomography data fetch` first"
         )
     with ProgressBar("indexing", len(files["waveforms"]), "files", console) as bar:
@@ -90,13 +92,14 @@ def input_files(config: WaveformConfig, name: str) -> list[Path]:
     """Of [input], or else what fetch has left."""
     patterns = getattr(config.input, name)
     if patterns:
-        return matching_files(patterns, config.folder, f"{config.source}: [input] {name}")
+        return matching_files(patterns, config.folder, f"{config.path}: [input] {name}")
     return sorted(Path(config.fetch.directory).glob(FETCHED[name]))
 
 
 def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
-    """Everything but files. UserError where there is nothing to work on; what is wrong with single files, channels and windows is
-    in the ledger.
+    """Everything but files. Not collective. UserError where there is nothing to work on.
+
+    What is wrong with single files, channels and windows is in the ledger.
     """
     inputs = find_inputs(config, console)
     from obspy import UTCDateTime
@@ -104,22 +107,21 @@ def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
     ledger, events = inputs.ledger, inputs.events
     reader = StationReader(inputs.archive, inputs.instruments, config, ledger)
     names = inputs.archive.stations
-    places: dict[str, Place] = {}
+    places: dict[str, Instrument] = {}
     found: list[tuple[int, str, dict[str, Displacement]]] = []
     with ProgressBar("processing", len(events) * len(names), "stations", console) as bar:
         for row, event in enumerate(events.name):
             time = UTCDateTime(events.origin_time[row])
-            at = (float(events.latitude_deg[row]), float(events.longitude_deg[row]))
             for name in names:
-                place, components = reader.components(event, time, at, name)
+                place, components = reader.components(event, time, place_of(events, row), name)
                 if place is not None:
                     places.setdefault(name, place)
                 if components:
                     found.append((row, name, components))
                 bar.advance()
     if not found:
-        raise UserError(f"{config.source}: no channel is usable{most_frequent(ledger)}")
-    stations = as_stations([places[name] for name in names if name in places])
+        raise UserError(f"{config.path}: no channel is usable{most_frequent(ledger)}")
+    stations = as_stations({name: places[name] for name in names if name in places})
     samples = int(config.processing.after_s / config.processing.sample_interval_s) + 1
     source = synthetic_source(config, events, stations, samples)
     picker = Picker(config, events, stations, source, ledger)
@@ -149,10 +151,7 @@ def most_frequent(ledger: Ledger) -> str:
     return f"; most often ({count} times): {code}, as in {example.subject}: {example.reason}"
 
 
-def as_stations(places: list[Place]) -> Stations:
-    return Stations(
-        name=tuple(place.name for place in places),
-        latitude_deg=np.array([place.latitude_deg for place in places]),
-        longitude_deg=np.array([place.longitude_deg for place in places]),
-        elevation_m=np.array([place.elevation_m for place in places]),
-    )
+def as_stations(places: dict[str, Instrument]) -> Stations:
+    """The inversion's table of stations, from an instrument of each."""
+    columns = [[one.latitude_deg, one.longitude_deg, one.elevation_m] for one in places.values()]
+    return Stations(tuple(places), *np.array(columns).T.copy())

@@ -1,8 +1,8 @@
-"""Seismograms of a model, g(m), from wherever they come: the mode sum, another solver's files, or an AxiSEM database.
+"""Seismograms of a model, g(m): of the mode sum, another solver's files, or an AxiSEM database.
 
-All of them come in the inversion's band, at the inversion's times, in metres. In the hybrid method (French et al. 2015, section II)
-the residual d - g(m) is of an outside solver, while the Jacobian stays that of the mode sum: `predicted` gives that g(m), window
-after window in the order of `observed` in data.h5.
+All are in the inversion's band, at the inversion's times, in metres. In the hybrid method (French et al. 2015, section II) an
+outside solver gives the residual d - g(m), and the mode sum the Jacobian. `predicted` gives that g(m), window after window in the
+order of `observed` in data.h5.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.seismology.files import need_obspy, one_line, read_by_obspy, readable
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
-from craton.tomography.waveforms.records.archive import need_obspy, one_line
-from craton.tomography.waveforms.records.filters import triangle_gain
-from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector
-from craton.tomography.waveforms.records.spectra import in_band, with_ends_tapered
+from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector, place_of
+from craton.tomography.waveforms.records.spectra import in_band, triangle_gain, with_ends_tapered
 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, SpheroidalCatalogue
@@ -45,21 +44,17 @@ class SyntheticSource(Protocol):
         ...
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
-        """Displacement in metres at 0, dt, 2 dt, ... after the centroid time: `samples` values, NaN where the solver did not get
-        that far. None where the source has no such seismogram. `component` is Z, R or T.
+        """Displacement in metres at 0, dt, 2 dt, ... after the centroid time: `samples` values. component: Z, R or T.
+
+        NaN where the solver did not get that far; None where the source has no such seismogram.
         """
         ...
 
 
 def synthetic_source(config: WaveformConfig, events: Events, stations: Stations, samples: int) -> SyntheticSource:
     """As [synthetics] says. UserError where a package, a folder or a database is missing."""
-    kinds: dict[str, type[Any]] = {
-        "modes": ModeSynthetics,
-        "folder": FolderSynthetics,
-        "instaseis": InstaseisSynthetics,
-    }
-    source: SyntheticSource = kinds[config.synthetics.kind](config, events, stations, samples)
-    return source
+    kinds = {"modes": ModeSynthetics, "folder": FolderSynthetics, "instaseis": InstaseisSynthetics}
+    return kinds[config.synthetics.kind](config, events, stations, samples)
 
 
 def predicted(source: SyntheticSource, paths: PathTable) -> f64:
@@ -82,8 +77,9 @@ def predicted(source: SyntheticSource, paths: PathTable) -> f64:
 
 
 class ModeSynthetics:
-    """Sums of modes of the reference Earth: the inversion's own, toroidal ones for T and spheroidal ones for Z and R;
-    or, with `complete`, all of them on each component, as a seismometer shows them, which gravity and tilt act on.
+    """Sums of modes of the reference Earth: the inversion's own, toroidal ones for T and spheroidal ones for Z and R.
+
+    With `complete` all of them on each component, as a seismometer shows them, which gravity and tilt act on.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
@@ -98,6 +94,7 @@ class ModeSynthetics:
         self._kept: tuple[tuple[int, int], f64] = (-1, -1), np.empty(0)
 
     def describe(self) -> str:
+        """For the record."""
         if self._config.synthetics.complete:
             return f"all modes of {self._config.earth.model}, as a seismometer shows them"
         asked = self._config.windows.components
@@ -131,6 +128,7 @@ class ModeSynthetics:
         )
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
+        """As of SyntheticSource; there is always one."""
         from craton._craton import PathSet
 
         if self._config.synthetics.complete:
@@ -138,22 +136,12 @@ class ModeSynthetics:
         forward = self._transverse if component == "T" else self._three_components
         events, stations, one = self._events, self._stations, np.zeros(1, np.int64)
         paths = PathSet(
-            forward,
-            events.latitude_deg[[event]],
-            events.longitude_deg[[event]],
-            1e3 * events.depth_km[[event]],
-            np.ascontiguousarray(events.moment_tensor_Nm[[event]]),
-            events.half_duration_s[[event]],
-            stations.latitude_deg[[station]],
-            stations.longitude_deg[[station]],
-            one,
-            one,
-            np.zeros(1),
-            self._config.processing.sample_interval_s,
-            np.array([self._samples]),
-            component=[component],
-        )
-        return np.asarray(forward.seismograms(paths, 0, 1, self._reference, 1))
+            forward, events.latitude_deg[[event]], events.longitude_deg[[event]], 1e3 * events.depth_km[[event]],
+            np.ascontiguousarray(events.moment_tensor_Nm[[event]]), events.half_duration_s[[event]],
+            stations.latitude_deg[[station]], stations.longitude_deg[[station]], one, one, np.zeros(1),
+            self._config.processing.sample_interval_s, np.array([self._samples]), component=[component],
+        )  # fmt: skip
+        return np.asarray(forward.seismograms(paths, 0, 1, self._reference, 1), np.float64)
 
     def _complete_traces(self, event: int, station: int) -> f64:
         """(3, samples): Z, R, T; those of the last pair are kept."""
@@ -172,18 +160,12 @@ class ModeSynthetics:
 
 
 class _OtherSolver:
-    """What the two below share: into the band and onto the grid, and horizontals turned to R and T."""
+    """What the two below share: into the band and onto the grid."""
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         self._config, self._events, self._stations, self._samples = config, events, stations, samples
         self._periods = config.processing.filter_periods_s
-        self._times_s = config.processing.sample_interval_s * np.arange(samples)
-
-    def _toward(self, event: int, station: int) -> float:
-        return back_azimuth_deg(
-            (self._events.latitude_deg[event], self._events.longitude_deg[event]),
-            (self._stations.latitude_deg[station], self._stations.longitude_deg[station]),
-        )
+        self._times_s = config.processing.sample_interval_s * np.arange(samples, dtype=float)
 
     def _on_grid(self, samples: f64, start_s: float, delta_s: float, transfer: Any, where: str) -> f64:
         if delta_s > 0.5 * self._periods[3]:
@@ -199,8 +181,10 @@ class _OtherSolver:
 
 
 class FolderSynthetics(_OtherSolver):
-    """Files of another solver, displacement in metres: SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and
-    metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or MiniSEED.
+    """Files of another solver, displacement in metres.
+
+    SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or
+    MiniSEED. UserError for a folder that is missing, or a file that is not so.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
@@ -209,9 +193,11 @@ class FolderSynthetics(_OtherSolver):
         self._files: dict[str, dict[tuple[str, str], Path]] = {}
 
     def describe(self) -> str:
+        """For the record."""
         return f"folder {self._pattern}"
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
+        """As of SyntheticSource. UserError for a folder that is missing, or a file that cannot be read."""
         name = self._stations.name[station]
         files = self._files_of(event)
         direct = self._component(event, files.get((name, component)))
@@ -220,7 +206,8 @@ class FolderSynthetics(_OtherSolver):
         north, east = (self._component(event, files.get((name, letter))) for letter in HORIZONTAL)
         if north is None or east is None:
             return None
-        _, to_north, to_east = component_vector(component, self._toward(event, station))
+        toward = back_azimuth_deg(place_of(self._events, event), place_of(self._stations, station))
+        _, to_north, to_east = component_vector(component, toward)
         return np.asarray(to_north * north + to_east * east)
 
     def _files_of(self, event: int) -> dict[tuple[str, str], Path]:
@@ -245,15 +232,14 @@ class FolderSynthetics(_OtherSolver):
                 for name in (f"{network}.{station}", f"{station}.{network}") if channel else ():
                     yield (name, channel[-1]), file  # older versions begin with the station
                 continue
-            need_obspy(str(file))
+            need_obspy(file)
             from obspy import read
 
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                try:
+            try:
+                with warnings.catch_warnings(action="ignore"):
                     stats = read(str(file), headonly=True)[0].stats
-                except Exception:  # of many readers: the folder may hold other things
-                    continue
+            except Exception:  # of many readers: the folder may hold other things
+                continue
             yield (f"{stats.network}.{stats.station}", (stats.channel or " ")[-1]), file
 
     def _component(self, event: int, file: Path | None) -> f64 | None:
@@ -269,32 +255,22 @@ class FolderSynthetics(_OtherSolver):
 
     @staticmethod
     def _ascii(file: Path) -> tuple[f64, float, float]:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # of an empty file
-                table = np.loadtxt(file, ndmin=2)
-        except (OSError, ValueError, UserWarning) as error:
-            raise UserError(f"{file}: {one_line(error)}; allowed: two columns, seconds and metres") from None
+        with readable(file, "two columns, seconds and metres", ""), warnings.catch_warnings(action="error"):
+            table = np.loadtxt(file, ndmin=2)  # warns of an empty file
         steps = np.diff(table[:, 0]) if table.shape[1] == 2 else np.empty(0)
-        if (
-            len(steps) < 2
-            or not np.all(np.abs(steps - steps.mean()) <= 1e-2 * abs(steps.mean()))
-            or steps.mean() <= 0.0
-        ):
+        step = float(steps.mean()) if len(steps) > 1 else 0.0
+        if not (step > 0.0 and np.all(np.abs(steps - step) <= 1e-2 * step)):
             raise UserError(
                 f"{file}: {table.shape[0]} rows of {table.shape[1]} columns; allowed: two columns, "
                 "seconds (evenly spaced) and metres"
             )
-        return table[:, 1].copy(), float(table[0, 0]), float(steps.mean())
+        return table[:, 1].copy(), float(table[0, 0]), step
 
     def _by_obspy(self, event: int, file: Path) -> tuple[f64, float, float]:
         """SAC files may count from the event (its origin time in `o`); other times are absolute."""
-        from obspy import UTCDateTime, read
+        from obspy import UTCDateTime
 
-        try:
-            trace = read(str(file))[0]
-        except Exception as error:  # of many readers
-            raise UserError(f"{file}: {one_line(error)}; allowed: SAC or MiniSEED, metres") from None
+        trace = read_by_obspy("read", file, "SAC or MiniSEED, metres")[0]
         sac = trace.stats.get("sac", {})
         if "o" in sac:
             start_s = float(sac["b"]) - float(sac["o"])
@@ -304,8 +280,10 @@ class FolderSynthetics(_OtherSolver):
 
 
 class InstaseisSynthetics(_OtherSolver):
-    """A database of Green's functions that AxiSEM has computed (van Driel et al. 2015, doi:10.5194/se-6-701-2015). The source that
-    it was computed with is divided out; the event's triangle takes its place.
+    """A database of Green's functions that AxiSEM has computed (van Driel et al. 2015, doi:10.5194/se-6-701-2015).
+
+    The source that it was computed with is divided out; the event's triangle takes its place. UserError where the package instaseis
+    is missing, or the database is, or its period is too long for the band.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
@@ -336,9 +314,11 @@ class InstaseisSynthetics(_OtherSolver):
             )
 
     def describe(self) -> str:
+        """For the record."""
         return f"Instaseis database {self._config.synthetics.database} ({self._database.info.velocity_model})"
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
+        """As of SyntheticSource. UserError where the database refuses the source."""
         info, events = self._database.info, self._events
         if info.is_reciprocal and ("vertical" if component == "Z" else "horizontal") not in info.components:
             return None
@@ -372,4 +352,4 @@ class InstaseisSynthetics(_OtherSolver):
     def _own_source(self, frequency_Hz: f64) -> NDArray[np.complex128]:
         """Spectrum of the slip rate that the database was computed with; 1 at frequency 0. It begins where the records begin."""
         times_s = self._start_s + self._delta_s * np.arange(len(self._rate))
-        return self._delta_s * np.exp(-2j * np.pi * np.outer(frequency_Hz, times_s)) @ self._rate
+        return np.asarray(self._delta_s * np.exp(-2j * np.pi * np.outer(frequency_Hz, times_s)) @ self._rate)

@@ -37,6 +37,8 @@ QUALITY = (
     "arc_overlap",
 )
 """Numbers that a window was judged by; NaN where it was rejected before they were known."""
+KIND = ("component", "arc", "phase")
+"""What windows of a path differ by."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Window:
 
     @property
     def accepted(self) -> bool:
+        """Whether the inversion reads it."""
         return not self.code
 
 
@@ -86,10 +89,12 @@ class WindowTable:
 
     @property
     def accepted(self) -> tuple[Window, ...]:
+        """Windows that the inversion reads, in their order."""
         return tuple(window for window in self.windows if window.accepted)
 
     @property
     def rejected(self) -> tuple[Window, ...]:
+        """All others, in their order."""
         return tuple(window for window in self.windows if not window.accepted)
 
     def paths(self) -> PathTable:
@@ -103,57 +108,52 @@ class WindowTable:
             raise UserError(f"none of {len(self.windows)} windows was accepted; allowed: data of which at least one is")
         return Observations(
             self._paths(kept),
-            np.concatenate([window.observed for window in kept]),  # type: ignore[misc]
+            np.concatenate([window.observed for window in kept]),
             np.array([window.sigma_m for window in kept]),
             {"kind": "file", **self.attributes},
         )
 
     def save(self, file_name: str | os.PathLike[str]) -> None:
-        """data.h5: replaces the file when complete. UserError where no window was accepted, or it cannot be written."""
-        more: dict[str, Any] = {"provenance": list(self.provenance)}
-        more |= {f"quality/{name}": values for name, values in self._quality(self.accepted).items()}
-        left_out = self._paths(self.rejected)
-        names = {"event": self.events.name, "station": self.stations.name}
-        for name, catalogue in names.items():
-            more[f"rejected/{name}"] = [catalogue[row] for row in getattr(left_out, name)]
-        for name in ("component", "arc", "phase"):
-            more[f"rejected/{name}"] = list(getattr(left_out, name))
-        more |= {"rejected/t_first_s": left_out.t_first_s, "rejected/samples": left_out.samples}
-        more["rejected/code"] = [window.code for window in self.rejected]
-        more["rejected/reason"] = [window.reason for window in self.rejected]
-        more |= {f"rejected/quality/{name}": values for name, values in self._quality(self.rejected).items()}
+        """Writes data.h5; replaces the file when complete. UserError where no window was accepted, or it cannot be written."""
+        rejected, paths = self.rejected, self._paths(self.rejected)
+        left_out: dict[str, Any] = {
+            "event": [self.events.name[row] for row in paths.event],
+            "station": [self.stations.name[row] for row in paths.station],
+            **{name: list(getattr(paths, name)) for name in KIND},
+            "t_first_s": paths.t_first_s,
+            "samples": paths.samples,
+            "code": [window.code for window in rejected],
+            "reason": [window.reason for window in rejected],
+            **_quality(rejected),
+        }
+        more = {"provenance": list(self.provenance), **_quality(self.accepted)}
+        more |= {f"rejected/{name}": values for name, values in left_out.items()}
         save_observations(Path(file_name), self.observations(), self.filter_periods_s, more)
 
     @classmethod
     def load(cls, file_name: str | os.PathLike[str]) -> WindowTable:
         """Any data.h5, also one without windows of several kinds. UserError for a file that is damaged or something else."""
+        file_name = Path(file_name)
         data = load_observations(file_name)
-        paths, table = data.paths, data.paths.offsets
+        paths = data.paths
         try:
             with h5py.File(file_name, "r") as file:
                 provenance = tuple(file["provenance"].asstr()[:]) if "provenance" in file else ()
-                quality = {name: file[f"quality/{name}"][:] for name in QUALITY if f"quality/{name}" in file}
-                left_out = cls._read_rejected(file, paths)
+                quality = _read_quality(file, len(paths))
+                left_out = _read_rejected(file["rejected"], paths) if "rejected" in file else ()
         except (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
             raise UserError(
                 f"{file_name}: not a complete table of windows ({problem}); see docs/tomography_data.md"
             ) from None
         windows = tuple(
             Window(
-                int(paths.event[row]), int(paths.station[row]),
-                paths.component[row], paths.arc[row], paths.phase[row],
-                float(paths.t_first_s[row]), int(paths.samples[row]),
-                quality={name: float(values[row]) for name, values in quality.items()},
-                observed=data.observed[table[row] : table[row + 1]],
-                sigma_m=float(data.sigma[row]),
+                int(paths.event[row]), int(paths.station[row]), paths.component[row], paths.arc[row], paths.phase[row],
+                float(paths.t_first_s[row]), int(paths.samples[row]), quality=quality[row],
+                observed=data.observed[paths.offsets[row] : paths.offsets[row + 1]], sigma_m=float(data.sigma[row]),
             )
             for row in range(len(paths))
         )  # fmt: skip
-        attributes = {
-            name: value
-            for name, value in data.attributes.items()
-            if name not in ("kind", "sample_interval_s", "filter_periods_s", "units")
-        }
+        own = ("kind", "sample_interval_s", "filter_periods_s", "units")
         return cls(
             paths.events,
             paths.stations,
@@ -161,29 +161,8 @@ class WindowTable:
             paths.sample_interval_s,
             tuple(data.attributes.get("filter_periods_s", ())),
             provenance,
-            attributes,
+            {name: value for name, value in data.attributes.items() if name not in own},
         )
-
-    @staticmethod
-    def _read_rejected(file: h5py.File, paths: PathTable) -> tuple[Window, ...]:
-        if "rejected" not in file:
-            return ()
-        group = file["rejected"]
-        text = {
-            name: group[name].asstr()[:] for name in ("event", "station", "component", "arc", "phase", "code", "reason")
-        }
-        numbers = {name: group[f"quality/{name}"][:] for name in QUALITY if f"quality/{name}" in group}
-        rows = {"event": paths.events.name, "station": paths.stations.name}
-        return tuple(
-            Window(
-                rows["event"].index(text["event"][row]), rows["station"].index(text["station"][row]),
-                text["component"][row], text["arc"][row], text["phase"][row],
-                float(group["t_first_s"][row]), int(group["samples"][row]),
-                text["code"][row], text["reason"][row],
-                {name: float(values[row]) for name, values in numbers.items()},
-            )
-            for row in range(len(text["event"]))
-        )  # fmt: skip
 
     def _paths(self, windows: Sequence[Window]) -> PathTable:
         return PathTable(
@@ -199,11 +178,32 @@ class WindowTable:
             tuple(window.phase for window in windows),
         )
 
-    @staticmethod
-    def _quality(windows: Sequence[Window]) -> dict[str, f64]:
-        return {
-            name: np.array([window.quality.get(name, np.nan) for window in windows], np.float64) for name in QUALITY
-        }
+
+def _quality(windows: Sequence[Window]) -> dict[str, f64]:
+    """Datasets of what windows were judged by; NaN for what a window does not have."""
+    return {
+        f"quality/{name}": np.array([window.quality.get(name, np.nan) for window in windows], np.float64)
+        for name in QUALITY
+    }
+
+
+def _read_quality(group: h5py.Group, count: int) -> list[dict[str, float]]:
+    """The same of each window, of the datasets that there are."""
+    columns = {name: group[f"quality/{name}"][:] for name in QUALITY if f"quality/{name}" in group}
+    return [{name: float(values[row]) for name, values in columns.items()} for row in range(count)]
+
+
+def _read_rejected(group: h5py.Group, paths: PathTable) -> tuple[Window, ...]:
+    text = {name: group[name].asstr()[:] for name in ("event", "station", *KIND, "code", "reason")}
+    quality = _read_quality(group, len(text["event"]))
+    return tuple(
+        Window(
+            paths.events.name.index(text["event"][row]), paths.stations.name.index(text["station"][row]),
+            *(text[name][row] for name in KIND), float(group["t_first_s"][row]), int(group["samples"][row]),
+            text["code"][row], text["reason"][row], quality[row],
+        )
+        for row in range(len(quality))
+    )  # fmt: skip
 
 
 def provenance_text(event: str, station: str, trace: dict[str, Any]) -> str:

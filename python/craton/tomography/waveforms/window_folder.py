@@ -10,43 +10,28 @@ import numpy as np
 
 from craton.errors import UserError
 from craton.pages.figures import save_picture
-from craton.runs.files import replaced
-from craton.runs.folder import Folder
+from craton.runs.files import write_text
+from craton.runs.folder import Folder, RunFile
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.pictures import reasons_figure, record_section_figure
 from craton.tomography.waveforms.preparation import Preparation, most_frequent, prepare
 from craton.tomography.waveforms.records.earthquakes import write_events, write_stations
+from craton.tomography.waveforms.table import Window
 
 
 class WindowFolder(Folder):
     """What `craton tomography data windows` leaves."""
 
-    @property
-    def data(self) -> Path:
-        return self.path / "data.h5"
-
-    @property
-    def record(self) -> Path:
-        return self.path / "windows.json"
-
-    @property
-    def events(self) -> Path:
-        return self.path / "earthquakes.csv"
-
-    @property
-    def stations(self) -> Path:
-        return self.path / "stations.csv"
-
-    @property
-    def picture(self) -> Path:
-        return self.path / "record_section.png"
-
-    @property
-    def reasons_picture(self) -> Path:
-        return self.path / "reasons.png"
+    data = RunFile("data.h5")
+    record = RunFile("windows.json")
+    events = RunFile("earthquakes.csv")
+    stations = RunFile("stations.csv")
+    picture = RunFile("record_section.png")
+    reasons_picture = RunFile("reasons.png")
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """All of them."""
         return self.data, self.record, self.events, self.stations, self.picture, self.reasons_picture
 
 
@@ -55,7 +40,7 @@ def make_windows(
 ) -> Preparation:
     """Everything, with files: data.h5, earthquakes.csv, stations.csv, windows.json and pictures in the folder of [output].
 
-    windows.json and reasons.png are written also where no window was accepted, which is a UserError at the end. Not collective.
+    Not collective. windows.json and reasons.png are written also where no window was accepted, which is a UserError at the end.
     """
     folder = WindowFolder(config.output.directory)
     folder.make()
@@ -70,15 +55,15 @@ def make_windows(
 
 
 def write(folder: WindowFolder, prepared: Preparation, pictures: bool) -> None:
+    """Replaces the results of an earlier run by these. UserError where no window was accepted, after the record is written."""
     for file in folder.results:
         file.unlink()
-    with replaced(folder.record) as aside:
-        aside.write_text(one_entry_per_line(prepared.record()), encoding="utf-8")
+    write_text(folder.record, one_entry_per_line(prepared.record()))
     if pictures:
         save_picture(reasons_figure(prepared), folder.reasons_picture)
     if not prepared.table.accepted:
         raise UserError(
-            f"{prepared.config.source}: none of {len(prepared.table.windows)} windows was accepted"
+            f"{prepared.config.path}: none of {len(prepared.table.windows)} windows was accepted"
             f"{most_frequent(prepared.ledger)}; all reasons are in {folder.record}"
         )
     write_events(folder.events, prepared.table.events)
@@ -108,19 +93,16 @@ def summary(prepared: Preparation) -> str:
         f"{len(table.accepted)} windows accepted, {len(table.rejected)} rejected, on {len(prepared.traces)} seismograms of "
         f"{len(table.events)} earthquakes; synthetics: {prepared.synthetics}"
     ]
-    for window in {(w.component, w.arc, w.phase): None for w in table.windows}:
-        of_kind = [w for w in table.windows if (w.component, w.arc, w.phase) == window]
-        good = [w.quality for w in of_kind if w.accepted]
-        text = f"  {window[0]} {window[1]} {window[2]}: {len(good)} of {len(of_kind)}"
+    kinds: dict[str, list[Window]] = {}
+    for one in table.windows:
+        kinds.setdefault(f"{one.component} {one.arc} {one.phase}", []).append(one)
+    for kind, windows in kinds.items():
+        good = [one.quality for one in windows if one.accepted]
+        text = f"  {kind}: {len(good)} of {len(windows)}"
         if good:
-            medians = {
-                name: float(np.median([q[name] for q in good]))
-                for name in ("correlation", "shift_s", "amplitude_ratio")
-            }
-            text += (
-                f", median correlation {medians['correlation']:.3f}, shift {medians['shift_s']:+.1f} s, "
-                f"amplitude {medians['amplitude_ratio']:.2f}"
-            )
+            names = ("correlation", "shift_s", "amplitude_ratio")
+            correlation, shift_s, ratio = (float(np.median([q[name] for q in good])) for name in names)
+            text += f", median correlation {correlation:.3f}, shift {shift_s:+.1f} s, amplitude {ratio:.2f}"
         lines.append(text)
     if len(rows) > 1:
         lines.append("left out:")

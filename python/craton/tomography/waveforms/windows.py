@@ -37,6 +37,7 @@ class Candidate:
 
     @property
     def count(self) -> int:
+        """Number of samples; 0 or less where nothing is left."""
         return self.last - self.first + 1
 
     def __str__(self) -> str:
@@ -87,8 +88,9 @@ def with_arc_overlap(window: Candidate, windows: Sequence[Candidate]) -> Candida
 
 
 def without_shared_samples(windows: Sequence[Candidate]) -> list[Candidate]:
-    """Windows that overlap are cut in the middle of what they share, so that no sample counts twice in the misfit. One that nothing
-    is left of has last < first.
+    """Windows that overlap are cut in the middle of what they share, so that no sample counts twice in the misfit.
+
+    One that nothing is left of has last < first.
     """
     cut = sorted(windows, key=lambda window: (window.first, window.last))
     for left in range(len(cut)):
@@ -154,14 +156,16 @@ def peak(values: f64, best: int) -> tuple[float, float]:
 
 
 def correlation_time_s(noise: f64, interval_s: float) -> float:
-    """After which the correlation of neighbouring samples, r per interval, would have fallen to 1/e: -interval / ln r. 0 where
-    neighbours are not alike.
+    """The time after which noise of this correlation r between neighbouring samples is down to 1/e: -interval / ln r, s.
+
+    0 where neighbours are not alike.
     """
     together = float(noise[1:] @ noise[:-1]) / max(float(noise @ noise), 1e-300) if len(noise) > 1 else 0.0
     return float(-interval_s / np.log(together)) if 0.0 < together < 1.0 else 0.0
 
 
 def rms(samples: f64) -> float:
+    """The root of the mean square."""
     return float(np.sqrt(np.mean(samples**2)))
 
 
@@ -169,10 +173,8 @@ def verdict(found: Agreement, settings: WindowsConfig) -> tuple[str, str]:
     """The first criterion that fails, as a code and a sentence; two empty texts for an accepted window."""
     least, most = settings.amplitude_ratio
     if not found.signal_to_noise >= settings.min_signal_to_noise:
-        return (
-            "noise",
-            f"signal to noise {found.signal_to_noise:.3g}; allowed: at least {settings.min_signal_to_noise:g}",
-        )
+        text = f"signal to noise {found.signal_to_noise:.3g}; allowed: at least {settings.min_signal_to_noise:g}"
+        return "noise", text
     if not found.synthetic_rms_m > 0.0:
         return "no synthetic", "the synthetic seismogram is zero there"
     if not found.correlation >= settings.min_correlation:

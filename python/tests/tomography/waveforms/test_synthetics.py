@@ -14,9 +14,8 @@ from craton.errors import UserError
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.waveforms.config import load_waveform_config
-from craton.tomography.waveforms.records.filters import triangle_gain
 from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector
-from craton.tomography.waveforms.records.spectra import in_band
+from craton.tomography.waveforms.records.spectra import in_band, triangle_gain
 from craton.tomography.waveforms.synthetics import predicted, synthetic_source
 from obspy import Stream, UTCDateTime
 from waveform_files import CENTROID, trace, wave_train

@@ -1,7 +1,7 @@
 """Files of waveforms, indexed by station and read when they are needed.
 
-MiniSEED, SAC and what else ObsPy reads, and ASDF through pyasdf. A file that cannot be read is a decision of the ledger; only that
-nothing at all can be read is an error.
+MiniSEED, SAC and what else ObsPy reads, and ASDF through pyasdf. A file that cannot be read is a decision of the ledger. Only when
+nothing at all can be read there is an error.
 """
 
 from __future__ import annotations
@@ -9,26 +9,21 @@ from __future__ import annotations
 import glob
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import h5py
+
 from craton.errors import UserError
+from craton.seismology.files import one_line
 from craton.tomography.waveforms.decisions import Ledger
 
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 RAW_TAG = "raw_recording"
 """What ASDF files call unprocessed data, by convention."""
 MARGIN_S = 1.0
-
-
-def need_obspy(what: str) -> None:
-    """UserError where ObsPy is not installed."""
-    try:
-        import obspy  # noqa: F401
-    except ImportError:
-        raise UserError(f"{what}: ObsPy is needed; allowed: pip install 'craton[seismology]'") from None
 
 
 def matching_files(patterns: Iterable[str], folder: Path, setting: str) -> list[Path]:
@@ -45,9 +40,16 @@ def matching_files(patterns: Iterable[str], folder: Path, setting: str) -> list[
     return list(found)
 
 
-def one_line(error: Exception) -> str:
-    """An exception of somebody's reader, for a message."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def read_by_obspy(reader: Callable[[str], Any], files: Iterable[Path], ledger: Ledger) -> Iterator[tuple[Path, Any]]:
+    """Each file with what ObsPy makes of it; one that cannot be read goes to the ledger."""
+    for file in files:
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                found = reader(str(file))
+        except Exception as error:  # of many readers
+            ledger.reject("file", str(file), "unreadable", one_line(error))
+        else:
+            yield file, found
 
 
 @dataclass(frozen=True)
@@ -60,18 +62,18 @@ class Piece:
     start: Any
     end: Any
     """UTCDateTime of the first and last sample"""
-    span_ns: tuple[int, int] = field(init=False, repr=False)
     asdf_name: str = ""
     """of the dataset in an ASDF file"""
 
-    def __post_init__(self) -> None:
-        # whole numbers compare a hundred times faster, and every earthquake asks every piece of a station
-        object.__setattr__(self, "span_ns", (self.start.ns, self.end.ns))
+    @cached_property
+    def _span_ns(self) -> tuple[int, int]:
+        """Whole numbers compare a hundred times faster, and every earthquake asks every piece of a station."""
+        return self.start.ns, self.end.ns
 
-    def meets(self, start_ns: int, end_ns: int) -> bool:
+    def meets(self, start: Any, end: Any) -> bool:
         """Has samples between two times."""
-        first_ns, last_ns = self.span_ns
-        return bool(last_ns >= start_ns and first_ns <= end_ns)
+        first_ns, last_ns = self._span_ns
+        return bool(last_ns >= start.ns and first_ns <= end.ns)
 
 
 @dataclass
@@ -88,19 +90,19 @@ class Archive:
 
     @property
     def stations(self) -> list[str]:
+        """Names, sorted."""
         return sorted(self.pieces)
 
     def add(self, file: Path, ledger: Ledger) -> None:
         """Indexes a file; a damaged one goes to the ledger."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # readers warn of what the checks below find anyway
-            try:
-                found = self._asdf_pieces(file, ledger) if is_hdf5(file) else self._obspy_pieces(file)
-            except UserError:
-                raise
-            except Exception as error:  # of many readers
-                ledger.reject("file", str(file), "unreadable", one_line(error))
-                return
+        try:
+            with warnings.catch_warnings(action="ignore"):  # readers warn of what the checks below find anyway
+                found = self._asdf_pieces(file, ledger) if h5py.is_hdf5(file) else self._obspy_pieces(file)
+        except UserError:
+            raise
+        except Exception as error:  # of many readers
+            ledger.reject("file", str(file), "unreadable", one_line(error))
+            return
         if not found:
             ledger.reject("file", str(file), "empty", "no waveform in it")
         for piece in found:
@@ -116,10 +118,9 @@ class Archive:
 
         stream = Stream()
         for piece in self.pieces.get(station, ()):
-            if not piece.meets(start.ns, end.ns):
+            if not piece.meets(start, end):
                 continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with warnings.catch_warnings(action="ignore"):
                 if piece.asdf_name:
                     part = self._asdf(piece.file).waveforms[station][piece.asdf_name].copy()
                 else:
@@ -149,13 +150,9 @@ class Archive:
         for station in data.waveforms.list():
             group = data.waveforms[station]
             names = [name for name in group.list() if name != "StationXML"]
-            tags = sorted({name.rpartition("__")[2] for name in names})
-            tag = RAW_TAG if RAW_TAG in tags else (tags[0] if tags else "")
-            for other in tags:
-                if other != tag:
-                    ledger.reject(
-                        "file", f"{file} {station}", "other tag", f"tag {other} is not used, because {tag} is"
-                    )
+            tag, *others = sorted({name.rpartition("__")[2] for name in names}, key=lambda t: (t != RAW_TAG, t)) or [""]
+            for other in others:
+                ledger.reject("file", f"{file} {station}", "other tag", f"tag {other} is not used, because {tag} is")
             for name in names:
                 if name.endswith(f"__{tag}"):
                     trace = group[name][0]
@@ -175,11 +172,6 @@ class Archive:
                 ) from None
             self._open[file] = ASDFDataSet(str(file), mode="r", mpi=False)
         return self._open[file]
-
-
-def is_hdf5(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(len(HDF5_SIGNATURE)) == HDF5_SIGNATURE
 
 
 def open_archive(files: Iterable[Path], ledger: Ledger, progress: Callable[[int], None] = lambda _: None) -> Archive:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,11 @@ def whole_channel(traces: list[Any], largest_gap_s: float) -> RawChannel:
         copies.append(copy)
     steps = []
     overlap_s = overlap(copies)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
+    try:
+        with warnings.catch_warnings(action="ignore"):
             merged = Stream(copies).merge(method=0)
-        except Exception as error:  # ObsPy raises bare Exceptions here
-            raise Unusable("not mergeable", str(error)) from None
+    except Exception as error:  # ObsPy raises bare Exceptions here
+        raise Unusable("not mergeable", str(error)) from None
     if len(merged) != 1:
         raise Unusable("not mergeable", f"{len(merged)} pieces that do not belong together")
     trace = merged[0]
@@ -86,18 +86,17 @@ def overlap(traces: list[Any]) -> float:
     ordered = sorted(traces, key=lambda trace: trace.stats.starttime)
     common = [
         min(left.stats.endtime, right.stats.endtime) - right.stats.starttime + left.stats.delta
-        for left, right in zip(ordered, ordered[1:], strict=False)
+        for left, right in pairwise(ordered)
     ]
     return max([float(seconds) for seconds in common if seconds > 0.5 * traces[0].stats.delta], default=0.0)
 
 
 def bridged_gaps(data: Any, delta_s: float, largest_gap_s: float) -> tuple[NDArray[np.float64], str]:
     """Short gaps become straight lines; ObsPy masks gaps, and overlaps whose samples differ. Unusable for a long one."""
-    if not np.ma.isMaskedArray(data) or not np.any(np.ma.getmaskarray(data)):
+    if not np.ma.is_masked(data):
         return np.asarray(data, np.float64), ""
     missing = np.ma.getmaskarray(data)
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], missing.astype(np.int8), [0]])))
-    lengths = edges[1::2] - edges[::2]
+    lengths = run_lengths(missing)
     longest_s = float(lengths.max()) * delta_s
     if longest_s > largest_gap_s:
         raise Unusable(
@@ -124,6 +123,11 @@ def check_alive(counts: NDArray[np.float64]) -> None:
 
 def flat_samples(counts: NDArray[np.float64], level: float) -> int:
     """Samples at this level in runs of at least LEAST_CLIPPED_RUN."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], (counts == level).astype(np.int8), [0]])))
-    lengths = edges[1::2] - edges[::2]
+    lengths = run_lengths(counts == level)
     return int(lengths[lengths >= LEAST_CLIPPED_RUN].sum())
+
+
+def run_lengths(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return edges[1::2] - edges[::2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,25 +12,19 @@ from typing import Any
 import numpy as np
 
 from craton.errors import UserError
-from craton.runs.files import replaced
+from craton.runs.files import write_text
 from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
 from craton.tomography.data.catalogue import EVENT_COLUMNS, RANGES, STATION_COLUMNS, Events, Stations
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.records.archive import one_line
+from craton.tomography.waveforms.records.archive import read_by_obspy
 
 
 def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], ledger: Ledger) -> Events:
     """All usable events, by time. `more`: events of ASDF files. UserError where none is left."""
     from obspy import read_events
 
-    listed = list(more)
-    for file in files:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                listed.extend((file, event) for event in read_events(str(file)))
-            except Exception as error:  # of many readers
-                ledger.reject("file", str(file), "unreadable", one_line(error))
+    catalogues = read_by_obspy(read_events, files, ledger)
+    listed = [*more, *((file, event) for file, catalogue in catalogues for event in catalogue)]
     found: dict[str, MomentTensorEvent] = {}
     for file, event in listed:
         try:
@@ -58,8 +51,9 @@ def read_earthquakes(files: Iterable[Path], more: Iterable[tuple[Path, Any]], le
 
 
 def usual_half_duration_s(tensor_Nm: Sequence[float]) -> float:
-    """What the Global CMT project assumes: 1.05e-8 M0^(1/3) with M0 in dyn cm (Ekström, Nettles and Dziewonski 2012,
-    doi:10.1016/j.pepi.2012.04.002).
+    """What the Global CMT project assumes: 1.05e-8 M0^(1/3) with M0 in dyn cm.
+
+    Ekström, Nettles and Dziewonski 2012, doi:10.1016/j.pepi.2012.04.002.
     """
     diagonal, others = np.array(tensor_Nm[:3]), np.array(tensor_Nm[3:])
     moment_Nm = np.sqrt(0.5 * np.sum(diagonal**2) + np.sum(others**2))
@@ -84,7 +78,7 @@ def check(event: MomentTensorEvent) -> None:
 
 
 def as_events(found: list[MomentTensorEvent]) -> Events:
-    """origin_time is the centroid time: the inversion's moment rate is centred on time zero."""
+    """The inversion's table; its origin_time is the centroid time, on which the moment rate is centred."""
     return Events(
         name=tuple(event.name for event in found),
         origin_time=tuple(event.time for event in found),
@@ -112,11 +106,11 @@ def write_stations(file: Path, stations: Stations) -> None:
 
 
 def write_table(file: Path, note: str, header: Iterable[str], columns: list[Any]) -> None:
+    """CSV below a line with a note; numbers with ten digits."""
     text = io.StringIO()
     text.write(f"# {note}\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     for row in zip(*columns, strict=True):
         writer.writerow([cell if isinstance(cell, str) else f"{cell:.10g}" for cell in row])
-    with replaced(file) as aside:
-        aside.write_text(text.getvalue(), encoding="utf-8")
+    write_text(file, text.getvalue())

@@ -14,23 +14,23 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from craton.errors import UserError
-from craton.runs.files import replaced
-from craton.runs.folder import Folder
+from craton.runs.files import read_json, replaced, write_json
+from craton.runs.folder import Folder, RunFile
 from craton.runs.progress import ProgressBar
 from craton.runs.words import rate_text
+from craton.seismology.files import need_obspy, one_line, read_by_obspy
 from craton.tomography.data.catalogue import Events
-from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.records.archive import matching_files, need_obspy, one_line
+from craton.tomography.waveforms.records.archive import matching_files
 from craton.tomography.waveforms.records.earthquakes import read_earthquakes
+from craton.tomography.waveforms.records.responses import runs_at
+from craton.tomography.waveforms.records.rotation import distance_deg, place_of
 
 MOST_FAILURES = 5
 """So many requests in a row that fail: the server is down, or does not want us."""
@@ -39,23 +39,17 @@ MOST_FAILURES = 5
 class FetchFolder(Folder):
     """Names of the files."""
 
-    @property
-    def events(self) -> Path:
-        return self.path / "events.xml"
-
-    @property
-    def stations(self) -> Path:
-        return self.path / "stations.xml"
-
-    @property
-    def request(self) -> Path:
-        return self.path / "fetch.json"
+    events = RunFile("events.xml")
+    stations = RunFile("stations.xml")
+    request = RunFile("fetch.json")
 
     def waveforms(self, event: str, station: str) -> Path:
+        """Of one earthquake and station."""
         return self.path / "waveforms" / event / f"{station}.mseed"
 
     @property
     def files(self) -> tuple[Path, ...]:
+        """All but waveforms."""
         return self.events, self.stations, self.request
 
 
@@ -63,17 +57,19 @@ class RequestFailed(Exception):
     """A request that may succeed another time."""
 
 
+class NoData(RequestFailed):
+    """The server has none."""
+
+
 def downloaded(file: Path, request: Callable[[str], None]) -> None:
-    """Has `request` write a file, which takes its name when it is whole. RequestFailed; or FDSNNoDataException, when the server has
-    none.
-    """
+    """Has `request` write a file, which takes its name when it is whole. RequestFailed; or NoData, when the server has none."""
     from obspy.clients.fdsn.header import FDSNNoDataException
 
     with replaced(file) as aside:
         try:
             request(str(aside))
-        except FDSNNoDataException:
-            raise
+        except FDSNNoDataException as error:
+            raise NoData(one_line(error)) from None
         except Exception as error:  # of ObsPy, urllib, sockets, readers
             raise RequestFailed(one_line(error)) from None
 
@@ -114,8 +110,9 @@ class Wanted:
 
 
 def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
-    """Everything that [fetch] names and the folder lacks. UserError where the server cannot be reached, where no earthquake is
-    usable, or where the folder was fetched by another request. Not collective: one process asks.
+    """Fetches everything that [fetch] names and the folder lacks. Not collective: one process asks.
+
+    UserError where the server cannot be reached, where no earthquake is usable, or where the folder was fetched by another request.
     """
     need_obspy("craton tomography data fetch")
     folder = FetchFolder(config.fetch.directory)
@@ -133,28 +130,18 @@ def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
 def check_request(folder: FetchFolder, config: WaveformConfig) -> None:
     """Two requests in one folder would be told apart by nobody."""
     settings, processing = config.fetch, config.processing
-    request = {
-        **{name: list(getattr(settings, name)) for name in ("networks", "stations", "locations", "channels")},
-        **{name: getattr(settings, name) for name in ("server", "event_server", "start", "end", "catalog")},
-        **{name: getattr(settings, name) for name in ("min_magnitude", "max_magnitude", "max_depth_km")},
-        "before_s": processing.before_s,
-        "after_s": processing.after_s,
-        "events": list(config.input.events),
-    }
-    if folder.request.exists():
-        try:
-            before = json.loads(folder.request.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UserError(f"{folder.request}: {error}; allowed: the file that a fetch has left") from None
-        for name, value in request.items():
-            if before.get(name) != value:
-                raise UserError(
-                    f"{config.source}: {name} = {json.dumps(value)}, but {folder.path} was fetched with "
-                    f"{json.dumps(before.get(name))}; allowed: the same, or another [fetch] directory"
-                )
+    request = {name: value for name, value in asdict(settings).items() if name not in ("directory", "timeout_s")}
+    request |= {"before_s": processing.before_s, "after_s": processing.after_s, "events": config.input.events}
+    if not folder.request.exists():
+        write_json(folder.request, request)
         return
-    with replaced(folder.request) as aside:
-        aside.write_text(json.dumps(request, indent=1) + "\n", encoding="utf-8")
+    before = read_json(folder.request, "the record of a fetch", "the file that a fetch has left")
+    for name, value in json.loads(json.dumps(request)).items():  # lists, not tuples
+        if before.get(name) != value:
+            raise UserError(
+                f"{config.path}: {name} = {json.dumps(value)}, but {folder.path} was fetched with "
+                f"{json.dumps(before.get(name))}; allowed: the same, or another [fetch] directory"
+            )
 
 
 @dataclass
@@ -166,6 +153,7 @@ class Fetcher:
     console: Any
 
     def run(self) -> Fetched:
+        """Events, stations, then the waveforms that are not there yet."""
         settings = self.config.fetch
         done = Fetched()
         client: Any = None
@@ -188,8 +176,7 @@ class Fetcher:
         from obspy.clients.fdsn import Client
 
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a short name that has been renamed
+            with warnings.catch_warnings(action="ignore"):  # a short name that has been renamed
                 return Client(server, timeout=self.config.fetch.timeout_s)
         except Exception as error:  # of ObsPy, urllib, the XML of the service description
             raise UserError(
@@ -202,7 +189,7 @@ class Fetcher:
         settings = self.config.fetch
         if not settings.start or not settings.end:
             raise UserError(
-                f"{self.config.source}: [fetch] start and end are missing; allowed: a date and time in UTC for both, or files "
+                f"{self.config.path}: [fetch] start and end are missing; allowed: a date and time in UTC for both, or files "
                 "in [input] events"
             )
         self._ask(
@@ -220,13 +207,10 @@ class Fetcher:
         )
 
     def _usable_events(self, done: Fetched) -> Events:
-        patterns = self.config.input.events
-        files = (
-            matching_files(patterns, self.config.folder, f"{self.config.source}: [input] events")
-            if patterns
-            else [self.folder.events]
-        )
-        ledger = Ledger()
+        patterns, ledger = self.config.input.events, Ledger()
+        files = [self.folder.events]
+        if patterns:
+            files = matching_files(patterns, self.config.folder, f"{self.config.path}: [input] events")
         events = read_earthquakes(files, (), ledger)
         done.earthquakes = len(events)
         done.without_tensor = sum(item.stage == "event" and not item.accepted for item in ledger.decisions)
@@ -253,43 +237,30 @@ class Fetcher:
         )
 
     def _ask(self, what: str, file: Path, request: Callable[[str], None]) -> None:
-        from obspy.clients.fdsn.header import FDSNNoDataException
-
         try:
             downloaded(file, request)
-        except (RequestFailed, FDSNNoDataException) as error:
-            raise UserError(f"[fetch] {what}: {one_line(error)}; allowed: a request that the server answers") from None
+        except RequestFailed as error:
+            raise UserError(f"[fetch] {what}: {error}; allowed: a request that the server answers") from None
 
     def _wanted(self, events: Events, done: Fetched) -> Iterator[Wanted]:
         """Stations that ran at the time, within the distances of [windows]."""
-        from obspy import UTCDateTime, read_inventory
+        from obspy import UTCDateTime
 
-        try:
-            inventory = read_inventory(str(self.folder.stations))
-        except Exception as error:  # of many readers
-            raise UserError(
-                f"{self.folder.stations}: {one_line(error)}; allowed: StationXML (remove it to ask again)"
-            ) from None
-        done.stations = len({(network.code, station.code) for network in inventory for station in network})
+        inventory = read_by_obspy("read_inventory", self.folder.stations, "StationXML (remove it to ask again)")
+        stations = [(network, station) for network in inventory for station in network]
+        done.stations = len({(network.code, station.code) for network, station in stations})
         limits = self.config.windows
         seen = set()
         for row, text in enumerate(events.origin_time):
             time = UTCDateTime(text)
-            at = geocentric_vectors(events.latitude_deg[[row]], events.longitude_deg[[row]])[0]
-            for network in inventory:
-                for station in network:
-                    there = geocentric_vectors(np.array([station.latitude]), np.array([station.longitude]))[0]
-                    distance = float(np.degrees(np.arccos(np.clip(at @ there, -1.0, 1.0))))
-                    key = (row, network.code, station.code)
-                    if key in seen or not limits.min_distance_deg <= distance <= limits.max_distance_deg:
-                        continue
-                    if any(
-                        (channel.start_date is None or channel.start_date <= time)
-                        and (channel.end_date is None or channel.end_date >= time)
-                        for channel in station
-                    ):
-                        seen.add(key)
-                        yield Wanted(*key)
+            for network, station in stations:
+                distance = distance_deg(place_of(events, row), (station.latitude, station.longitude))
+                key = (row, network.code, station.code)
+                if key in seen or not limits.min_distance_deg <= distance <= limits.max_distance_deg:
+                    continue
+                if any(runs_at(channel, time) for channel in station):
+                    seen.add(key)
+                    yield Wanted(*key)
 
     def _file(self, events: Events, item: Wanted) -> Path:
         return self.folder.waveforms(events.name[item.event], f"{item.network}.{item.station}")
@@ -322,7 +293,6 @@ class Fetcher:
     def _fetch_one(self, client: Any, events: Events, item: Wanted, done: Fetched) -> bool:
         """True where the request failed. A marker keeps what the server does not have from being asked again."""
         from obspy import UTCDateTime, read
-        from obspy.clients.fdsn.header import FDSNNoDataException
 
         file = self._file(events, item)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -330,26 +300,20 @@ class Fetcher:
         settings, processing = self.config.fetch, self.config.processing
 
         def request(name: str) -> None:
-            client.get_waveforms(
-                item.network,
-                item.station,
-                ",".join(settings.locations),
-                ",".join(settings.channels),
-                centroid_time - processing.before_s,
-                centroid_time + processing.after_s,
-                filename=name,
-            )
+            start, end = centroid_time - processing.before_s, centroid_time + processing.after_s
+            locations, channels = ",".join(settings.locations), ",".join(settings.channels)
+            client.get_waveforms(item.network, item.station, locations, channels, start, end, filename=name)
             read(name, headonly=True)  # an answer that was cut short must not stay
 
         try:
             downloaded(file, request)
             done.bytes += file.stat().st_size
             done.new += 1
-        except FDSNNoDataException:
+        except NoData:
             file.with_suffix(".nodata").write_text("the server has no data\n", encoding="utf-8")
             done.no_data += 1
         except RequestFailed as error:
             done.failed += 1
-            done.last_failure = f"{item.network}.{item.station} of {events.name[item.event]}: {one_line(error)}"
+            done.last_failure = f"{item.network}.{item.station} of {events.name[item.event]}: {error}"
             return True
         return False

@@ -17,10 +17,9 @@ from scipy.signal import detrend
 
 from craton.tomography.waveforms.config import ProcessingConfig
 from craton.tomography.waveforms.records.channels import RawChannel, Unusable
-from craton.tomography.waveforms.records.filters import band_pass_gain
 from craton.tomography.waveforms.records.responses import Instrument
 from craton.tomography.waveforms.records.rotation import channel_vector, channel_weights, component_vector
-from craton.tomography.waveforms.records.spectra import in_band, with_ends_tapered
+from craton.tomography.waveforms.records.spectra import band_pass_gain, in_band, with_ends_tapered
 
 f64 = NDArray[np.float64]
 
@@ -35,6 +34,7 @@ class Displacement:
 
     @property
     def end(self) -> int:
+        """One after the last sample."""
         return self.first + len(self.samples)
 
     def part(self, first: int, count: int) -> f64:
@@ -45,8 +45,9 @@ class Displacement:
 def displacement_of(
     raw: RawChannel, instrument: Instrument, centroid_time: Any, settings: ProcessingConfig
 ) -> Displacement:
-    """A channel's own motion (positive along its azimuth and dip). Unusable where the response cannot be evaluated or the record is
-    shorter than its tapers.
+    """A channel's own motion, positive along its azimuth and dip.
+
+    Unusable where the response cannot be evaluated or the record is shorter than its tapers.
     """
     interval, periods = settings.sample_interval_s, settings.filter_periods_s
     if raw.delta_s > 0.5 * periods[3]:
@@ -71,10 +72,10 @@ def displacement_of(
             raise Unusable("no response", f"the response cannot be evaluated: {error}") from None
         size = np.abs(response)
         raised = np.maximum(size, level * size.max()) / size
-        return (band_pass_gain(wide, frequency_Hz) if wide else 1.0) / (response * raised)
+        return np.asarray((band_pass_gain(wide, frequency_Hz) if wide else 1.0) / (response * raised))
 
     tapered = with_ends_tapered(detrend(raw.counts, type="linear"), edge, edge)
-    times_s = interval * np.arange(first, last + 1)
+    times_s = interval * np.arange(first, last + 1, dtype=float)
     samples = in_band(tapered, start_s, raw.delta_s, periods, times_s, inverse)
     steps = [
         *raw.steps,

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.seismology.files import one_line
 from craton.tomography.waveforms.decisions import Ledger
-from craton.tomography.waveforms.records.archive import one_line
+from craton.tomography.waveforms.records.archive import read_by_obspy
 
 MOTION = ("M", "M/S", "M/S**2", "M/S/S", "M/(S**2)", "M/SEC", "M/SEC**2", "METER", "METERS", "NM", "NM/S", "NM/S**2")
 """Input units of an instrument that feels the ground move; all that evalresp turns to displacement."""
@@ -46,12 +47,11 @@ class Instrument:
         return self.known[key]
 
     def _evaluated(self, frequency_Hz: NDArray[np.float64]) -> NDArray[np.complex128]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
+        try:
+            with warnings.catch_warnings(action="ignore"):
                 found = self.response.get_evalresp_response_for_frequencies(frequency_Hz, output="DISP")
-            except Exception as error:  # of evalresp
-                raise ValueError(one_line(error)) from None
+        except Exception as error:  # of evalresp
+            raise ValueError(one_line(error)) from None
         if not np.all(np.isfinite(found)) or not np.all(np.abs(found) > 0.0):
             raise ValueError("it is zero or not finite in the band")
         return np.asarray(found)
@@ -74,13 +74,11 @@ class Instruments:
         return len(self._epochs)
 
     def find(self, trace: Any, time: Any) -> Instrument:
-        """ValueError: code and reason, separated by a colon, as decisions have them."""
-        epochs = [
-            (station, channel)
-            for station, channel in self._epochs.get(trace.id, ())
-            if (channel.start_date is None or channel.start_date <= time)
-            and (channel.end_date is None or time <= channel.end_date)
-        ]
+        """The instrument of a trace's channel at a time.
+
+        ValueError where there is none that will do: code and reason, separated by a colon, as decisions have them.
+        """
+        epochs = [(station, channel) for station, channel in self._epochs.get(trace.id, ()) if runs_at(channel, time)]
         if not epochs:
             known = len(self._epochs.get(trace.id, ()))
             more = f"none of its {known} epochs holds {time}" if known else "no file has this channel"
@@ -94,6 +92,12 @@ class Instruments:
         latitude, longitude, elevation = place(trace, station, channel)
         azimuth, dip, source = orientation(trace, channel)
         return Instrument(trace.id, latitude, longitude, elevation, azimuth, dip, channel.response, source, self._known)
+
+
+def runs_at(channel: Any, time: Any) -> bool:
+    """Whether a time lies within the epoch of an ObsPy Channel."""
+    begun = channel.start_date is None or channel.start_date <= time
+    return bool(begun and (channel.end_date is None or time <= channel.end_date))
 
 
 def place(trace: Any, station: Any, channel: Any) -> tuple[float, float, float]:
@@ -122,17 +126,10 @@ def orientation(trace: Any, channel: Any) -> tuple[float, float, str]:
 
 
 def read_instruments(files: Iterable[Path], more: Iterable[Any], ledger: Ledger) -> Instruments:
-    """From StationXML, RESP, dataless SEED and what else ObsPy reads, after `more` inventories. A file that cannot be read is a
-    decision; a missing response is found out when a channel needs it.
+    """From StationXML, RESP, dataless SEED and what else ObsPy reads, after `more` inventories.
+
+    A file that cannot be read is a decision; a missing response is found out when a channel needs it.
     """
     from obspy import read_inventory
 
-    inventories = list(more)
-    for file in files:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                inventories.append(read_inventory(str(file)))
-            except Exception as error:  # of many readers
-                ledger.reject("file", str(file), "unreadable", one_line(error))
-    return Instruments(inventories)
+    return Instruments([*more, *(found for _, found in read_by_obspy(read_inventory, files, ledger))])

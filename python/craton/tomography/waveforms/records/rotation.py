@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.seismology.geometry.latitudes import geocentric_deg
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.paths import geocentric_vectors
 
 f64 = NDArray[np.float64]
+Place = tuple[float, float]
+"""Geographic latitude and longitude, degrees."""
 
 LARGEST_MISS = 0.02
 """Length of what is left of a unit vector: a direction that is off by 1.1 degrees."""
@@ -25,8 +29,9 @@ def channel_vector(azimuth_deg: float, dip_deg: float) -> f64:
 
 
 def component_vector(component: str, back_azimuth_deg: float) -> f64:
-    """Unit vector (up, north, east) of Z (up), N, E, R (away from the source) or T (to the right of R: clockwise about the
-    source, seen from above). The back azimuth is that of the source at the station, clockwise from north.
+    """Unit vector (up, north, east) of Z (up), N, E, R (away from the source) or T (to the right of R).
+
+    T is clockwise about the source, seen from above. The back azimuth is that of the source at the station, clockwise from north.
     """
     toward = np.radians(back_azimuth_deg)
     return {
@@ -54,10 +59,19 @@ def channel_weights(vectors: Sequence[f64], wanted: f64) -> f64 | None:
     return np.asarray(weights)
 
 
-def back_azimuth_deg(event: tuple[float, float], station: tuple[float, float]) -> float:
-    """Of the event at the station, (latitude, longitude) geographic, along the great circle of geocentric latitudes that the
-    forward problem uses.
-    """
+def place_of(table: Events | Stations, row: int) -> Place:
+    """Of an event or a station."""
+    return float(table.latitude_deg[row]), float(table.longitude_deg[row])
+
+
+def distance_deg(event: Place, station: Place) -> float:
+    """Epicentral distance, along the great circle of geocentric latitudes that the forward problem uses."""
+    a, b = geocentric_vectors(*np.transpose([event, station]))
+    return float(np.degrees(np.arccos(np.clip(a @ b, -1.0, 1.0))))
+
+
+def back_azimuth_deg(event: Place, station: Place) -> float:
+    """Azimuth of the event at the station, clockwise from north, along the same great circle."""
     a, b = np.radians(geocentric_deg(np.array([event[0], station[0]])))
     longitude = np.radians(event[1] - station[1])
     east = np.sin(longitude) * np.cos(a)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len, rfft
-
-from craton.tomography.waveforms.records.filters import band_pass_gain
 
 f64 = NDArray[np.float64]
 Transfer = Callable[[f64], NDArray[np.complexfloating] | f64]
@@ -16,15 +14,32 @@ Transfer = Callable[[f64], NDArray[np.complexfloating] | f64]
 FREQUENCIES_AT_A_TIME = 256
 
 
+def band_pass_gain(periods_s: tuple[float, ...], frequency_Hz: ArrayLike) -> f64:
+    """The inversion's own band-pass: a cosine taper in frequency between 1/T1 < 1/T2 < 1/T3 < 1/T4; 1 between T2 and T3.
+
+    Every mode of the forward problem is weighted with this gain at its own frequency (band_pass_gain in the C++ sources).
+    """
+    f1, f2, f3, f4 = (1.0 / period for period in periods_s)
+    f = np.abs(np.asarray(frequency_Hz, float))
+    rising = 0.5 * (1.0 - np.cos(np.pi * np.clip((f - f1) / (f2 - f1), 0.0, 1.0)))
+    falling = 0.5 * (1.0 + np.cos(np.pi * np.clip((f - f3) / (f4 - f3), 0.0, 1.0)))
+    return np.asarray(np.where(f < f2, rising, falling))
+
+
+def triangle_gain(half_duration_s: float, frequency_Hz: ArrayLike) -> f64:
+    """Spectrum of the catalogues' moment rate: a triangle of unit area that is centred on the centroid time."""
+    return np.asarray(np.sinc(np.asarray(frequency_Hz, float) * half_duration_s) ** 2)
+
+
 def in_band(
     samples: f64, start_s: float, delta_s: float, periods_s: tuple[float, ...], times_s: f64, transfer: Transfer
 ) -> f64:
     """The seismogram times transfer(frequency_Hz) times the band-pass, at times_s.
 
-    The first sample is at start_s. Outside its samples the seismogram counts as 0, for at least two longest periods: it must
-    be tapered. Because the band ends below the Nyquist frequency of what comes in, the sum over frequencies is the filtered
-    seismogram itself at times between samples too: nothing is interpolated, and time series that start at any instant and have any
-    interval come out on one grid. (2 / N) sum_k Re X_k G_k e^{2 pi i f_k t}: 8 flops per frequency and time.
+    The first sample is at start_s. Outside its samples the seismogram counts as 0, for at least two longest periods: it must be
+    tapered. The band ends below the Nyquist frequency of what comes in. So the sum over frequencies is the filtered seismogram
+    itself at times between samples too. Nothing is interpolated, and series of any start and interval come out on one grid.
+    (2 / N) sum_k Re X_k G_k e^{2 pi i f_k t}: 8 flops per frequency and time.
     """
     length = next_fast_len(len(samples) + int(np.ceil(2.0 * periods_s[0] / delta_s)), real=True)
     spectrum = rfft(samples, length)
