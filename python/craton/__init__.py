@@ -1,4 +1,4 @@
-"""Craton: one address space over many processes, for dense arrays that many ranks add to at once.
+"""A PGAS library on MPI: many ranks add to one distributed array at once, and any rank reads any part of it.
 
     from mpi4py import MPI
     import craton
@@ -7,11 +7,13 @@
     matrix.update_symmetric(block, indices)
     matrix.commit()
 
-Importing the package loads the compiled extension but does not start MPI; the first use of World does.
+Importing the package loads the compiled extension but does not start MPI; the first use of World does. The applications are
+`craton.tomography`, `craton.waves`, `craton.hazard`, `craton.multigrid` and `craton.scf`, each loaded when it is first used.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 # First: what the rest imports is the extension that this loads.
@@ -68,7 +70,12 @@ __version__: str = build_info()["version"]
 _AFTER_MPI = ("BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
 
 
+_PACKAGES = ("hazard", "multigrid", "scf", "tasks", "tomography", "waves")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"craton.{name}")
     if name not in _AFTER_MPI:
         raise AttributeError(f"module 'craton' has no attribute {name!r}")
     check_mpi()
@@ -79,4 +86,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_PACKAGES, *(name for name in globals() if name.startswith("__"))})

@@ -41,6 +41,7 @@ __all__ = [
     "triangular_inv",
 ]
 
+
 Real = ConvergentMatrix | SymmetricMatrix
 Workers = Literal["auto", "one", "all"]
 
@@ -215,3 +216,7 @@ def _expanded(matrix: Any) -> ConvergentMatrix:
 
 def _columns_or_vector(rhs: Any) -> Any:
     return rhs._core if isinstance(rhs, Matrix) else np.asarray(rhs)
+
+
+def __dir__() -> list[str]:
+    return __all__

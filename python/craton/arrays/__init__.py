@@ -1,17 +1,32 @@
 """Distributed arrays: matrices that many ranks add to, arrays of tiles with any owners, shared memory."""
 
+from typing import TYPE_CHECKING
+
 from craton.lazy import lazy_names
 
-__all__, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.arrays.convergent_matrix": ["ConvergentMatrix", "GramReport"],
-        "craton.arrays.convergent_vector": ["ConvergentVector"],
-        "craton.arrays.dist_array": ["DistArray", "LocalTile"],
-        "craton.arrays.matrix": ["Matrix"],
-        "craton.arrays.reproducible_matrix": ["ReproducibleMatrix"],
-        "craton.arrays.segment": ["Segment"],
-        "craton.arrays.symmetric_matrix": ["SymmetricMatrix"],
-        "craton.arrays.views": ["ArrayView", "JudgedPiece", "Transfer"],
-    },
-)
+if TYPE_CHECKING:
+    from craton.arrays.convergent_matrix import ConvergentMatrix, GramReport
+    from craton.arrays.convergent_vector import ConvergentVector
+    from craton.arrays.dist_array import DistArray, LocalTile
+    from craton.arrays.matrix import Matrix
+    from craton.arrays.reproducible_matrix import ReproducibleMatrix
+    from craton.arrays.segment import Segment
+    from craton.arrays.symmetric_matrix import SymmetricMatrix
+    from craton.arrays.views import ArrayView, JudgedPiece, Transfer
+
+__all__ = [
+    "ArrayView",
+    "ConvergentMatrix",
+    "ConvergentVector",
+    "DistArray",
+    "GramReport",
+    "JudgedPiece",
+    "LocalTile",
+    "Matrix",
+    "ReproducibleMatrix",
+    "Segment",
+    "SymmetricMatrix",
+    "Transfer",
+]
+
+_, __getattr__, __dir__ = lazy_names(__name__)

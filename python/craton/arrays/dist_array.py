@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
-from craton.arrays import tile_layouts
+from craton.arrays import reductions, tile_layouts
 from craton.arrays.array import Array, checked_dtype, times
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.selection.indexing import Place, rectangle_of
@@ -268,8 +268,18 @@ class DistArray(Arithmetic, Array):
         return self.transpose()
 
     def trace(self) -> Any:
-        """The sum of the diagonal of a square array, on every rank. Collective, blocking."""
-        return self._widened()._core.trace()
+        """The sum of the diagonal of a square array, on every rank, in double precision. Collective, blocking."""
+        if self.ndim != 2:
+            raise UserError(f"DistArray trace: an array of {self.ndim} dimensions; allowed: two")
+        rows, cols = self.shape
+        if rows != cols:
+            raise UserError(f"DistArray trace: {rows} rows and {cols} columns; allowed: as many")
+        self.sync()
+        mine = reductions.wide(self.dtype).type(0)
+        for tile in self.local_tiles:
+            along = np.arange(max(tile.low), min(tile.high))
+            mine += tile.array[along - tile.low[0], along - tile.low[1]].sum(dtype=mine.dtype)
+        return reductions.of_all_ranks(self.world, mine).sum()
 
     def dot(self, other: DistArray) -> Any:
         """The sum of conj(self) * other over all elements, on every rank: of matrices the trace of A^H B. Collective, blocking.

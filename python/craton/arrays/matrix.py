@@ -269,7 +269,7 @@ class Matrix(Convergent):
 
     def trace(self) -> Any:
         """Commits; the sum of the diagonal on every rank, in double precision. Collective, blocking. UserError: not square."""
-        return self.diagonal().sum(dtype=reductions.wide(self.dtype))[()]
+        return self.diagonal().sum()[()]
 
     def sum(self) -> Any:
         """Commits; the sum of all elements on every rank, of float32 and complex64 in double precision. Collective, blocking."""

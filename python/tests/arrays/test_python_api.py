@@ -1,6 +1,9 @@
 """What the arrays are to Python, NumPy and notebooks; operations on several ranks are in programs/array_operations.py."""
 
 import copy
+import functools
+import importlib
+import inspect
 import pickle
 import subprocess
 import sys
@@ -43,6 +46,7 @@ def made(world):
     }
 
 
+APPLICATIONS = ["tomography", "waves", "hazard", "multigrid", "scf"]
 KINDS = ["ConvergentMatrix", "SymmetricMatrix", "ReproducibleMatrix", "ConvergentVector", "DistArray"]
 
 
@@ -130,9 +134,38 @@ def test_dir_lists_what_there_is():
     assert {"World", "WorkQueue", *KINDS, "linalg", "Checkpoint", "Cholesky", "UserError"} <= set(names)
     assert not [name for name in names if name.startswith("_") and not name.startswith("__")]
     assert all(hasattr(craton, name) for name in names)
+    assert set(PACKAGES) <= {"craton", *(f"craton.{name}" for name in names)}
     assert {"ConvergentMatrix", "DistArray", "Segment"} <= set(dir(craton.arrays))
     with pytest.raises(AttributeError, match="no attribute 'Wurld'"):
         craton.Wurld  # noqa: B018
+
+
+PACKAGES = ["craton", "craton.linalg", *(f"craton.{name}" for name in APPLICATIONS)]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_name_that_completion_offers_says_what_it_is(package):
+    module = importlib.import_module(package)
+    names = [name for name in dir(module) if not name.startswith("_")]
+    assert len(names) > 5 and set(module.__all__) - {"__version__"} <= set(names) and inspect.getdoc(module)
+    assert not [name for name in names if name in ("TYPE_CHECKING", "annotations", "lazy_names", "np")]
+    values = {name: getattr(module, name) for name in names}
+    described = {name: value for name, value in values.items() if callable(value) or inspect.ismodule(value)}
+    assert not {name for name in described if not inspect.getdoc(described[name])}
+    classes = [value for value in values.values() if inspect.isclass(value)]
+    assert not [text for each in classes for text in undocumented(each)]
+
+
+def undocumented(kind):
+    """Methods and properties of a class and what it derives from, other than Python's own classes."""
+    for name in dir(kind):
+        value = inspect.getattr_static(kind, name)
+        home = next(each for each in kind.__mro__ if name in vars(each))
+        is_member = callable(value) or isinstance(value, property | classmethod | functools.cached_property)
+        if is_member and not name.startswith("_") and home.__module__ != "builtins":
+            docs = getattr(value, "__doc__", None) or inspect.getdoc(getattr(kind, name))
+            if not docs:
+                yield f"{kind.__name__}.{name}"
 
 
 def test_dir_of_arrays_and_their_parts(kind, array):
@@ -207,6 +240,47 @@ def test_what_is_plain_is_pickled(world):
     assert tile.slices == a.local_tiles[1].slices
 
 
+def test_whole_arrays_are_compared_by_identity(world, kind, array):
+    again = made(world)[kind]
+    assert array == array and array in [array, again] and array != None and array != "a"  # noqa: E711
+    assert len({array, again}) == 2
+    for other in (again, 3.0, np.ones(10)):
+        with pytest.raises(craton.UserError, match=rf"{kind}.*(==|equal)"):
+            array == other  # noqa: B015
+        with pytest.raises(craton.UserError):
+            array != other  # noqa: B015
+    assert isinstance(array[2] == 0, np.ndarray | np.bool_)
+
+
+def test_sums_of_single_precision_are_double(world):
+    """A million tenths: a sum in single precision is some units off."""
+    n = 1000
+    values = np.full((n, n), np.float32(0.1))
+    exact = n * float(np.float32(0.1))
+    square = craton.ConvergentMatrix.from_array(world, values)
+    for found in (
+        square.trace(),
+        square.diagonal().sum(dtype=float),
+        craton.ConvergentVector.from_array(world, values[0]).sum(),
+    ):
+        assert found == pytest.approx(exact, rel=1e-12)
+    assert square.trace().dtype == np.float64 and square.sum() == pytest.approx(n * exact, rel=1e-12)
+    assert craton.DistArray.from_array(world, values).trace() == pytest.approx(exact, rel=1e-12)
+
+
+def test_vectors_are_scaled(world):
+    v = craton.ConvergentVector.from_array(world, np.arange(5), block=2)
+    v *= 3
+    v.scale(2)
+    assert v.dtype == np.int64 and v.gather().tolist() == [0, 6, 12, 18, 24]
+    for factor in (0.5, 1j):
+        with pytest.raises(
+            craton.UserError, match=r"ConvergentVector scale: factor = .* of elements of int64; allowed"
+        ):
+            v.scale(factor)
+    assert (v.copy().gather() == v.gather()).all()
+
+
 def test_shapes_may_be_tuples(world):
     for kind, options in ((craton.ConvergentMatrix, {}), (craton.ReproducibleMatrix, {"largest": 1})):
         assert kind(world, (5, 6), **options).shape == kind(world, 5, 6, **options).shape == (5, 6)
@@ -250,6 +324,11 @@ def test_blocks_fit_without_being_told(world):
         (lambda m, s, r, v: m[0:3].__imul__(2), "in place on a rectangle; allowed: += and -="),
         (lambda m, s, r, v: m + 1, "ConvergentMatrix: arithmetic on whole matrices; allowed: @, scale(), and +="),
         (lambda m, s, r, v: 2 * s, "SymmetricMatrix: arithmetic on whole matrices"),
+        (
+            lambda m, s, r, v: r.__imul__(2) if hasattr(r, "__imul__") else r * 2,
+            "allowed: @, and += on m[rows, cols], to_matrix()",
+        ),
+        (lambda m, s, r, v: m < 1, "ConvergentMatrix: arithmetic on whole matrices"),
         (lambda m, s, r, v: v - v, "ConvergentVector: arithmetic on whole vectors"),
         (
             lambda m, s, r, v: m @ np.ones(3),
