@@ -19,6 +19,7 @@ import craton
 from craton import _craton
 from craton._launch import mpiexec_command, usable_cores
 from craton.errors import UserError
+from craton.runs import process_memory
 
 __all__ = ["Finding", "examine", "show"]
 
@@ -36,7 +37,13 @@ class Finding:
     value: str
     advice: str = ""
 
+    @classmethod
+    def judged(cls, name: str, wrong: object, value: str, advice: str) -> Finding:
+        """A warning, with the advice, where something is wrong; else "ok"."""
+        return cls(name, "warn", value, advice) if wrong else cls(name, "ok", value)
+
     def to_dict(self) -> dict[str, str]:
+        """Plain text, for JSON."""
         return asdict(self)
 
 
@@ -53,6 +60,7 @@ def examine() -> list[Finding]:
 
 def show(findings: list[Finding]) -> None:
     """The table for people."""
+    from rich.markup import escape
     from rich.table import Table
 
     from craton.runs.progress import make_console
@@ -61,8 +69,6 @@ def show(findings: list[Finding]) -> None:
     for heading in ("", "what", "found"):
         table.add_column(heading, overflow="fold")
     marks = {"ok": "[green]ok[/green]", "warn": "[yellow]warn[/yellow]", "fail": "[red]FAIL[/red]"}
-    from rich.markup import escape
-
     for finding in findings:
         advice = f"\n[bold]{escape(finding.advice)}[/bold]" if finding.advice else ""
         table.add_row(marks[finding.status], finding.name, escape(finding.value) + advice)
@@ -77,12 +83,7 @@ def _craton_itself() -> Iterator[Finding]:
     build = craton.build_info()
     text = ", ".join(build.get(key, "?") for key in ("commit", "build_type", "compiler", "flags"))
     slow = build.get("build_type", "Release").lower() in {"debug", ""}
-    yield Finding(
-        "craton",
-        "warn" if slow else "ok",
-        f"{craton.__version__} ({text})",
-        "a debug build is slow: rebuild as Release" if slow else "",
-    )
+    yield Finding.judged("craton", slow, f"{craton.__version__} ({text})", "a debug build is slow: rebuild as Release")
 
 
 def _mpi() -> Iterator[Finding]:
@@ -95,20 +96,14 @@ def _mpi() -> Iterator[Finding]:
     yield Finding("MPI", "ok", f"{ours} (craton and mpi4py {metadata.version('mpi4py')})")
     from mpi4py import MPI
 
-    names = {
-        MPI.THREAD_SINGLE: "SINGLE",
-        MPI.THREAD_FUNNELED: "FUNNELED",
-        MPI.THREAD_SERIALIZED: "SERIALIZED",
-        MPI.THREAD_MULTIPLE: "MULTIPLE",
-    }
+    names = {getattr(MPI, name): name for name in dir(MPI) if name.startswith("THREAD_")}
     level = MPI.Query_thread()
-    enough = level == MPI.THREAD_MULTIPLE
-    advice = (
-        ""
-        if enough
-        else "worker threads need MULTIPLE: use an MPI built with it, and do not lower mpi4py.rc.thread_level"
-    )
-    yield Finding("MPI threads", "ok" if enough else "fail", f"THREAD_{names.get(level, level)}", advice)
+    found = names.get(level, f"THREAD_{level}")
+    if level == MPI.THREAD_MULTIPLE:
+        yield Finding("MPI threads", "ok", found)
+    else:
+        advice = "worker threads need MULTIPLE: use an MPI built with it, and do not lower mpi4py.rc.thread_level"
+        yield Finding("MPI threads", "fail", found, advice)
 
 
 def _mpiexec() -> Iterator[Finding]:
@@ -117,39 +112,27 @@ def _mpiexec() -> Iterator[Finding]:
     except UserError as error:
         yield Finding("mpiexec", "warn", str(error), "only --ranks needs it")
         return
-    text = subprocess.run(
-        [*command, "--version"], capture_output=True, text=True, check=False, timeout=20
-    ).stdout.strip()
-    version = text.splitlines()[0] if text else "version unknown"
-    theirs, ours = re.search(r"\d+\.\d+\.\d+", version), re.search(r"\d+\.\d+\.\d+", _craton.mpi_library_version())
-    same = theirs is None or ours is None or theirs[0] == ours[0]
-    advice = (
-        "" if same else f"the library is {ours and ours[0]}: put its own mpiexec first on PATH, or in CRATON_MPIEXEC"
-    )
-    yield Finding("mpiexec", "ok" if same else "warn", f"{version} ({command[0]})", advice)
+    asked = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False, timeout=20)
+    version = next(iter(asked.stdout.strip().splitlines()), "version unknown")
+    theirs, ours = (re.search(r"\d+\.\d+\.\d+", text) for text in (version, _craton.mpi_library_version()))
+    other = theirs and ours and theirs[0] != ours[0]
+    advice = f"the library is {ours and ours[0]}: put its own mpiexec first on PATH, or in CRATON_MPIEXEC"
+    yield Finding.judged("mpiexec", other, f"{version} ({command[0]})", advice)
 
 
 def _blas() -> Iterator[Finding]:
     check = _craton.blas_check()
     wanted = craton.openblas_core()
     asked = os.environ.get("OPENBLAS_CORETYPE")
-    how = (
-        f"OPENBLAS_CORETYPE={asked} of the environment"
-        if asked
-        else f"asked for {wanted}"
-        if wanted
-        else "its own choice"
-    )
+    how = f"asked for {wanted}" if wanted else "its own choice"
+    if asked:
+        how = f"OPENBLAS_CORETYPE={asked} of the environment"
     cure = (
         f"OpenBLAS runs kernels for narrower registers than this processor's {check['units']}: "
         f"export OPENBLAS_CORETYPE={wanted or 'Haswell'}"
     )
-    yield Finding(
-        "BLAS kernels",
-        "warn" if check["mistaken"] else "ok",
-        f"{check['core']} ({how}; {craton.build_info().get('blas', '?')})",
-        cure if check["mistaken"] else "",
-    )
+    kernels = f"{check['core']} ({how}; {craton.build_info().get('blas', '?')})"
+    yield Finding.judged("BLAS kernels", check["mistaken"], kernels, cure)
     per_cycle, clock = check["flops_per_cycle"], check["clock_ghz"]
     rates = (
         ("sgemm", check["sgemm_gflops"], check["sgemm_peak"], per_cycle),
@@ -185,19 +168,15 @@ def _processor() -> Iterator[Finding]:
     usable = usable_cores()
     quota = _cgroup_cores()
     text = f"{usable} usable of {os.cpu_count()}, {_cpuinfo('model name') or platform.processor()}"
-    if quota is not None and quota < usable:
-        yield Finding(
-            "cores",
-            "warn",
-            f"{text}; a quota allows {quota:g}",
-            f"more than {max(1, int(quota))} ranks times threads will be slowed down",
-        )
-    else:
+    if quota is None or quota >= usable:
         yield Finding("cores", "ok", text)
+    else:
+        advice = f"more than {max(1, int(quota))} ranks times threads will be slowed down"
+        yield Finding("cores", "warn", f"{text}; a quota allows {quota:g}", advice)
 
 
 def _memory() -> Iterator[Finding]:
-    total, available = _meminfo("MemTotal"), _meminfo("MemAvailable")
+    total, available = process_memory.total_bytes(), process_memory.available_bytes()
     side = int((0.5 * available / 4) ** 0.5)
     yield Finding(
         "memory",
@@ -209,13 +188,9 @@ def _memory() -> Iterator[Finding]:
 
 def _temporary_space() -> Iterator[Finding]:
     folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
-    low = free < GIB
-    yield Finding(
-        "temporary space",
-        "warn" if low else "ok",
-        f"{free / GIB:.1f} GiB free in {folder}",
-        "Open MPI keeps its session there" if low else "",
+    free = shutil.disk_usage(folder).free / GIB
+    yield Finding.judged(
+        "temporary space", free < 1, f"{free:.1f} GiB free in {folder}", "Open MPI keeps its session there"
     )
 
 
@@ -232,15 +207,9 @@ def _shared_memory() -> Iterator[Finding]:
     if done.returncode == 0:
         yield Finding("shared memory", "ok", "ranks of a machine can map each other's memory (memfd through /proc)")
     else:
-        advice = (
-            "a container may hide /proc or forbid it: start it with --cap-add=SYS_PTRACE, or without a hidepid mount"
-        )
-        yield Finding(
-            "shared memory",
-            "warn",
-            "memory files of a neighbour cannot be opened; every update will be a message",
-            advice,
-        )
+        found = "memory files of a neighbour cannot be opened; every update will be a message"
+        cure = "a container may hide /proc or forbid it: start it with --cap-add=SYS_PTRACE, or without a hidepid mount"
+        yield Finding("shared memory", "warn", found, cure)
 
 
 EXAMINATIONS: dict[str, Callable[[], Any]] = {
@@ -270,11 +239,6 @@ def _loaded_library(part: str) -> str:
     """Path of a shared library of this process, with the version that its links lead to."""
     paths = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if ".so" in line}
     return next((os.path.realpath(path) for path in sorted(paths) if part in os.path.basename(path)), "")
-
-
-def _meminfo(key: str) -> float:
-    line = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith(f"{key}:"))
-    return 1024.0 * float(line.split()[1])
 
 
 def _cgroup_cores() -> float | None:

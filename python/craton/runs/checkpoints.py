@@ -13,7 +13,7 @@ These stay apart, each for its reason:
                                list of counted paths in it, so that it resumes on any number of ranks.
     checkpoint.h5, .layers     The fields of a wave run: all ranks write them together in C++ (`WaveRun.save`), for the same bricks.
     step.h5, hessian.h5        Results of an inversion's phases, which others read too: they name their iteration, and those of
-                               another iteration are as if they were not there (tomography/inversion/iteration_file.py).
+                               another iteration are as if they were not there (tomography/inversion/hessian_file.py).
 
 All are written aside and renamed. The first two are working files of a RunFolder, whose progress.json has the configuration: that
 is their identity. A hazard run has no checkpoint: its tasks' results are its state.

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from craton.errors import UserError
 from craton.runs.agreement import Communicator, on_root
-from craton.runs.files import read_json, remove, replaced, strict_json, write_text
+from craton.runs.files import read_json, remove, strict_json, write_text
 from craton.runs.progress_file import Progress, read_progress
 from craton.runs.record import Record
 
@@ -183,9 +183,9 @@ RecordType = TypeVar("RecordType", bound=Record)
 class RunFile:
     """A file, or a folder, of a run: as an attribute of a RunFolder it is its path.
 
-    "result"    what the run is for; a folder that has one is not written to without --overwrite
-    "input"     what is written before anything is computed, such as config.toml; alone it is no result
-    "working"   what only an unfinished run needs, with all that begins with its name (checkpoint.h5.layers); removed at the end
+    - "result": what the run is for; a folder that has one is not written to without --overwrite.
+    - "input": what is written before anything is computed, such as config.toml; alone it is no result.
+    - "working": what only an unfinished run needs, with all that begins with its name (checkpoint.h5.layers); removed at the end.
     """
 
     def __init__(self, name: str, kind: Kind = "result") -> None:
@@ -229,9 +229,7 @@ class RunFolder(Folder, Generic[RecordType]):
     @property
     def results(self) -> list[pathlib.Path]:
         """Results that are there."""
-        return [file for file in (self.path / name for name in self.named("result")) if file.exists()] + [
-            file for file in self.more_results() if file.exists()
-        ]
+        return self._there("result") + [file for file in self.more_results() if file.exists()]
 
     @property
     def working(self) -> list[pathlib.Path]:
@@ -242,8 +240,11 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @property
     def inputs(self) -> list[pathlib.Path]:
-        """Those that are there."""
-        return [file for file in (self.path / name for name in self.named("input")) if file.exists()]
+        """Input files that are there."""
+        return self._there("input")
+
+    def _there(self, kind: Kind) -> list[pathlib.Path]:
+        return [file for file in (self.path / name for name in self.named(kind)) if file.exists()]
 
     @property
     def files(self) -> tuple[pathlib.Path, ...]:
@@ -295,8 +296,9 @@ class RunFolder(Folder, Generic[RecordType]):
         raise UserError(f"run folder {self.path}: no {self.progress.name} to go on from; {allowed}")
 
     def check_resume(self, given: Mapping[str, Any], source: str, free: Sequence[tuple[str, str]] = ()) -> None:
-        """UserError where `given`, a configuration, differs from that of the unfinished run in another setting than those `free`
-        names, as (table, key); (table, "*") is the whole table. source: the file of `given`.
+        """UserError where `given`, a configuration, differs from that of the unfinished run in a setting that may not.
+
+        `free`: settings that may differ, as (table, key); (table, "*") is the whole table. `source`: the file of `given`.
         """
         known = self.to_resume().configuration
         given = json.loads(strict_json(given))  # lists, not tuples
@@ -311,8 +313,9 @@ class RunFolder(Folder, Generic[RecordType]):
                     )
 
     def place_to_resume(self) -> Self:
-        """The same as `unfinished`, with what a killed process left half written cleared away. UserError where there is no run to
-        resume.
+        """The same as `unfinished`, with what a killed process left half written cleared away.
+
+        UserError where there is no run to resume.
         """
         self._finish_adopting()
         place = self.unfinished
@@ -336,9 +339,7 @@ class RunFolder(Folder, Generic[RecordType]):
     # ------------------------------------------------------------------------------------------ in place of earlier results
 
     def _clear(self) -> None:
-        """A run that has computed something is kept, however it failed: `resume` may go on with it. One that has not leaves
-        nothing.
-        """
+        """Keeps a run that has computed something, however it failed, for `resume`. One that has not leaves nothing."""
         if not self.results and self.working == [self.progress]:
             self.progress.unlink(missing_ok=True)
         inside = type(self)(self._inside)
@@ -372,7 +373,7 @@ class RunFolder(Folder, Generic[RecordType]):
         return self.path / "adopting"
 
     def _finish_adopting(self) -> None:
-        """Also what a process did not come to that was killed meanwhile: whatever has happened already is not done again."""
+        """Moves what is on its way out of the folder inside, also what a killed process did not come to. May be done again."""
         inside = type(self)(self._inside)
         if not inside._adopting.is_file():
             return
@@ -390,10 +391,8 @@ class RunFolder(Folder, Generic[RecordType]):
     # ------------------------------------------------------------------------------------------------------------ the record
 
     def write_record(self, record: RecordType) -> None:
-        """record.json"""
-        text = record.to_json() + "\n"
-        with replaced(self.record) as aside:
-            aside.write_text(text, encoding="utf-8")
+        """Replaces record.json. UserError where it cannot be written."""
+        write_text(self.record, record.to_json() + "\n")
 
     def read_record(self) -> RecordType:
         """record.json, or a UserError that names it: missing, damaged, or not of this application."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-__all__ = ["available_bytes", "peak_bytes", "reset_peak", "resident_bytes", "shared_bytes"]
+__all__ = ["available_bytes", "peak_bytes", "reset_peak", "resident_bytes", "shared_bytes", "total_bytes"]
 
 KIB = 1024
 
@@ -28,6 +28,11 @@ def shared_bytes() -> int:
 def available_bytes() -> int:
     """What this machine has free for new processes."""
     return _field("/proc/meminfo", "MemAvailable:")
+
+
+def total_bytes() -> int:
+    """What this machine has in all."""
+    return _field("/proc/meminfo", "MemTotal:")
 
 
 def reset_peak() -> None:

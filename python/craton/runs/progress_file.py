@@ -12,14 +12,14 @@ import os
 import socket
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from craton.errors import UserError
 from craton.runs.files import read_json, strict_json, write_json
-from craton.runs.record import Session, command_line, now
+from craton.runs.record import Session, command_line, now, rebuilt
 
 __all__ = ["Progress", "ProgressFile", "Start", "read_progress"]
 
@@ -113,18 +113,14 @@ class Progress:
 
 def read_progress(file: Path) -> Progress:
     """progress.json, or a UserError that names it."""
-    content = read_json(file, "a run's progress", "the folder of a run that has not finished")
-    known = {entry.name for entry in fields(Progress)}
+    what, allowed = "a run's progress", "the folder of a run that has not finished"
+    content = read_json(file, what, allowed)
     try:
-        content = {key: value for key, value in content.items() if key in known}
-        content["sessions"] = [Session(**entry) for entry in content["sessions"]]
         if not content["sessions"]:
             raise ValueError("no session")
-        return Progress(**content)
+        return rebuilt(Progress, content)
     except (ValueError, KeyError, TypeError) as problem:
-        raise UserError(
-            f"{file}: not a run's progress ({problem}); allowed: the folder of a run that has not finished"
-        ) from None
+        raise UserError(f"{file}: not {what} ({problem}); allowed: {allowed}") from None
 
 
 class ProgressFile:

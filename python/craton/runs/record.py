@@ -27,7 +27,19 @@ import numpy as np
 from craton._extension import extension as _craton
 from craton.runs.files import strict_json
 
-__all__ = ["Record", "Session", "command_line", "facts_of", "now", "title_of", "versions"]
+__all__ = ["Plain", "Record", "Session", "command_line", "facts_of", "now", "rebuilt", "title_of", "versions"]
+
+
+class Plain:
+    """A dataclass of plain data: JSON, or a dictionary as JSON has it."""
+
+    def to_json(self) -> str:
+        """Strict JSON, indented. ValueError for NaN and infinity."""
+        return strict_json(asdict(typing.cast(Any, self)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, dictionaries, numbers and text."""
+        return typing.cast(dict[str, Any], json.loads(self.to_json()))
 
 
 @dataclass
@@ -46,8 +58,8 @@ class Session:
 
 
 @dataclass(kw_only=True)
-class Record:
-    """record.json. A run writes it at the latest when it has finished; unknown fields of a file are left out when it is read."""
+class Record(Plain):
+    """What record.json holds. A run writes it at the latest when it has finished; unknown fields are left out in reading."""
 
     app: str
     """The application: tomography, waves, hazard, multigrid, scf."""
@@ -77,27 +89,20 @@ class Record:
         """Wall clock of all sessions."""
         return sum(session.seconds for session in self.sessions)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, numbers and text."""
-        return typing.cast(dict[str, Any], json.loads(self.to_json()))
-
-    def to_json(self) -> str:
-        """Strict JSON, indented. ValueError for NaN and infinity."""
-        return strict_json(asdict(self))
-
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Self:
-        """The inverse of to_dict: fields that are dataclasses, or lists of them, become such again.
-
-        ValueError, KeyError or TypeError where the content is something else.
-        """
-        return _rebuilt(cls, content)
+        """The inverse of to_dict; see rebuilt."""
+        return rebuilt(cls, content)
 
 
 Made = typing.TypeVar("Made")
 
 
-def _rebuilt(kind: type[Made], content: Any) -> Made:
+def rebuilt(kind: type[Made], content: Any) -> Made:
+    """A dataclass from what JSON holds: fields that are dataclasses, or lists of them, become such; unknown ones are left out.
+
+    ValueError, KeyError or TypeError where the content is something else.
+    """
     if not isinstance(content, dict):
         raise TypeError(f"{kind.__name__} from {type(content).__name__}")
     hints = _hints(kind)  # type: ignore[arg-type]
@@ -119,7 +124,7 @@ def _value(hint: Any, value: Any) -> Any:
         rest = [one for one in inside if one is not type(None)]
         return _value(rest[0], value) if len(rest) == 1 else value
     if is_dataclass(hint) and isinstance(hint, type):
-        return _rebuilt(hint, value)
+        return rebuilt(hint, value)
     if origin is list:
         _need(isinstance(value, list), hint, value)
         return [_value(inside[0], one) for one in value] if inside else value

@@ -19,11 +19,11 @@ Place = TypeVar("Place", bound=RunFolder[Any])
 def begun(
     comm: Communicator, folder: Place, start: Start, overwrite: bool = False, inputs: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Place, ProgressFile]]:
-    """Collective: a new run in a folder: (place, progress). place: where it writes, which is the folder itself, or one inside while
-    the folder holds an earlier run; see take_place. progress says in progress.json where it is.
+    """A new run in a folder: gives (place, progress). Collective.
 
-    inputs: setting, file: what the run reads. UserError on every rank for a folder that is in use, or holds results that may
-    not be replaced.
+    `place`: where it writes, which is the folder itself, or one inside while the folder holds an earlier run; see take_place.
+    `progress` says in progress.json where it is. `inputs`: setting, file: what the run reads. UserError on every rank for a folder
+    that is in use, or holds results that may not be replaced.
     """
 
     def begin() -> tuple[Progress, str]:
@@ -38,7 +38,7 @@ def begun(
 
 @contextmanager
 def resumed(comm: Communicator, folder: Place, start: Start) -> Iterator[tuple[Place, ProgressFile]]:
-    """Collective, on any number of ranks: goes on with the unfinished run in a folder; as begun.
+    """Goes on with the unfinished run in a folder, on any number of ranks; as begun. Collective.
 
     start: as the run is now; what may not differ from its first start is checked before, with folder.check_resume.
     UserError on every rank where there is no run to go on with, or the folder is in use.
@@ -64,7 +64,7 @@ def _session(comm: Communicator, folder: Place, found: tuple[Progress, str]) -> 
 
 
 def take_place(comm: Communicator, folder: Place, place: Place, progress: ProgressFile) -> Place:
-    """Collective: from now on the results of an earlier run are replaced. Returns the folder, to which the run writes from here on.
+    """Replaces the results of an earlier run from now on. Returns the folder, to which the run writes from here on. Collective.
 
     A run calls it as soon as it has results worth more than the earlier ones; `finished` does it at the latest.
     """
@@ -75,7 +75,7 @@ def take_place(comm: Communicator, folder: Place, place: Place, progress: Progre
 
 
 def finished(comm: Communicator, folder: Place, place: Place, progress: ProgressFile, record: Any) -> None:
-    """Collective: the run has come to its end: its results are in the folder, record.json with them, working files are gone."""
+    """Ends the run: its results are in the folder, record.json with them, and working files are gone. Collective."""
 
     def write() -> None:
         record.sessions, record.finished = progress.sessions(), True

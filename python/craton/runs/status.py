@@ -7,15 +7,14 @@ console.print(found.table())                  # or: print(found.to_json())
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from craton.errors import UserError
-from craton.runs.files import strict_json
 from craton.runs.folder import RunFolder
 from craton.runs.progress_file import Progress, read_progress
+from craton.runs.record import Plain
 from craton.runs.words import counted, duration, rate_text, size_text
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ STATES = ("waiting", "running", "interrupted", "failed", "finished")
 
 
 @dataclass
-class Status:
+class Status(Plain):
     """What `craton APP status DIR` says. Seconds are of wall clock."""
 
     folder: str
@@ -68,14 +67,6 @@ class Status:
     """What the application has noted in progress.json (ProgressFile.enter)."""
     rows: dict[str, Any] = field(default_factory=dict)
     """Of the application, for the table: label, value."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain lists, dictionaries, numbers and text."""
-        return json.loads(self.to_json())  # type: ignore[no-any-return]
-
-    def to_json(self) -> str:
-        """Strict JSON, indented."""
-        return strict_json(asdict(self))
 
     def lines(self) -> list[tuple[str, str]]:
         """Label and text of each line of the table."""
@@ -161,33 +152,28 @@ def find_status(folder: RunFolder[Any]) -> Status:
     return found
 
 
+OF_PROGRESS = (
+    *("command", "failure", "phase", "phases", "where", "done", "total", "unit", "saved", "rate", "phase_s", "spent_s"),
+    *("updated", "facts"),
+)
+"""What a Status has from the progress of a run, under the same names."""
+
+
 def _unfinished_status(folder: RunFolder[Any], progress: Progress, owner: str | None) -> Status:
-    ended = "failed" if progress.failure else "interrupted"
     found = Status(
-        folder=str(folder.path),
-        app=folder.app,
-        state="running" if owner is not None else ended,
-        owner=owner or "",
-        failure=progress.failure if owner is None else "",
-        phase=progress.phase,
-        phases=progress.phases,
-        where=progress.where,
-        done=progress.done,
-        total=progress.total,
-        unit=progress.unit,
-        saved=progress.saved,
-        rate=progress.rate,
-        phase_s=progress.phase_s,
-        spent_s=progress.spent_s,
-        updated=progress.updated,
-        command=progress.command,
+        str(folder.path),
+        folder.app,
+        "running" if owner is not None else "failed" if progress.failure else "interrupted",
+        owner or "",
         sessions=[asdict(session) for session in progress.sessions],
-        facts=progress.facts,
+        **{name: getattr(progress, name) for name in OF_PROGRESS},
     )
-    if owner is not None and progress.updated:
-        since = (datetime.now(UTC) - datetime.fromisoformat(progress.updated)).total_seconds()
-        found.phase_s += max(since, 0.0)
-        found.spent_s += max(since, 0.0)
+    if owner is not None:
+        found.failure = ""
+        if progress.updated:
+            since = (datetime.now(UTC) - datetime.fromisoformat(progress.updated)).total_seconds()
+            found.phase_s += max(since, 0.0)
+            found.spent_s += max(since, 0.0)
     if progress.total and progress.rate > 0.0:
         found.phase_left_s = (progress.total - progress.done) / progress.rate
     return found
@@ -197,10 +183,10 @@ def _ended_status(folder: RunFolder[Any], owner: str | None) -> Status:
     """Of a run that has left a record and no progress.json. owner: the process that still draws its report."""
     record = folder.read_record()
     found = Status(
-        folder=str(folder.path),
-        app=folder.app,
-        state="finished" if record.finished else "interrupted",
-        owner=owner or "",
+        str(folder.path),
+        folder.app,
+        "finished" if record.finished else "interrupted",
+        owner or "",
         command=record.command,
         stopped_because=record.stopped_because,
         spent_s=record.spent_s,
