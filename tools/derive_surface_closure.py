@@ -12,18 +12,18 @@ Planes: faces f_m = m, centres c_k = k + 1/2, m, k = 0, 1, ...; h = 1. Sought ar
 
 that differ from the interior formulas (9/8, -1/24) on the first 5 planes only. With Q = C plus all of this is linear in
 (Q, F, C) and leaves seven coefficients free. They were chosen (--search) to make Rayleigh waves and waves reflected at
-normal incidence as exact as possible at 5 to 30 points per wavelength, in speed, in phase and plane by plane, while no
-eigenvalue exceeds the interior's; here they are rounded and the rest is solved for in rationals.
+normal incidence as exact as possible at 5 to 30 points per wavelength. That is in speed, in phase and plane by plane, while
+no eigenvalue exceeds the interior's. Here they are rounded and the rest is solved for in rationals.
 
-Plane by plane matters: third order for plus exists on 5 planes too, and three free coefficients give Rayleigh waves
-their speed, but the best ones have a mode of their own near the surface, hardly coupled to the interior, which rings at 12
-points per wavelength. 4 planes leave two free coefficients, and Rayleigh waves five times worse; 6 planes gain nothing.
+Plane by plane matters. Third order for plus exists on 5 planes too, and three free coefficients give Rayleigh waves their
+speed. But the best ones have a mode of their own near the surface, hardly coupled to the interior, which rings at 12 points
+per wavelength. 4 planes leave two free coefficients, and Rayleigh waves five times worse; 6 planes gain nothing.
 
 One pair serves all fields: minus on vx, vy acts on faces 1, 2, ... only (plane 0 of xz and yz is zero), plus on xz and
 yz never sees plane 0.
 
-Velocity at the surface. A traction put into xz on face 0 does the work xz (sum_k C_k plus_k0 vx_k - F_0 dvz/dx): so the
-scheme's own vx at z = 0 is F_0 (sum_k minus_0k vx_k + dvz/dx), which converges faster than the planes themselves.
+Velocity at the surface. A traction put into xz on face 0 does the work xz (sum_k C_k plus_k0 vx_k - F_0 dvz/dx). So the
+scheme's own vx at z = 0 is F_0 (sum_k minus_0k vx_k + dvz/dx). It converges faster than the planes themselves.
 
 Summation by parts on staggered grids: O'Reilly, Lundquist, Dunham and Petersson, J. Comput. Phys. 346 (2017).
 """
@@ -151,8 +151,9 @@ def rayleigh_speed(vs_over_vp_squared):
 
 
 def rayleigh(plus_v, plus_s, minus_s, minus_v, points, vp_over_vs):
-    """Relative error of the speed of a Rayleigh wave, and those of vx and vz on the first six planes over their values at
-    the surface; horizontal derivatives exact, time continuous.
+    """Relative error of the speed of a Rayleigh wave, and those of vx and vz on the first six planes.
+
+    The latter are over their values at the surface. Horizontal derivatives are exact, time is continuous.
     """
     n = len(plus_v)
     a = 2 * np.pi / points

@@ -1,4 +1,7 @@
-"""Draws docs/images/demo.png, the README's picture, from a finished run of the demo: make_demo_picture.py demo-run"""
+"""Draws docs/images/demo.png, the README's picture, from a finished run of the demo.
+
+To draw it: python tools/make_demo_picture.py demo-run
+"""
 
 import io
 import pathlib

@@ -1,4 +1,7 @@
-"""The demo through Python, in a dozen lines: mpiexec -n 2 python demo.py"""
+"""The demo through Python, in a dozen lines.
+
+To run it: mpiexec -n 2 python demo.py
+"""
 
 from pathlib import Path
 

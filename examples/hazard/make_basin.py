@@ -1,5 +1,6 @@
-"""Writes basin.h5, the ground of basin.toml and scenario.toml: a bowl of slow sediments, 2.4 km deep, in rock that gets faster with
-depth; and points.txt, places on a fault.
+"""Writes basin.h5, the ground of basin.toml and scenario.toml, and points.txt, places on a fault.
+
+The ground is a bowl of slow sediments, 2.4 km deep, in rock that gets faster with depth.
 
     python make_basin.py
 

@@ -1,9 +1,9 @@
-"""Lays a record that ObsPy brings for its own tests out as `craton tomography data fetch` would, in bolivia-fetched: raw counts as
-MiniSEED, the instrument as StationXML.
+"""Lays a record that ObsPy brings for its own tests out as `craton tomography data fetch` would, in bolivia-fetched.
 
-The record is of Alert, Canada (ALE), 10 s apart, of three days after the earthquake of 9 June 1994 below Bolivia. Its format, AH,
-keeps the instrument with the samples: counts per metre, poles and zeros, scaled to 1 at 0.01 Hz. In this file the conjugate of the
-first pole is missing, and the list of poles ends in 0 instead. With it in its place the scale is 1 to six digits, which is checked.
+Raw counts are MiniSEED, the instrument is StationXML. The record is of Alert, Canada (ALE), 10 s apart, of three days after the
+earthquake of 9 June 1994 below Bolivia. Its format, AH, keeps the instrument with the samples: counts per metre, poles and zeros,
+scaled to 1 at 0.01 Hz. In this file the conjugate of the first pole is missing, and the list of poles ends in 0 instead. With it in
+its place the scale is 1 to six digits, which is checked.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Lays the two stations' records out as `craton tomography data fetch okhotsk.toml` would, in okhotsk-fetched, from
-the files that the package pyasdf brings for its own tests.
+"""Lays the records of two stations out as `craton tomography data fetch okhotsk.toml` would, in okhotsk-fetched.
+
+They are from the files that the package pyasdf brings for its own tests.
 """
 
 from pathlib import Path
