@@ -1,10 +1,7 @@
-"""Figures without a window: made, turned into bytes or a data URI, saved. Functions that draw return a Figure; writing it is
-the caller's.
-"""
+"""Figures without a window: made, turned into bytes, saved. Functions that draw return a Figure; writing it is the caller's."""
 
 from __future__ import annotations
 
-import base64
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +11,7 @@ from craton.errors import UserError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DPI", "data_uri", "new_figure", "png", "save_picture", "svg"]
+__all__ = ["DPI", "new_figure", "png", "save_picture"]
 
 DPI = 130
 """Pixels per inch of pictures in a page."""
@@ -33,27 +30,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 def png(figure: Figure, dpi: float = DPI) -> bytes:
     """The figure as a PNG file."""
-    return _bytes(figure, "png", dpi)
-
-
-def svg(figure: Figure) -> bytes:
-    """The figure as an SVG file."""
-    return _bytes(figure, "svg", DPI)
-
-
-def _bytes(figure: Figure, kind: str, dpi: float) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=dpi)
+    figure.savefig(buffer, format="png", dpi=dpi)
     return buffer.getvalue()
 
 
-def data_uri(content: bytes, kind: str = "image/png") -> str:
-    """A picture for the `src` of an <img>."""
-    return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
-
-
 def save_picture(figure: Figure, path: Path) -> Path:
-    """Writes .png, .svg or .pdf. UserError where the file cannot be written, or its ending names no kind of picture."""
+    """Writes a .png, .svg or .pdf file. UserError where it cannot be written, or its ending names no kind of picture."""
     try:
         figure.savefig(path, dpi=SAVED_DPI)
     except (OSError, ValueError) as error:

@@ -36,60 +36,24 @@ VELOCITY_COLOURS = "RdBu"
 """Red is slow, blue is fast; safe for the common kinds of colour blindness."""
 COAST = "#2b2b2b"
 
-# Robinson (1974): length of the parallel and its distance from the equator, every 5 degrees of latitude.
-ROBINSON_LENGTH = np.array(
-    [
-        1.0000,
-        0.9986,
-        0.9954,
-        0.9900,
-        0.9822,
-        0.9730,
-        0.9600,
-        0.9427,
-        0.9216,
-        0.8962,
-        0.8679,
-        0.8350,
-        0.7986,
-        0.7597,
-        0.7186,
-        0.6732,
-        0.6213,
-        0.5722,
-        0.5322,
-    ]
-)
-ROBINSON_HEIGHT = np.array(
-    [
-        0.0000,
-        0.0620,
-        0.1240,
-        0.1860,
-        0.2480,
-        0.3100,
-        0.3720,
-        0.4340,
-        0.4958,
-        0.5571,
-        0.6176,
-        0.6769,
-        0.7346,
-        0.7903,
-        0.8435,
-        0.8936,
-        0.9394,
-        0.9761,
-        1.0000,
-    ]
-)
+ROBINSON_LENGTH = """
+1.0000 0.9986 0.9954 0.9900 0.9822 0.9730 0.9600 0.9427 0.9216 0.8962
+0.8679 0.8350 0.7986 0.7597 0.7186 0.6732 0.6213 0.5722 0.5322
+"""
+ROBINSON_HEIGHT = """
+0.0000 0.0620 0.1240 0.1860 0.2480 0.3100 0.3720 0.4340 0.4958 0.5571
+0.6176 0.6769 0.7346 0.7903 0.8435 0.8936 0.9394 0.9761 1.0000
+"""
+"""Robinson (1974): length of the parallel and its distance from the equator, every 5 degrees of latitude."""
 
 
 def robinson(longitude_deg: f64, latitude_deg: f64) -> tuple[f64, f64]:
     """Robinson's projection of longitudes relative to the map's central meridian."""
     steps = np.arange(0.0, 91.0, 5.0)
-    length = np.interp(np.abs(latitude_deg), steps, ROBINSON_LENGTH)
-    height = np.interp(np.abs(latitude_deg), steps, ROBINSON_HEIGHT)
+    length, height = (
+        np.interp(np.abs(latitude_deg), steps, [float(word) for word in table.split()])
+        for table in (ROBINSON_LENGTH, ROBINSON_HEIGHT)
+    )
     return 0.8487 * np.radians(longitude_deg) * length, 1.3523 * np.sign(latitude_deg) * height
 
 
@@ -164,9 +128,8 @@ def field_on_map(
     latitude, longitude = np.broadcast_arrays(*cells(centre_deg, step_deg))
     places = geocentric_deg(latitude).ravel(), longitude.ravel()
     values = basis.evaluate(model, *places, np.full(latitude.size, EARTH_RADIUS_M - 1e3 * depth_km))
-    return mesh_on_map(
-        axes, 100.0 * values.reshape(latitude.shape), step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent
-    )
+    percent = 100.0 * values.reshape(latitude.shape)
+    return mesh_on_map(axes, percent, step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent)
 
 
 def cells(centre_deg: float, step_deg: float) -> tuple[f64, f64]:
@@ -197,9 +160,7 @@ def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: floa
 
 
 def great_circle(latitude_deg: float, longitude_deg: float, azimuth_deg: float, angle_deg: f64) -> tuple[f64, f64]:
-    """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are
-    geocentric.
-    """
+    """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are geocentric."""
     latitude, azimuth, angle = np.radians(latitude_deg), np.radians(azimuth_deg), np.radians(angle_deg)
     sine = np.sin(latitude) * np.cos(angle) + np.cos(latitude) * np.sin(angle) * np.cos(azimuth)
     east = np.sin(azimuth) * np.sin(angle) * np.cos(latitude)
@@ -217,8 +178,9 @@ def field_on_section(
     limit_percent: float,
     discontinuities_km: tuple[float, float] = (410.0, 660.0),
 ) -> QuadMesh:
-    """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is. arc: geocentric latitudes
-    and longitudes at the angles.
+    """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is.
+
+    arc: geocentric latitudes and longitudes at the angles.
     """
     bottom_m, top_m = basis.radial_knots_m[0], basis.radial_knots_m[-1]
     radius_edges = np.linspace(bottom_m, top_m, 91)
@@ -229,14 +191,9 @@ def field_on_section(
     values = basis.evaluate(model, *places)
     angle = np.radians(angle_deg)
     x, z = radius_edges[:, None] * np.sin(angle) / 1e3, radius_edges[:, None] * np.cos(angle) / 1e3
+    percent = 100.0 * values.reshape(len(radius), -1)
     mesh = axes.pcolormesh(
-        x,
-        z,
-        100.0 * values.reshape(len(radius), -1),
-        cmap=VELOCITY_COLOURS,
-        vmin=-limit_percent,
-        vmax=limit_percent,
-        rasterized=True,
+        x, z, percent, cmap=VELOCITY_COLOURS, vmin=-limit_percent, vmax=limit_percent, rasterized=True
     )
     draw_sector(axes, angle, bottom_m, top_m, discontinuities_km)
     return mesh
@@ -245,42 +202,22 @@ def field_on_section(
 def draw_sector(
     axes: Axes, angle: f64, bottom_m: float, top_m: float, discontinuities_km: tuple[float, float] = (410.0, 660.0)
 ) -> None:
-    """The frame of a part of the annulus between two radii, angles in radians from the vertical; depths of two
-    discontinuities stand at its sides. The axes lose theirs.
+    """The frame of a part of the annulus between two radii, angles in radians from the vertical.
+
+    Depths of two discontinuities stand at its sides. The axes lose their frame.
     """
-    lines = [
-        (top_m / 1e3, 1.0),
-        (bottom_m / 1e3, 1.0),
-        *((EARTH_RADIUS_M / 1e3 - depth, 0.5) for depth in discontinuities_km),
-    ]
-    ends = {lines[2][0]: (angle[0], "right", -5), lines[3][0]: (angle[-1], "left", 5)}
-    for level, width in lines:
-        axes.plot(
-            level * np.sin(angle),
-            level * np.cos(angle),
-            color=INK,
-            linewidth=width,
-            linestyle="-" if width > 0.5 else (0, (4, 3)),
-        )
-        if level in ends:
-            end, side, shift = ends[level]
-            axes.annotate(
-                f"{EARTH_RADIUS_M / 1e3 - level:.0f} km",
-                (level * np.sin(end), level * np.cos(end)),
-                xytext=(shift, -3),
-                textcoords="offset points",
-                ha=side,
-                va="top",
-                fontsize=7,
-                color=INK,
-            )
-    for side in (angle[0], angle[-1]):
-        axes.plot(
-            np.array([bottom_m, top_m]) / 1e3 * np.sin(side),
-            np.array([bottom_m, top_m]) / 1e3 * np.cos(side),
-            color=INK,
-            linewidth=1.0,
-        )
+    sine, cosine = np.sin(angle), np.cos(angle)
+    for level in (top_m / 1e3, bottom_m / 1e3):
+        axes.plot(level * sine, level * cosine, color=INK, linewidth=1.0)
+    for depth_km, end, side, shift in zip(discontinuities_km, (0, -1), ("right", "left"), (-5, 5), strict=True):
+        level = EARTH_RADIUS_M / 1e3 - depth_km
+        axes.plot(level * sine, level * cosine, color=INK, linewidth=0.5, linestyle=(0, (4, 3)))
+        label: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7, "color": INK}
+        at = (level * sine[end], level * cosine[end])
+        axes.annotate(f"{depth_km:.0f} km", at, (shift, -3), textcoords="offset points", **label)
+    for end in (0, -1):
+        radii = np.array([bottom_m, top_m]) / 1e3
+        axes.plot(radii * sine[end], radii * cosine[end], color=INK, linewidth=1.0)
     axes.set_aspect("equal")
     axes.set_axis_off()
 
@@ -299,19 +236,19 @@ def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
 
 
 def place_text(latitude_deg: float, longitude_deg: float) -> str:
-    """12.3°N 45.6°W"""
+    """A place in words: 12.3°N 45.6°W."""
     east = float(relative_longitude(longitude_deg, 0.0))
     return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"
 
 
 def axis_names(azimuth_deg: float) -> dict[str, str]:
-    """Of the model's axes: x has that azimuth."""
+    """Names of the model's axes x, y and z, where x has that azimuth."""
     if azimuth_deg % 360 == 0:
         return {"x": "north", "y": "east", "z": "down"}
     return {"x": f"x ({azimuth_deg % 360:g}°)", "y": f"y ({(azimuth_deg + 90) % 360:g}°)", "z": "down"}
 
 
 def label_axes(axes: Axes, azimuth_deg: float) -> None:
-    """Of a map with x up and y to the right."""
+    """Labels a map in km with x up and y to the right."""
     names = axis_names(azimuth_deg)
     axes.set(xlabel=f"{names['y']}, km", ylabel=f"{names['x']}, km")

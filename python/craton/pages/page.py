@@ -6,6 +6,7 @@ text, so that a name from a file is shown as it is written. A page is one file t
 
 from __future__ import annotations
 
+import base64
 import functools
 import importlib.resources
 import json
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import jinja2
 from markupsafe import Markup
 
-from craton.pages.figures import DPI, data_uri, png
+from craton.pages.figures import DPI, png
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,6 @@ __all__ = [
     "Table",
     "Text",
     "anchor",
-    "counted",
     "how_to_repeat",
     "made_by",
     "portable",
@@ -98,12 +98,13 @@ class Picture(Block):
 
     @property
     def source(self) -> str:
-        """A data URI."""
-        return data_uri(self._content, "image/gif" if self._is_gif else "image/png")
+        """A data URI, for the `src` of an <img>."""
+        kind = "gif" if self._is_gif else "png"
+        return f"data:image/{kind};base64,{base64.b64encode(self._content).decode('ascii')}"
 
     @property
     def width(self) -> int:
-        """Of the page's pixels, 96 per inch: letters have one size in all figures."""
+        """Width in the page's pixels, 96 per inch: letters have one size in all figures."""
         if self._is_gif:
             return int.from_bytes(self._content[6:8], "little")
         return round(int.from_bytes(self._content[16:20], "big") * 96 / DPI)
@@ -149,8 +150,9 @@ class Links(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """Rows below a header, each as long as it. Cells are text, or links. The first column is to the left, numbers to the
-    right; words: all to the left, and long ones are wrapped. No header: ().
+    """Rows below a header, each as long as it. Cells are text, or links. No header: ().
+
+    The first column is to the left, numbers to the right; words: all to the left, and long ones are wrapped.
     """
 
     kind = "table"
@@ -186,7 +188,7 @@ class Columns(Block):
 
 @dataclass(frozen=True)
 class Section(Block):
-    """Blocks below a title. id: where links lead; in a menu at the head of the page under its `menu` name."""
+    """Blocks below a title. id: where links lead; menu: its name in the menu at the head of the page."""
 
     kind = "section"
     title: str
@@ -253,17 +255,17 @@ def _environment() -> jinja2.Environment:
 
 
 def how_to_repeat(command: str, config: Mapping[str, Any] | str, versions: Mapping[str, str]) -> Section:
-    """The command of a run, its configuration (a mapping, or the text of its file) and the versions of what it used; without
-    the folders of the computer.
+    """The command of a run, its configuration and the versions of what it used; without the folders of the computer.
+
+    config: a mapping, or the text of its file.
     """
     text = config if isinstance(config, str) else json.dumps(portable(config), indent=1, default=str)
     rows = [[name, version.splitlines()[0] if version else ""] for name, version in versions.items()]
     blocks: list[Block] = [Code(portable_command(command))] if command else []
     if text:
         blocks.append(Details("Configuration", [Code(text)]))
-    return Section(
-        "How to get this again", [*blocks, Details("Versions", [Table(["what", "version"], rows, words=True)])]
-    )
+    blocks.append(Details("Versions", [Table(["what", "version"], rows, words=True)]))
+    return Section("How to get this again", blocks)
 
 
 def made_by(versions: Mapping[str, str], started: str) -> str:
@@ -293,11 +295,6 @@ def portable(value: Any) -> Any:
     return value
 
 
-def counted(number: int, word: str) -> str:
-    """1 rank, 2 ranks."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def anchor(name: str) -> str:
-    """An element's id of any text: what is not a letter, digit, dot or hyphen becomes its number between underscores."""
+    """An element's id, of any text: what is not a letter, digit, dot or hyphen becomes its number between underscores."""
     return re.sub(r"[^A-Za-z0-9.-]", lambda found: f"_{ord(found[0]):x}_", name)

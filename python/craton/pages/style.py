@@ -58,8 +58,9 @@ def styled() -> AbstractContextManager[None]:
 
 
 def drawing(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Decorates a function that draws a figure: it draws with these settings, and names from data are shown as they are
-    written, dollar signs and all.
+    """Decorates a function that draws a figure: it draws with these settings.
+
+    Names from data are shown as they are written, dollar signs and all.
     """
 
     @functools.wraps(function)

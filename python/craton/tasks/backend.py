@@ -31,12 +31,13 @@ class Backend(Protocol):
         """Called once, with the tasks that may begin: what takes time before the first of them can start now."""
 
     def begin(self, task: Task, cores: Sequence[int]) -> None:
-        """Begins task.command() with its output in task.log, without waiting for it. cores: the numbers of the task's own cores.
+        """Begins task.command() with its output in task.log, without waiting for it. cores: numbers of the task's own cores.
+
         OSError or UserError if it cannot begin: then it has failed, and others go on.
         """
 
     def ended(self, wait_s: float) -> Sequence[Ended]:
-        """Those that have ended since the last call, each once. Waits for the first of them, up to wait_s."""
+        """Tasks that have ended since the last call, each once. Waits for the first of them, up to wait_s."""
 
     def end(self) -> None:
         """Ends all tasks that still run, and what the backend keeps for them."""

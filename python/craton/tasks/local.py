@@ -23,8 +23,9 @@ ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class LocalBackend:
-    """A Backend. Each task is a process group of its own, which ends with this process, even if that ends by kill -9. BLAS has one
-    thread in each; a program that wants more sets it itself.
+    """A Backend. Each task is a process group of its own, which ends with this process, even if that ends by kill -9.
+
+    BLAS has one thread in each; a program that wants more sets it itself.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class LocalBackend:
         for module in sorted({task.module for task in tasks if task.module}):
             self._server(module).start()
 
-    def begin(self, task: Task, cores: Sequence[int]) -> None:
+    def begin(self, task: Task, cores: Sequence[int]) -> None:  # noqa: ARG002 - a process does not keep to its cores
         """Begins task.command(). OSError for a program or a server that does not start."""
         if task.module:
             self._server(task.module).begin(task.name, task.command(), task.log)
@@ -45,7 +46,7 @@ class LocalBackend:
             self._programs[task.name] = _Program(task, self._environment)
 
     def ended(self, wait_s: float) -> list[Ended]:
-        """Those that have ended since the last call. Waits for the first of them, up to wait_s."""
+        """Tasks that have ended since the last call. Waits for the first of them, up to wait_s."""
         found = self._ended()
         if not found and wait_s > 0:
             news = [one.news for one in self._programs.values()] + [one.news for one in self._servers.values()]

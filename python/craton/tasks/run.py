@@ -52,7 +52,7 @@ class TaskRecord:
 
 @dataclass
 class Outcome:
-    """Of a whole run."""
+    """What became of a whole run."""
 
     records: list[TaskRecord] = field(default_factory=list)
     """in the order in which tasks ended"""
@@ -67,14 +67,14 @@ Progress = Callable[[Sequence[TaskRecord], Sequence[TaskRecord]], object]
 
 
 def utilisation(records: Iterable[TaskRecord], cores: int, seconds: float) -> tuple[float, float]:
-    """Of all cores over the whole time: the part in which they were given to a task, and the part in which they computed."""
+    """Parts of all cores over the whole time: that in which they were given to a task, and that in which they computed."""
     whole = max(cores * seconds, 1e-9)
     given = [(one.seconds * len(one.cores), one.cpu_s) for one in records]
     return sum(core_s for core_s, _ in given) / whole, sum(cpu_s for _, cpu_s in given) / whole
 
 
 def check_cores(tasks: Iterable[Task], cores: int) -> None:
-    """UserError for a task that could never begin."""
+    """Refuses a task that could never begin. UserError."""
     for task in tasks:
         if task.cores > cores:
             raise UserError(
@@ -89,9 +89,9 @@ def run_tasks(
     jobs: int,
     sequential: bool = False,
     backend: Backend | None = None,
-    progress: Progress = lambda ended, running: None,
+    progress: Progress = lambda _ended, _running: None,
 ) -> Outcome:
-    """Does those whose file is not there, in the order that Schedule gives them, at most `jobs` at a time on `cores` cores.
+    """Does tasks whose file is not there, in the order that Schedule gives them, at most `jobs` at a time on `cores` cores.
 
     sequential: phase after phase. backend: what runs them; processes of this machine by default. progress: called with the
     records of what has ended, which grow, and of what runs. UserError for a task that needs more than all cores, ValueError for

@@ -17,7 +17,7 @@ __all__ = ["Schedule"]
 
 
 class Schedule:
-    """Of a graph whose done tasks are known, on `cores` cores with at most `jobs` tasks at a time.
+    """The order of a graph's tasks, whose done ones are known, on `cores` cores with at most `jobs` at a time.
 
     One leading task goes first, then others as they are given, then further leading ones. Where that would make the leading ones
     end too late, those on which most work waits go first, so that short tasks fill the cores to the last (list scheduling by the
@@ -59,7 +59,7 @@ class Schedule:
         return (number for number, waits in enumerate(self.waits) if waits)
 
     def next(self, now_s: float) -> tuple[Task, list[int]] | None:
-        """Begins a task: it and its cores. None if none may begin now."""
+        """Begins a task; returns it and its cores. None if none may begin now."""
         if len(self.running) >= self.jobs or not self._free:
             return None
         number = self._chosen(now_s)
@@ -73,7 +73,7 @@ class Schedule:
         return task, own
 
     def ended(self, name: str, *, done: bool) -> None:
-        """Of a task that runs. If it is not done, what waits for it is lost."""
+        """Ends a task that runs. If it is not done, what waits for it is lost."""
         number = self.graph.numbers[name]
         _, own = self.running.pop(number)
         for core in own:
@@ -106,8 +106,9 @@ class Schedule:
         return min(tops)[1] if tops else None
 
     def _no_slack(self, now_s: float) -> bool:
-        """Whether leading tasks not yet begun, and what follows the last of them, take as long as all that is left on all cores:
-        then anything else that went before them would leave cores idle in the end.
+        """Whether leading tasks not yet begun, and what follows the last of them, take as long as all that is left on all cores.
+
+        Then anything else that went before them would leave cores idle in the end.
         """
         cost, chain = self._costs.first(), self._chains.first()
         if cost is None or chain is None:

@@ -20,12 +20,12 @@ from craton.pages.page import (
     Section,
     Table,
     Text,
-    counted,
     how_to_repeat,
     made_by,
     render,
 )
 from craton.runs.files import replaced, write_text
+from craton.runs.words import counted
 from craton.seismology.wave_run.check import examine
 from craton.seismology.wave_run.config import build
 from craton.seismology.wave_run.folder import WavesFolder, WavesRecord
@@ -35,9 +35,9 @@ from craton.waves.pictures import map_figure, movie, record_section_figure, snap
 __all__ = ["page_of", "write_report"]
 
 MOST_ROWS = 100
-"""Of a table of sources or stations."""
+"""Rows of a table of sources or stations."""
 MOST_CELLS = 2e8
-"""Of a grid whose medium is read once more for the report."""
+"""The largest grid whose medium is read once more for the report."""
 LARGEST_MOVIE = 8e6
 """Bytes of one inside the page; a larger one is linked to."""
 

@@ -19,7 +19,6 @@ from craton.pages.page import (
     Table,
     Text,
     anchor,
-    counted,
     how_to_repeat,
     made_by,
     portable_command,
@@ -27,6 +26,7 @@ from craton.pages.page import (
     render_part,
 )
 from craton.pages.style import drawing
+from craton.runs.words import counted
 from html_pages import checked
 
 HOSTILE = "<script>alert(1)</script> \"><img src=x onerror=alert(1)> ' {{7*7}} ${x} $\\frac{$ {% raw %} <!-- & --> é"
