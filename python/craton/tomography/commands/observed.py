@@ -35,11 +35,7 @@ DataFile = Annotated[
 
 
 @app.command("fetch")
-def fetch(
-    config: DataFile,
-    directory: Directory = None,
-    as_json: Json = False,
-) -> None:
+def fetch(config: DataFile, directory: Directory = None, as_json: Json = False) -> None:
     """Fetch earthquakes, responses and waveforms from an FDSN web service. Files that are on disk are not fetched again.
 
     Then pick windows:

@@ -80,8 +80,7 @@ def section(
         float | None, typer.Option(metavar="DEG", help="Direction at the middle, in degrees clockwise from north.")
     ] = None,
     half_angle: Annotated[
-        float,
-        typer.Option(metavar="DEG", help="Reach to both sides of the middle, in degrees. 180: all round."),
+        float, typer.Option(metavar="DEG", help="Reach to both sides of the middle, in degrees. 180: all round.")
     ] = 60.0,
     model: OtherModel = None,
     iteration: OfIteration = None,
@@ -150,10 +149,7 @@ def fit(
             metavar="EVENT,STATION", help="Names of the earthquake and the station, as in the run's catalogues."
         ),
     ],
-    component: Annotated[
-        str | None,
-        choice("Z", "R", "T", text="Component of the window. Default: the first."),
-    ] = None,
+    component: Annotated[str | None, choice("Z", "R", "T", text="Component of the window. Default: the first.")] = None,
     output: DrawnFile = None,
     as_json: Json = False,
 ) -> None:

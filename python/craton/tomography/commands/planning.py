@@ -112,8 +112,7 @@ def plan(
     """
     from craton.runs.progress import make_console
     from craton.tomography.config.load import load_config
-    from craton.tomography.plan.comparison import plan_of_run
-    from craton.tomography.plan.forecast import make_plan
+    from craton.tomography.plan.forecast import make_plan, plan_of_run
     from craton.tomography.plan.tables import compared_table, plan_table
 
     check_alone("craton tomography plan", "alone; --ranks says what is planned")

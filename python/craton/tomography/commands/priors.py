@@ -26,6 +26,7 @@ app = typer.Typer()
 Found = TypeVar("Found")
 PANEL = "Other priors, and how sure a model is"
 
+OtherPrior = Annotated[str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as in `solve`.")]
 DIRECTORY = typer.Option(metavar="DIR", help="Folder of the results.")
 HessianFile = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or its hessian.h5.")]
 Priors = Annotated[
@@ -75,10 +76,7 @@ def solve(
 @app.command(rich_help_panel=PANEL)
 def strength(
     hessian: HessianFile,
-    prior: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="Another prior than the run's, as in `solve`. Its strength is varied."),
-    ] = None,
+    prior: OtherPrior = None,
     strengths: Annotated[
         str,
         typer.Option(
@@ -103,6 +101,8 @@ def strength(
     as_json: Json = False,
 ) -> None:
     """Compare strengths of the prior by evidence, cross-validation and L-curve. Recommend one, with a table and a picture.
+
+    The prior is the run's or that of --prior. Its own strength is replaced.
 
     Nine strengths:
 
@@ -131,9 +131,7 @@ def strength(
 @app.command(rich_help_panel=PANEL)
 def posterior(
     hessian: HessianFile,
-    prior: Annotated[
-        str | None, typer.Option(metavar="SPEC", help="Another prior than the run's, as in `solve`.")
-    ] = None,
+    prior: OtherPrior = None,
     at: Annotated[
         list[str] | None,
         typer.Option(

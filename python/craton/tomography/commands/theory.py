@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 app = typer.Typer()
 PANEL = "Theory"
 
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Reference Earth: prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light.",
+    ),
+]
 Cache = Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")]
 DEFAULT_CACHE = Path("~/.cache/craton")
 
 
 @app.command(rich_help_panel=PANEL)
 def modes(
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Reference Earth: prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light.",
-        ),
-    ] = "prem",
+    model: Model = "prem",
     shortest_period: Annotated[
         float, typer.Option(metavar="SECONDS", help="Shortest period, in s; 10 to 2000.")
     ] = 300.0,
     kind: Annotated[
-        str,
-        choice("spheroidal", "toroidal", "both", text="Kind of modes. Radial modes are spheroidal."),
+        str, choice("spheroidal", "toroidal", "both", text="Kind of modes. Radial modes are spheroidal.")
     ] = "both",
     elastic: Annotated[
         bool, typer.Option("--elastic", help="Use the model's speeds at 1 s, without physical dispersion.")
@@ -97,8 +97,7 @@ def kernel(
     ] = 80.0,
     depth: Annotated[float, typer.Option(metavar="KM", help="Depth of the source, in km.")] = 35.0,
     component: Annotated[
-        str,
-        choice("Z", "R", "T", text="Component: Z up, R away from the source, T to the right of R."),
+        str, choice("Z", "R", "T", text="Component: Z up, R away from the source, T to the right of R.")
     ] = "T",
     periods: Annotated[
         str,
@@ -117,13 +116,7 @@ def kernel(
             metavar="T1,T2,...", help="Times after the origin time, in s. Default: those of the largest motions."
         ),
     ] = "",
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Reference Earth: prem_isotropic, prem (anisotropic), prem_isotropic_ocean or prem_iso_light.",
-        ),
-    ] = "prem_isotropic",
+    model: Model = "prem_isotropic",
     cache: Cache = DEFAULT_CACHE,
     as_json: Json = False,
 ) -> None:

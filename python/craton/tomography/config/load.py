@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_args, get_type_hints
 
 from craton.errors import UserError
 from craton.settings import Configuration, check_keys, read_table, read_toml, template_of
@@ -34,29 +34,12 @@ from craton.tomography.config.tables import (
 BARE_KIND = re.compile(r"^(\s*kind\s*=\s*)([A-Za-z_]\w*)\s*$")
 """On the command line kind=matern needs no quotes, which a shell would take away."""
 
-TABLES: dict[str, type] = {
-    "run": RunConfig,
-    "earth": EarthConfig,
-    "theory": TheoryConfig,
-    "modes": ModesConfig,
-    "basis": BasisConfig,
-    "events": EventsConfig,
-    "stations": StationsConfig,
-    "paths": PathsConfig,
-    "data": DataConfig,
-    "target": TargetConfig,
-    "prior": PriorConfig,
-    "inversion": InversionConfig,
-    "assembly": AssemblyConfig,
-    "report": ReportConfig,
-}
-
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Configuration):
     """A whole configuration, checked. Paths in it are absolute."""
 
-    tables, optional = TABLES, ("target",)
+    optional = ("target",)
 
     run: RunConfig
     earth: EarthConfig
@@ -130,6 +113,15 @@ class Config(Configuration):
             directory, here = Path(self.run.directory), Path.cwd()
             words += ["--directory", str(directory.relative_to(here) if directory.is_relative_to(here) else directory)]
         return shlex.join(words)
+
+
+TABLES: dict[str, type] = {
+    name: (get_args(kind) or (kind,))[0]  # of TargetConfig | None the table
+    for name, kind in get_type_hints(Config).items()
+    if name in Config.__annotations__
+}
+"""Every attribute of a configuration is a table of its file."""
+Config.tables = TABLES
 
 
 def load_config(path: str | os.PathLike[str]) -> Config:

@@ -103,10 +103,7 @@ class DataConfig:
         "synthetic", choice("synthetic", "file"), '"synthetic" makes data from [target]; "file" reads them'
     )
     file: str = setting(
-        "",
-        text,
-        "HDF5 file with the observed samples (data.h5 of a run), relative to this file's folder",
-        path="input",
+        "", text, "HDF5 file with the observed samples (data.h5 of a run), relative to this file's folder", path="input"
     )
     noise: float = setting(0.05, number(1e-4, 10), "noise's standard deviation as a fraction of each trace's rms")
     filter_periods_s: tuple[float, float, float, float] = setting(

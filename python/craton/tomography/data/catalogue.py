@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,7 @@ __all__ = ["Events", "Stations", "read_events", "read_stations"]
 
 MOMENT_COLUMNS = ("Mrr_Nm", "Mtt_Nm", "Mpp_Nm", "Mrt_Nm", "Mrp_Nm", "Mtp_Nm")
 EVENT_COLUMNS = (
-    "name",
-    "origin_time",
-    "latitude_deg",
-    "longitude_deg",
-    "depth_km",
-    "half_duration_s",
+    *("name", "origin_time", "latitude_deg", "longitude_deg", "depth_km", "half_duration_s"),
     *MOMENT_COLUMNS,
     "region",
 )
@@ -76,28 +72,14 @@ def read_events(path: str | os.PathLike[str], maximum: int = 0) -> Events:
         if not _is_utc(row.texts["origin_time"]):
             what = f"origin_time = {row.texts['origin_time'] or 'nothing'}"
             raise row.wrong(what, "a date and time in UTC as ISO 8601 writes them, 2018-02-02T11:37:53.3")
-    rows = _limited(rows, maximum)
-    return Events(
-        name=tuple(row.texts["name"] for row in rows),
-        origin_time=tuple(row.texts["origin_time"] for row in rows),
-        latitude_deg=_column(rows, "latitude_deg"),
-        longitude_deg=_column(rows, "longitude_deg"),
-        depth_km=_column(rows, "depth_km"),
-        half_duration_s=_column(rows, "half_duration_s"),
-        moment_tensor_Nm=np.stack([_column(rows, column) for column in MOMENT_COLUMNS], axis=1),
-        region=tuple(row.texts["region"] for row in rows),
-    )
+    columns = _columns(rows, maximum)
+    moments = np.stack([columns.pop(column) for column in MOMENT_COLUMNS], axis=1)
+    return Events(moment_tensor_Nm=moments, **columns)
 
 
 def read_stations(path: str | os.PathLike[str], maximum: int = 0) -> Stations:
     """All stations of a table, or its first `maximum`. UserError for a table that is not usable as it stands."""
-    rows = _limited(_rows(Path(path), STATION_COLUMNS, "station"), maximum)
-    return Stations(
-        name=tuple(row.texts["name"] for row in rows),
-        latitude_deg=_column(rows, "latitude_deg"),
-        longitude_deg=_column(rows, "longitude_deg"),
-        elevation_m=_column(rows, "elevation_m"),
-    )
+    return Stations(**_columns(_rows(Path(path), STATION_COLUMNS, "station"), maximum))
 
 
 TEXT_COLUMNS = frozenset({"name", "origin_time", "region"})
@@ -202,9 +184,8 @@ def _number(text: str, column: str, where: str) -> float:
     return value
 
 
-def _limited(rows: list[_Row], maximum: int) -> list[_Row]:
-    return rows[:maximum] if maximum else rows
-
-
-def _column(rows: Sequence[_Row], column: str) -> NDArray[np.float64]:
-    return np.array([row.numbers[column] for row in rows], dtype=np.float64)
+def _columns(rows: Sequence[_Row], maximum: int) -> dict[str, Any]:
+    """Columns by name, texts as tuples and numbers as arrays: of the first `maximum` rows, or of all for 0."""
+    chosen = rows[: maximum or None]
+    texts = {name: tuple(row.texts[name] for row in chosen) for name in chosen[0].texts}
+    return texts | {name: np.array([row.numbers[name] for row in chosen]) for name in chosen[0].numbers}

@@ -94,12 +94,9 @@ class PathTable:
 
     def distance_deg(self) -> f64:
         """Epicentral distance of every path."""
-        cosine = np.sum(
-            geocentric_vectors(self.events.latitude_deg, self.events.longitude_deg)[self.event]
-            * geocentric_vectors(self.stations.latitude_deg, self.stations.longitude_deg)[self.station],
-            axis=1,
-        )
-        return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+        sources = geocentric_vectors(self.events.latitude_deg, self.events.longitude_deg)[self.event]
+        receivers = geocentric_vectors(self.stations.latitude_deg, self.stations.longitude_deg)[self.station]
+        return angle_deg(np.sum(sources * receivers, axis=1))
 
     def path_set(self, forward: ForwardProblem) -> PathSet:
         """The paths as the compiled kernels take them. UserError, in names of this table, for a path that they cannot take."""
@@ -125,6 +122,11 @@ def geocentric_vectors(latitude_deg: f64, longitude_deg: f64) -> f64:
     return unit_vectors(geocentric_deg(latitude_deg), longitude_deg)
 
 
+def angle_deg(cosine: f64) -> f64:
+    """The angle of a cosine, which rounding may have put beyond 1."""
+    return np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+
+
 def too_near(distance_deg: f64) -> NDArray[np.bool_]:
     """Where source and station, or station and antipode, are too near for the minor arc to have a direction."""
     return (distance_deg <= NEAREST_DEG) | (distance_deg >= 180.0 - NEAREST_DEG)
@@ -143,11 +145,8 @@ def build_paths(
 
     note: is told of pairs that are left out. UserError where none is left.
     """
-    cosine = (
-        geocentric_vectors(events.latitude_deg, events.longitude_deg)
-        @ geocentric_vectors(stations.latitude_deg, stations.longitude_deg).T
-    )
-    distance_deg = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+    sources = geocentric_vectors(events.latitude_deg, events.longitude_deg)
+    distance_deg = angle_deg(sources @ geocentric_vectors(stations.latitude_deg, stations.longitude_deg).T)
     limits = config.paths
     within = (distance_deg >= limits.min_distance_deg) & (distance_deg <= limits.max_distance_deg)
     near = np.argwhere(within & too_near(distance_deg))

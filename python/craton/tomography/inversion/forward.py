@@ -68,10 +68,7 @@ class Panels(Protocol):
 
 
 def forward_problem(
-    settings: Config | TheorySettings,
-    basis: ModelBasis,
-    modes: ModeCatalogue,
-    spheroidal: SpheroidalCatalogue | None,
+    settings: Config | TheorySettings, basis: ModelBasis, modes: ModeCatalogue, spheroidal: SpheroidalCatalogue | None
 ) -> ForwardProblem:
     """The theory that a configuration names. spheroidal: None where only transverse motion is asked for. Not collective."""
     return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal)

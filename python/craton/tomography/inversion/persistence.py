@@ -12,8 +12,9 @@ Each phase leaves its result in the run folder before the next begins, and looks
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +25,7 @@ from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
 from craton.tomography.folder import IterationRecord, RunFolder, RunRecord
-from craton.tomography.inversion.hessian_file import (
-    Linearised,
-    complete,
-    of_iteration,
-    read_linearised,
-    write_hessian,
-)
+from craton.tomography.inversion.hessian_file import Linearised, complete, of_iteration, read_linearised, write_hessian
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import Step
 
@@ -70,9 +65,6 @@ class FoundStep:
     step: Step
     longest: float
     """The first length to be tried: 1, or less where [inversion] step_percent says so."""
-    chi_data: float
-    """Without the step."""
-    data_norm: float
     assemble_s: float
     solve_s: float
     misfit_s: float = 0.0
@@ -80,8 +72,10 @@ class FoundStep:
     """chi_data of the lengths longest, longest / 2, ... so far."""
 
 
-NUMBERS = ("longest", "chi_data", "data_norm", "assemble_s", "solve_s", "misfit_s")
-"""Of FoundStep, kept as attributes."""
+NUMBERS = ("longest", "assemble_s", "solve_s", "misfit_s")
+"""Attributes of step.h5."""
+
+Left = TypeVar("Left")
 
 
 class RunFiles:
@@ -92,14 +86,16 @@ class RunFiles:
         self.record: RunRecord
         """Is made when the data are there."""
 
+    def _left(self, read: Callable[[RunFolder], Left | None]) -> Left | None:
+        """What rank 0 reads of an earlier session; None for a run that is not resumed."""
+        run = self.run
+        return on_root(run.comm, lambda: read(run.place)) if run.resuming else None
+
     # ------------------------------------------------------------------------------------------------------------ data.h5
 
     def data(self) -> Observations | None:
         """The data of a run that is resumed; None where it had not come so far."""
-        run = self.run
-        if not run.resuming or not on_root(run.comm, run.place.data.is_file):
-            return None
-        return on_root(run.comm, lambda: load_observations(run.place.data))
+        return self._left(lambda place: load_observations(place.data) if place.data.is_file() else None)
 
     def save_data(self, observations: Observations) -> None:
         """Writes data.h5, the first file of a run."""
@@ -111,9 +107,7 @@ class RunFiles:
     def linearised(self, hessian: Any, state: State) -> Linearised | None:
         """What was assembled at the latest model, and its Hessian loaded; None where the run had not come so far."""
         run = self.run
-        if not run.resuming:
-            return None
-        found = on_root(run.comm, lambda: read_linearised(run.place, state.linearised_at))
+        found = self._left(lambda place: read_linearised(place, state.linearised_at))
         if found is not None:
             with run.phases("load"):
                 hessian.load(str(run.place.hessian), "hessian")
@@ -139,9 +133,7 @@ class RunFiles:
     def step(self, state: State) -> FoundStep | None:
         """The step from the latest model; None where the run had not come so far."""
         run = self.run
-        if not run.resuming:
-            return None
-        found = on_root(run.comm, lambda: read_step(run.place, state.linearised_at))
+        found = self._left(lambda place: read_step(place, state.linearised_at))
         if found is not None:
             run.say(f"iteration {len(state.models)}: the step is in {run.place.step}")
         return found
@@ -154,11 +146,10 @@ class RunFiles:
 
     def state(self, basis: ModelBasis) -> State | None:
         """The models of a run that is resumed; None where it has none yet."""
-        run = self.run
-        found = on_root(run.comm, lambda: read_state(run.place)) if run.resuming else None
+        found = self._left(read_state)
         if found is not None and any(len(model) != basis.size for model in found.models):
             raise UserError(
-                f"{run.place.model}: models of {len(found.latest)} parameters; allowed: {basis.size}, as "
+                f"{self.run.place.model}: models of {len(found.latest)} parameters; allowed: {basis.size}, as "
                 "the configuration of its run says"
             )
         return found

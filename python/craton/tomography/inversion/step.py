@@ -71,14 +71,8 @@ class StepSearch:
         run.enter("step", len(state.models))
         before_s = run.phases.seconds["factorise"]
         step = self.gauss_newton_step(hessian, at.gradient, state)
-        found = FoundStep(
-            step,
-            longest=on_root(run.comm, lambda: self.longest_length(step)),
-            chi_data=at.chi_data,
-            data_norm=at.data_norm,
-            assemble_s=at.assemble_s,
-            solve_s=run.phases.seconds["factorise"] - before_s,
-        )
+        longest = on_root(run.comm, lambda: self.longest_length(step))
+        found = FoundStep(step, longest, at.assemble_s, run.phases.seconds["factorise"] - before_s)
         self.files.save_step(found, state)
         return found
 

@@ -161,9 +161,9 @@ def write_netcdf(path: Path, grid: ModelGrid, fields: Fields, command: str = "")
             variable = file.create_variable(name, (name,), "f4", data=values.astype(np.float32))
             variable.attrs.update(classic({"long_name": long_name, "standard_name": name, "units": units}))
         file["depth"].attrs.update(classic({"positive": "down"}))
-        for name, values in grid.values.items():
+        for name, field in grid.values.items():
             variable = file.create_variable(
-                name, tuple(axes), "f4", data=values, fillvalue=FILL, chunks=(1, *values.shape[1:]), compression="gzip"
+                name, tuple(axes), "f4", data=field, fillvalue=FILL, chunks=(1, *field.shape[1:]), compression="gzip"
             )
             variable.attrs["missing_value"] = FILL
             variable.attrs.update(classic(grid.attributes[name]))

@@ -77,10 +77,8 @@ class Fields:
         )
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
         radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
-        places = (latitude, maps.relative_longitude(longitude, 0.0), radius_m)
-        values = self.basis.evaluate(
-            self.parameters[parameter], *(np.ascontiguousarray(part.ravel()) for part in places)
-        )
+        places = np.stack([latitude, maps.relative_longitude(longitude, 0.0), radius_m]).reshape(3, -1)
+        values = self.basis.evaluate(self.parameters[parameter], places[0], places[1], places[2])
         return 100.0 * values.reshape(depth.shape)
 
     def reference(self, quantity: str, depth_km: f64) -> f64 | None:

@@ -41,7 +41,7 @@ def checkerboard(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64:
     fine = np.linspace(-1.0, 1.0, 2001)
     scale = np.max(np.abs(scipy.special.lpmv(order, degree, fine)))
     profile = scipy.special.lpmv(order, degree, np.sin(np.radians(latitude_deg))) / scale
-    return profile * np.cos(order * np.radians(longitude_deg))
+    return np.asarray(profile * np.cos(order * np.radians(longitude_deg)))
 
 
 def sampled_target(

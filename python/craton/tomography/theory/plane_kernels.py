@@ -92,11 +92,10 @@ def plane_kernel(
     length_km = np.radians(distance_deg) * EARTH_RADIUS_KM
     first = np.floor(length_km / FASTEST_KM_S / interval_s) * interval_s
     samples = int((length_km / SLOWEST_KM_S + 2 * periods_s[1] - first) / interval_s) + 1
-    here = [np.array([value]) for value in (0.0, 0.0, 1e3 * depth_km)]
+    zero, none, moment = np.zeros(1), np.zeros(1, np.int64), shear if component == "T" else vertical
     path = PathSet(
-        forward, *here, (shear if component == "T" else vertical)[None, :], np.array([0.0]), np.array([0.0]),
-        np.array([distance_deg]), np.array([0]), np.array([0]), np.array([first]), interval_s, np.array([samples]),
-        component=[component],
+        forward, zero, zero, np.array([1e3 * depth_km]), moment[None, :], zero, zero, np.array([distance_deg]), none, none,
+        np.array([first]), interval_s, np.array([samples]), component=[component],
     )[0]  # fmt: skip
     title = f"moment of {MOMENT_NM:.0e} N m that radiates most toward the station"
     return kernel_of_path(earth, forward, path, theory, component, depth_km, periods_s, title)
