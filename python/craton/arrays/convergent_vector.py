@@ -135,10 +135,6 @@ class ConvergentVector(Held):
         whole: NDArray[Any] = self._core.gather()
         return whole
 
-    def sum(self) -> Any:
-        """Commits; the sum of the elements on every rank, of float32 and complex64 in double precision. Collective, blocking."""
-        return self.gather().sum(dtype=reductions.wide(self.dtype))
-
     def dot(self, other: Any) -> Any:
         """Commits; the sum of conj(self) * other on every rank, in double precision. Collective, blocking.
 

@@ -286,6 +286,10 @@ class DistArray(Arithmetic, Array):
 
         Both have one layout. Float sums depend in their last digits on the layout; float32 is summed in float64.
         """
+        if not isinstance(other, DistArray):
+            raise UserError(
+                f"DistArray dot: with a {type(other).__name__}; allowed: a DistArray of one layout (@ for products)"
+            )
         return self._widened()._core.dot(other._widened()._core)
 
     def norm(self, kind: Literal["fro", "max", "one"] = "fro") -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from craton.arrays.products import matmul
-from craton.arrays.reductions import of_all_ranks, summed, wide
+from craton.arrays.reductions import check_plain, of_all_ranks, summed, wide
 from craton.errors import UserError
 
 if TYPE_CHECKING:
@@ -146,11 +146,16 @@ class Arithmetic:
     __mul__, __rmul__, __imul__ = _operators(np.multiply)
     __truediv__, __rtruediv__, __itruediv__ = _operators(np.true_divide)
     __pow__, __rpow__, __ipow__ = _operators(np.power)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _operators(np.floor_divide)
+    __mod__, __rmod__, __imod__ = _operators(np.remainder)
     __lt__, __le__ = _operators(np.less)[0], _operators(np.less_equal)[0]  # they say why there is none
     __gt__, __ge__ = _operators(np.greater)[0], _operators(np.greater_equal)[0]
 
     def __neg__(self: Any) -> DistArray:
         return elementwise(self, np.negative, "negative", (self,))
+
+    def __pos__(self: Any) -> DistArray:
+        return elementwise(self, np.positive, "positive", (self,))
 
     def __abs__(self: Any) -> DistArray:
         return elementwise(self, np.absolute, "absolute", (self,))
@@ -183,7 +188,7 @@ class Arithmetic:
 
         float32 and complex64 are summed in double precision, integers in int64. dtype and out are NumPy's, and must be None.
         """
-        _check_plain("sum", dtype, out)
+        check_plain("DistArray sum", dtype=dtype, out=out)
         axes = _axes(self, axis)
         self.sync()
         sums = np.zeros([extent for d, extent in enumerate(self.shape) if d not in axes], wide(self.dtype))
@@ -194,7 +199,7 @@ class Arithmetic:
 
     def mean(self: Any, axis: int | tuple[int, ...] | None = None, dtype: None = None, out: None = None) -> Any:
         """The sum over the number of elements in it. Otherwise as sum."""
-        _check_plain("mean", dtype, out)
+        check_plain("DistArray mean", dtype=dtype, out=out)
         count = np.prod([self.shape[d] for d in _axes(self, axis)])
         return self.sum(axis) / count
 
@@ -223,11 +228,6 @@ def _imag(elements: NDArray[Any], out: NDArray[Any] | None = None) -> Any:
     return np.positive(elements.imag, out=out)
 
 
-def _check_plain(call: str, dtype: object, out: object) -> None:
-    if dtype is not None or out is not None:
-        raise UserError(f"DistArray {call}: dtype = {dtype}, out = {out}; allowed: None")
-
-
 def _axes(self: DistArray, axis: int | tuple[int, ...] | None) -> list[int]:
     given = range(self.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
     axes = sorted({each % self.ndim for each in given if -self.ndim <= each < self.ndim})
@@ -240,8 +240,7 @@ def _axes(self: DistArray, axis: int | tuple[int, ...] | None) -> list[int]:
 
 def _extreme(self: DistArray, function: Any, axis: object, out: object) -> Any:
     name = function.__name__
-    if axis is not None or out is not None:
-        raise UserError(f"DistArray {name}: axis = {axis}, out = {out}; allowed: None")
+    check_plain(f"DistArray {name}", axis=axis, out=out)
     if self.dtype.kind == "c":
         raise UserError(
             f"DistArray {name}: elements of {self.dtype} have no order; allowed: real numbers (abs(A), A.real)"

@@ -97,6 +97,17 @@ class Convergent(Array):
         self.commit()
         return reductions.norm(self.world, self._storage(), kind, type(self).__name__)
 
+    def sum(self, axis: None = None, dtype: None = None, out: None = None) -> Any:
+        """Commits; the sum of all elements on every rank, of float32 and complex64 in double precision. Collective, blocking.
+
+        axis, dtype and out are NumPy's, and must be None.
+        """
+        reductions.check_plain(f"{type(self).__name__} sum", axis=axis, dtype=dtype, out=out)
+        self.commit()
+        mine = self._storage()
+        total = mine.sum(dtype=reductions.wide(mine.dtype))
+        return reductions.of_all_ranks(self.world, total).sum()
+
     def _refuse(self, *_: object) -> NoReturn:
         raise UserError(
             f"{type(self).__name__}: arithmetic on whole {self._instead} (a DistArray has the rest, element by element)"
@@ -270,13 +281,6 @@ class Matrix(Convergent):
     def trace(self) -> Any:
         """Commits; the sum of the diagonal on every rank, in double precision. Collective, blocking. UserError: not square."""
         return self.diagonal().sum()[()]
-
-    def sum(self) -> Any:
-        """Commits; the sum of all elements on every rank, of float32 and complex64 in double precision. Collective, blocking."""
-        self.commit()
-        mine = self._storage()
-        total = mine.sum(dtype=reductions.wide(mine.dtype))
-        return reductions.of_all_ranks(self.world, total).sum()
 
     # Products. Collective, blocking.
 

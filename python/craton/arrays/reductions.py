@@ -27,6 +27,13 @@ def summed(world: World, values: NDArray[Any]) -> NDArray[Any]:
     return sums.reshape(values.shape)
 
 
+def check_plain(call: str, **given: object) -> None:
+    """UserError for what NumPy's functions may ask of a method, such as out, and it does not do: anything but None."""
+    if any(value is not None for value in given.values()):
+        told = ", ".join(f"{name} = {value}" for name, value in given.items())
+        raise UserError(f"{call}: {told}; allowed: None")
+
+
 def wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """What sums of elements are kept in: double precision, or 64-bit integers."""
     return np.result_type(dtype, np.float64 if dtype.kind in "fc" else np.int64)

@@ -268,6 +268,22 @@ def test_sums_of_single_precision_are_double(world):
     assert craton.DistArray.from_array(world, values).trace() == pytest.approx(exact, rel=1e-12)
 
 
+def test_sums_as_numpy_asks_for_them(kind, array):
+    array.fill(2) if hasattr(array, "fill") else None
+    assert np.sum(array) == array.sum() == np.asarray(array).sum()
+    if kind != "DistArray":
+        with pytest.raises(craton.UserError, match=rf"{kind} sum: axis = 0, dtype = None, out = None; allowed: None"):
+            np.sum(array, axis=0)
+
+
+def test_arithmetic_of_whole_arrays(world):
+    values = np.arange(12).reshape(3, 4)
+    a = craton.DistArray.from_array(world, values, tiles=2)
+    for found, wanted in ((a // 5, values // 5), (7 % (a + 1), 7 % (values + 1)), (+a, values), (a % 3, values % 3)):
+        np.testing.assert_array_equal(found.gather(), wanted)
+    assert (+a) is not a
+
+
 def test_vectors_are_scaled(world):
     v = craton.ConvergentVector.from_array(world, np.arange(5), block=2)
     v *= 3
@@ -401,6 +417,7 @@ def test_adding_where_the_merge_is_another(world):
         (lambda a: a.max(axis=0), "max: axis = 0, out = None; allowed: None"),
         (lambda a: a.sum(axis=2), "axis = 2; allowed: dimensions from -2 to 1"),
         (lambda a: np.sum(a, dtype="float32"), "sum: dtype = float32"),
+        (lambda a: a.dot(np.ones(8)), "DistArray dot: with a ndarray; allowed: a DistArray of one layout"),
         (lambda a: a @ np.ones(5), "DistArray of shape (10, 8) @ a ndarray of shape (5,); allowed: a vector of 8"),
         (lambda a: np.ones((2, 10)) @ a, "after a ndarray of shape (2, 10); allowed: a vector of 10"),
         (lambda a: a @ craton.ConvergentMatrix(a.world, 8, 8), "a DistArray and a ConvergentMatrix; allowed: one kind"),
