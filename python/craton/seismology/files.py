@@ -12,8 +12,6 @@ import h5py
 
 from craton.errors import UserError
 
-__all__ = ["need_obspy", "numbered_rows", "one_line", "opened_hdf5", "present", "read_by_obspy", "readable"]
-
 
 def one_line(error: BaseException) -> str:
     """What an exception says, on one line of at most 200 columns; its type where it says nothing."""

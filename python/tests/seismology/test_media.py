@@ -342,6 +342,13 @@ def test_an_interface_inside_a_cell_counts_by_its_part():
     assert Layers(rows=((271.3, 4000, 2000, 2600), (0.0, 6000, 3464, 2700))).subsamples(GRID) == (1, 1, 16)
 
 
+def test_attenuation_needs_quality_factors():
+    for medium in (Constant(), Layers(rows=((300.0, 4000, 2000, 2600), (0.0, 6000, 3464, 2700)))):
+        ground = Asked(medium, GRID, medium.subsamples(GRID)[2], anelastic=True)
+        with pytest.raises(UserError, match=r"no quality factors in the model; allowed: \[attenuation\] qp and qs"):
+            ground(50.0, 50.0, 250.0, 100.0, 4, 4)
+
+
 def test_a_layer_that_cannot_be_is_named():
     rows = ((100.0, 3000.0, 1700.0, 2300.0), (0.0, 5000.0, 0.0, 2600.0))
     with pytest.raises(

@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from craton.errors import UserError
 from craton.seismology.geometry.projection import Projection
 
-__all__ = ["Box", "Grid", "bricks", "decompose"]
-
 Array = NDArray[np.float64]
 
 THINNEST = 4
@@ -81,7 +79,7 @@ class Grid:
     def contains(self, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> NDArray[np.bool_]:
         """Its outer faces included; False for NaN."""
         along = zip((x, y, z), self.size_m, strict=True)
-        return np.all([(np.asarray(at) >= 0) & (np.asarray(at) <= size) for at, size in along], axis=0)
+        return np.asarray(np.all([(np.asarray(at) >= 0) & (np.asarray(at) <= size) for at, size in along], axis=0))
 
     def x_y(self, longitude_deg: ArrayLike, latitude_deg: ArrayLike) -> tuple[Array, Array]:
         """X and y in m of degrees. UserError where the grid has no place on the Earth."""

@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["geocentric_deg", "geographic_deg"]
-
 f64 = NDArray[np.float64]
 
 FLATTENING = 1.0 / 298.257223563

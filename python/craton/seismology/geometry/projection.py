@@ -18,8 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton.seismology.geometry.latitudes import FLATTENING
 
-__all__ = ["PROJECTIONS", "AzimuthalEquidistant", "Projection", "TransverseMercator", "projection_about"]
-
 Array = NDArray[np.float64]
 
 RADIUS_M = 6378137.0

@@ -22,18 +22,6 @@ from craton.errors import UserError
 from craton.seismology.files import numbered_rows
 from craton.seismology.geometry.grid import Box, Grid
 
-__all__ = [
-    "Constant",
-    "Layers",
-    "Material",
-    "Medium",
-    "QualityRules",
-    "Range",
-    "check_material",
-    "quality_rule",
-    "read_layers",
-]
-
 Array = NDArray[np.float64]
 Field = NDArray[np.float32]
 Subsamples = tuple[int, int, int]

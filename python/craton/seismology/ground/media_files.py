@@ -29,8 +29,6 @@ from craton.seismology.files import opened_hdf5, present, readable
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.ground.media import Material, Medium
 
-__all__ = ["AwpMedium", "GriddedMedium", "open_awp", "open_hdf5", "open_netcdf", "write_awp"]
-
 Array = NDArray[np.float64]
 Weights = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Of values along an axis: the point below each, and how far it is from there to the next one, 0 to 1."""

@@ -24,8 +24,6 @@ from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks
 from craton.seismology.ground.media import Material, Medium, Range, Subsamples
 
-__all__ = ["PartitionedMedium", "open_partitions", "write_partitions"]
-
 Array = NDArray[np.float64]
 
 MANIFEST = "media.json"

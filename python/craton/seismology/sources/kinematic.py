@@ -17,8 +17,6 @@ from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.point_sources import box_metres
 from craton.seismology.sources.subfaults import Rigidity, add_means, placed_subfaults, points_of
 
-__all__ = ["KinematicPoints", "read_kinematic"]
-
 Array = NDArray[np.float64]
 
 
@@ -61,16 +59,12 @@ def read_kinematic(
     So far interpolation reaches. Not collective. UserError for a subfault outside the grid, and for more samples than memory_bytes.
     """
     low, high = box_metres(box, grid, margin_cells) if box else (np.full(3, -np.inf), np.full(3, np.inf))
-    places, patterns, begins, intervals, series = [], [], [], [], []
-    used = 0
+    rows, series, used = [], [], 0
     for one, at, north in placed_subfaults(path, grid):
         if not (np.all(at >= low) and np.all(at < high)):
             continue
         for pattern, rates in points_of(one, at, north, rigidity):
-            places.append(at)
-            patterns.append(pattern)
-            begins.append(one.start_s + start_s)
-            intervals.append(one.sample_s)
+            rows.append((*at, *pattern, one.start_s + start_s, one.sample_s))
             series.append(rates)
             used += rates.nbytes + 96
         if used > memory_bytes:
@@ -78,10 +72,5 @@ def read_kinematic(
                 f"{path}: more than {memory_bytes / 2**20:.0f} MiB of slip rates in one brick; allowed: more memory_mb, more "
                 "ranks, or the source written in partitions once (craton.waves.partition_source), then streamed"
             )
-    return KinematicPoints(
-        np.array(places, float).reshape(-1, 3),
-        np.array(patterns, float).reshape(-1, 6),
-        np.array(begins, float),
-        np.array(intervals, float),
-        tuple(series),
-    )
+    table = np.array(rows, float).reshape(-1, 11)
+    return KinematicPoints(table[:, :3], table[:, 3:9], table[:, 9], table[:, 10], tuple(series))

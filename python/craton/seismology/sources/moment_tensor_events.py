@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["MomentTensorEvent", "moment_tensor_event"]
-
 TENSOR = ("rr", "tt", "pp", "rt", "rp", "tp")
 CMT_NAME = re.compile(r"(?<![A-Za-z0-9])([BCMSL]?\d{12,14}[A-Z])(?![A-Za-z0-9])")
 """Of the Global CMT project: C201305240544A."""

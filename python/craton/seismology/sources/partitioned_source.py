@@ -28,8 +28,6 @@ from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.srf import iterate_subfaults
 from craton.seismology.sources.subfaults import Rigidity, placed_subfaults, points_of
 
-__all__ = ["frame_of", "partition_source"]
-
 TILE_CELLS = 64
 WINDOW_S = 2.0
 BUFFER_BYTES = 2**24
@@ -96,14 +94,15 @@ class _Plan:
         tile_of = np.repeat(np.arange(len(self.tiles)), np.diff(self.first_point))
         pieces = []
         for point, (t0, dt, n) in enumerate(zip(begin, sample, count, strict=True)):
-            window = np.floor((t0 + np.arange(n) * dt) / self.window_s).astype(np.int64)
-            starts = np.concatenate([[0], np.flatnonzero(np.diff(window)) + 1])
-            lengths = np.diff(np.concatenate([starts, [n]]))
-            group = tile_of[point] * self.windows + window[starts]
+            window, starts, lengths = np.unique(
+                np.floor((t0 + np.arange(n) * dt) / self.window_s).astype(np.int64),
+                return_index=True,
+                return_counts=True,
+            )
+            group = tile_of[point] * self.windows + window
             pieces.append(np.stack([group, np.full_like(starts, point), starts, lengths], axis=1))
         flat = np.concatenate(pieces)
-        self.sorted = np.argsort(flat[:, 0], kind="stable")
-        flat = flat[self.sorted]
+        flat = flat[np.argsort(flat[:, 0], kind="stable")]
         offsets = np.concatenate([[0], np.cumsum(flat[:, 3])])
         self.total = int(offsets[-1])
         self.pieces = np.column_stack([flat[:, 1:], offsets[:-1]])
@@ -146,19 +145,14 @@ class _Plan:
 
 def _scatter(samples: h5py.Dataset, offsets: list[int], values: list[NDArray[np.float32]]) -> None:
     """Pieces that follow one another are written together."""
-    order = sorted(range(len(offsets)), key=offsets.__getitem__)
-    run: list[NDArray[np.float32]] = []
-    begin = end = 0
-    for n in order:
-        if run and offsets[n] != end:
-            samples[begin:end] = np.concatenate(run)
-            run = []
-        if not run:
-            begin = offsets[n]
-        run.append(values[n])
-        end = offsets[n] + len(values[n])
-    if run:
-        samples[begin:end] = np.concatenate(run)
+    if not offsets:
+        return
+    order = np.argsort(offsets)
+    begins, lengths = np.array(offsets)[order], np.array([len(values[n]) for n in order])
+    breaks = np.flatnonzero(begins[1:] != (begins + lengths)[:-1]) + 1
+    for run in np.split(np.arange(len(order)), breaks):
+        begin, end = begins[run[0]], begins[run[-1]] + lengths[run[-1]]
+        samples[begin:end] = np.concatenate([values[order[n]] for n in run])
 
 
 def frame_of(grid: Grid) -> dict[str, object]:

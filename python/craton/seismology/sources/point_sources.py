@@ -32,24 +32,6 @@ from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.moment_tensor_events import MomentTensorEvent, moment_tensor_event
 from craton.seismology.sources.source_time import SourceTime, Triangle
 
-__all__ = [
-    "COMPONENTS",
-    "MODES",
-    "PointSource",
-    "PointSources",
-    "Source",
-    "box_metres",
-    "catalogue_point",
-    "check_inside",
-    "double_couple",
-    "fault_vectors",
-    "from_r_theta_phi",
-    "moment_of_magnitude",
-    "point_source",
-    "read_catalogue_event",
-    "turned",
-]
-
 Array = NDArray[np.float64]
 
 MODES = {

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,24 +29,6 @@ from numpy.typing import ArrayLike, NDArray
 from craton.errors import UserError
 from craton.seismology.files import numbered_rows
 from craton.settings import finite
-
-__all__ = [
-    "KINDS",
-    "LEVEL",
-    "Brune",
-    "Cosine",
-    "Gaussian",
-    "Liu",
-    "Ricker",
-    "SourceTime",
-    "Step",
-    "Table",
-    "Triangle",
-    "check_frequency",
-    "means_over_steps",
-    "read_series",
-    "source_time",
-]
 
 Array = NDArray[np.float64]
 
@@ -69,11 +52,17 @@ class SourceTime:
 
     def rate(self, t: ArrayLike) -> Array:
         """s(t), 1/s."""
+        return self._rate(np.asarray(t, float))
+
+    def _rate(self, t: Array) -> Array:
         raise NotImplementedError
 
     def history(self, t: ArrayLike) -> Array:
         """g(t) of a force: its largest value is 1."""
-        return self.rate(t) / self._largest
+        return self._history(np.asarray(t, float))
+
+    def _history(self, t: Array) -> Array:
+        return self._rate(t) / self._largest
 
     def rate_in_steps(self, middles_s: ArrayLike, _dt_s: float) -> Array:
         """The rate that steps about these times take, 1/s: the value there, since s is smooth."""
@@ -129,9 +118,7 @@ class Gaussian(SourceTime):
         """6 sigma after the middle."""
         return self.middle_s + 6 * self.sigma_s
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        t = np.asarray(t, float)
+    def _rate(self, t: Array) -> Array:
         bell = np.exp(-0.5 * ((t - self.middle_s) / self.sigma_s) ** 2) / (math.sqrt(2 * math.pi) * self.sigma_s)
         return np.where(t >= 0, bell, 0)
 
@@ -147,9 +134,8 @@ class Brune(SourceTime):
         """25 periods."""
         return 25 * self.period_s
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        x = np.maximum(np.asarray(t, float), 0) / self.period_s
+    def _rate(self, t: Array) -> Array:
+        x = np.maximum(t, 0) / self.period_s
         return np.asarray(x * np.exp(-x) / self.period_s)
 
 
@@ -166,9 +152,8 @@ class _Lasting(SourceTime):
 class Triangle(_Lasting):
     """Rises and falls along straight lines."""
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        x = 2 * np.asarray(t, float) / self.duration_s - 1
+    def _rate(self, t: Array) -> Array:
+        x = 2 * t / self.duration_s - 1
         return np.asarray(np.maximum(1 - np.abs(x), 0) * 2 / self.duration_s)
 
 
@@ -176,9 +161,8 @@ class Triangle(_Lasting):
 class Cosine(_Lasting):
     """One period of 1 - cos."""
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        x = np.clip(np.asarray(t, float) / self.duration_s, 0, 1)
+    def _rate(self, t: Array) -> Array:
+        x = np.clip(t / self.duration_s, 0, 1)
         return (1 - np.cos(2 * np.pi * x)) / self.duration_s
 
 
@@ -186,9 +170,7 @@ class Cosine(_Lasting):
 class Liu(_Lasting):
     """Liu, Archuleta and Hartzell (2006): rises in 0.13 of its duration and falls slowly."""
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        t = np.asarray(t, float)
+    def _rate(self, t: Array) -> Array:
         t1 = 0.13 * self.duration_s
         t2 = self.duration_s - t1
         scale = np.pi / (1.4 * np.pi * t1 + 1.2 * t1 + 0.3 * np.pi * t2)
@@ -203,14 +185,12 @@ class Liu(_Lasting):
 class Step(_Lasting):
     """A force that rises to 1 within duration_s and stays; as a moment, half a period of a sine."""
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        x = np.clip(np.asarray(t, float) / self.duration_s, 0, 1)
+    def _rate(self, t: Array) -> Array:
+        x = np.clip(t / self.duration_s, 0, 1)
         return 0.5 * np.pi * np.sin(np.pi * x) / self.duration_s
 
-    def history(self, t: ArrayLike) -> Array:
-        """Rises from 0 to 1 and stays."""
-        return 0.5 - 0.5 * np.cos(np.pi * np.clip(np.asarray(t, float) / self.duration_s, 0, 1))
+    def _history(self, t: Array) -> Array:
+        return 0.5 - 0.5 * np.cos(np.pi * np.clip(t / self.duration_s, 0, 1))
 
 
 @dataclass(frozen=True)
@@ -230,16 +210,12 @@ class Ricker(SourceTime):
         """1.5 periods after the middle."""
         return self.middle_s + 1.5 / self.frequency_hz
 
-    def rate(self, t: ArrayLike) -> Array:
-        """The history's derivative, 1/s."""
-        t = np.asarray(t, float)
+    def _rate(self, t: Array) -> Array:
         c = (np.pi * self.frequency_hz) ** 2
         since = t - self.middle_s
         return np.where(t >= 0, c * since * (4 * c * since**2 - 6) * np.exp(-c * since**2), 0)
 
-    def history(self, t: ArrayLike) -> Array:
-        """(1 - 2 a) exp(-a), a = (pi f (t - middle))^2."""
-        t = np.asarray(t, float)
+    def _history(self, t: Array) -> Array:
         a = (np.pi * self.frequency_hz * (t - self.middle_s)) ** 2
         return np.where(t >= 0, (1 - 2 * a) * np.exp(-a), 0)
 
@@ -259,14 +235,15 @@ class Table(SourceTime):
         """The last sample."""
         return self.times_s[-1]
 
-    def rate(self, t: ArrayLike) -> Array:
-        """s(t), 1/s."""
-        return np.asarray(np.interp(np.asarray(t, float), self.times_s, self.rates, left=0, right=0))
+    def _rate(self, t: Array) -> Array:
+        return np.asarray(np.interp(t, self.times_s, self.rates, left=0, right=0))
 
     def rate_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         """The mean over each step, 1/s."""
-        middles = np.asarray(middles_s, float)
-        return (self._integral(middles + 0.5 * dt_s) - self._integral(middles - 0.5 * dt_s)) / dt_s
+        t, middles = np.asarray(self.times_s), np.asarray(middles_s, float)
+        ends = (np.clip(middles + side * dt_s, t[0], t[-1]) for side in (0.5, -0.5))
+        later, earlier = (self._integral(end) for end in ends)
+        return np.asarray(later - earlier) / dt_s
 
     def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         """The mean over each step; its largest value is about 1."""
@@ -277,17 +254,12 @@ class Table(SourceTime):
         return float(np.abs(self.rates).max())
 
     @cached_property
-    def _sums(self) -> Array:
-        t, s = np.asarray(self.times_s), np.asarray(self.rates)
-        return np.concatenate([[0], np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t))])
+    def _integral(self) -> Callable[[Array], Array]:
+        """Of the rate, at times between the first sample and the last."""
+        from scipy.interpolate import make_interp_spline
 
-    def _integral(self, until: Array) -> Array:
-        t, s = np.asarray(self.times_s), np.asarray(self.rates)
-        until = np.clip(until, t[0], t[-1])
-        at = np.clip(np.searchsorted(t, until, side="right") - 1, 0, len(t) - 2)
-        since = until - t[at]
-        slope = (s[at + 1] - s[at]) / (t[at + 1] - t[at])
-        return np.asarray(self._sums[at] + since * (s[at] + 0.5 * slope * since))
+        integral: Callable[[Array], Array] = make_interp_spline(self.times_s, self.rates, k=1).antiderivative()
+        return integral
 
 
 def means_over_steps(

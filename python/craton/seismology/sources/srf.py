@@ -31,8 +31,6 @@ from craton.errors import UserError
 from craton.runs.files import replaced
 from craton.seismology.files import readable
 
-__all__ = ["Plane", "Subfault", "iterate_hdf5", "iterate_srf", "iterate_subfaults", "read_planes", "write_srf"]
-
 Array = NDArray[np.float64]
 HDF5_MAGIC = b"\x89HDF"
 HDF5_NEEDED = ("longitude_deg", "latitude_deg", "depth_m", "strike_deg", "dip_deg", "rake_deg", "area_m2", "start_s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Self
 
@@ -16,8 +17,6 @@ from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.partitioned_source import frame_of
 from craton.seismology.sources.point_sources import box_metres
 from craton.seismology.sources.subfaults import SCRATCH_BYTES, add_means
-
-__all__ = ["StreamedSource"]
 
 Array = NDArray[np.float64]
 
@@ -102,6 +101,8 @@ class StreamedSource:
         samples = self._file["samples"][base : int(pieces[-1, 3] + pieces[-1, 2])]
         own = self._row_of(pieces[:, 0])
         pieces, own = pieces[own >= 0], own[own >= 0]
+        if not len(own):
+            return
         order = np.lexsort((pieces[:, 1], own))
         pieces, own = pieces[order], own[order]
         joined, first, counts, flat = _joined(own, pieces, base)
@@ -150,32 +151,22 @@ class StreamedSource:
             return 2**31
         # the index; 11 numbers of each point, twice while they are gathered; interpolation's group
         fixed = self._groups.nbytes + 200 * n + 2 * SCRATCH_BYTES
-        pieces_to, offset_of = self._groups, self._offsets()
+        offset_of, tiles = self._offsets(), self._windows * self._own_tiles[:, None]
 
-        def needed(steps: int) -> float:
+        def needed(steps: int) -> int:
             windows = int(np.ceil((steps * self.dt_s + 4 * self._longest) / self._window_s)) + 2
-            most = 0
-            for tile in self._own_tiles:
-                first = np.arange(self._windows) + tile * self._windows
-                last = np.minimum(first + windows, (tile + 1) * self._windows)
-                samples = offset_of[last] - offset_of[first]
-                pieces = pieces_to[last] - pieces_to[first]
-                # samples and a copy of them with their 8-byte index; pieces and their sorted copies
-                most = max(most, int((samples * 16 + pieces * 160).max()))
-            return float(fixed + (4 * n + 100) * steps + most)
+            window = np.arange(self._windows)
+            first, last = tiles + window, tiles + np.minimum(window + windows, self._windows)
+            # samples and a copy of them with their 8-byte index; pieces and their sorted copies
+            each = 16 * (offset_of[last] - offset_of[first]) + 160 * (self._groups[last] - self._groups[first])
+            return int(fixed + (4 * n + 100) * steps + each.max())
 
         if needed(1) > self.memory_bytes:
             raise UserError(
                 f"{self.path}: {n} points in one brick need {needed(1) / 2**20:.1f} MiB for a single step; allowed: a bound above "
                 f"that (it is {self.memory_bytes / 2**20:g} MiB), more ranks, or smaller tiles and windows in the partitioned file"
             )
-        low, high = 1, 2
-        while high < 2**20 and needed(high) <= self.memory_bytes:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if needed(middle) <= self.memory_bytes else (low, middle)
-        return low
+        return bisect_right(range(1, 2**20), self.memory_bytes, key=needed)
 
     def _offsets(self) -> NDArray[np.int64]:
         """The first sample of each group."""
@@ -190,13 +181,8 @@ class StreamedSource:
         return starts
 
 
-def _joined(
-    own: NDArray[np.int64], pieces: NDArray[np.int64], base: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _joined(own: NDArray[np.int64], pieces: NDArray[np.int64], base: int) -> tuple[NDArray[np.int64], ...]:
     """Of pieces sorted by row and sample: each row, its first sample, its count, and where all its samples are."""
-    if not len(own):
-        empty = np.empty(0, np.int64)
-        return empty, empty, empty, empty
     starts = np.concatenate([[0], np.flatnonzero(np.diff(own)) + 1])
     counts = np.add.reduceat(pieces[:, 2], starts)
     within = np.arange(int(pieces[:, 2].sum())) - np.repeat(np.cumsum(pieces[:, 2]) - pieces[:, 2], pieces[:, 2])

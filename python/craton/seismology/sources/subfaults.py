@@ -17,8 +17,6 @@ from craton.seismology.sources.point_sources import double_couple, fault_vectors
 from craton.seismology.sources.source_time import means_over_steps
 from craton.seismology.sources.srf import Subfault, iterate_subfaults
 
-__all__ = ["SCRATCH_BYTES", "Rigidity", "add_means", "placed_subfaults", "points_of"]
-
 Array = NDArray[np.float64]
 
 Rigidity = Callable[[Array, Array, Array], tuple[Array, Array]]
@@ -42,14 +40,13 @@ def placed_subfaults(path: str | os.PathLike[str], grid: Grid) -> Iterator[tuple
         if len(some) == BATCH or held > BATCH_BYTES:
             yield from _projected(path, number, some, grid)
             number, some, held = number + len(some), [], 0
-    if some:
-        yield from _projected(path, number, some, grid)
+    yield from _projected(path, number, some, grid)
 
 
 def _projected(
     path: str | os.PathLike[str], before: int, some: list[Subfault], grid: Grid
 ) -> Iterator[tuple[Subfault, Array, float]]:
-    lon, lat = (np.array([getattr(one, name) for one in some]) for name in ("longitude_deg", "latitude_deg"))
+    lon, lat = np.array([(one.longitude_deg, one.latitude_deg) for one in some], float).reshape(-1, 2).T
     at = np.column_stack([*grid.x_y(lon, lat), [one.depth_m for one in some]])
     assert grid.projection is not None
     north = grid.projection.north_deg(lon, lat) - grid.azimuth_deg
@@ -69,11 +66,10 @@ def points_of(
 ) -> Iterator[tuple[Array, NDArray[np.float32]]]:
     """The pattern (moment per metre of slip, N m / m) and slip rates of each direction in which it slips."""
     lam, mu = 0.0, one.mu
-    opening = len(one.slip_rates_m_s[2]) > 0
-    if mu is None or opening:
+    if mu is None or len(one.slip_rates_m_s[2]):
         # lambda is of the medium always: the file does not know vp
-        of_medium = rigidity(*at[:, None])
-        lam, mu = float(of_medium[0][0]), float(of_medium[1][0]) if mu is None else mu
+        lam, mu_there = (float(values[0]) for values in rigidity(*at[:, None]))
+        mu = mu_there if mu is None else mu
     for across, rates in zip((0.0, 90.0, None), one.slip_rates_m_s, strict=True):
         if not len(rates):
             continue

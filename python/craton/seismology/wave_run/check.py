@@ -15,8 +15,6 @@ from craton.seismology.sources.source_time import check_frequency
 from craton.seismology.wave_run.config import STABILITY, Config
 from craton.seismology.wave_run.setup import Setup, largest_step_s, unrelaxed_factor
 
-__all__ = ["POINTS_PER_S", "Findings", "check_sources", "examine", "memory_bytes"]
-
 POINTS_PER_S = {"elastic": 60e6, "anelastic": 40e6}
 """Of one thread: an order of magnitude for one core of today, where nobody has measured."""
 FIELDS, MEMORY_VARIABLES = 9, 6

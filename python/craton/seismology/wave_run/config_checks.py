@@ -18,8 +18,6 @@ from craton.seismology.wave_run.config_tables import (
 )
 from craton.settings import shown
 
-__all__ = ["check_grid", "check_media", "check_source"]
-
 Wrong = Callable[[str], UserError]
 """Makes an error of a line that says what is wrong."""
 

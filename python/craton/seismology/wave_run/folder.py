@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from craton.runs.folder import RunFile, RunFolder
 from craton.runs.record import Record
 
-__all__ = ["SOURCES_TOLD", "WavesFolder", "WavesRecord"]
-
 SOURCES_TOLD = 2000
 
 

@@ -24,8 +24,6 @@ from craton.errors import UserError
 from craton.seismology.files import present, read_by_obspy, readable
 from craton.seismology.geometry.grid import Grid
 
-__all__ = ["Receivers", "check_points", "read_points", "read_stations", "stations_from_list"]
-
 Array = NDArray[np.float64]
 COLUMNS = (("x_m", "y_m", "z_m"), ("longitude_deg", "latitude_deg", "depth_m"))
 

@@ -16,8 +16,6 @@ from craton.errors import UserError
 from craton.seismology.files import opened_hdf5, present
 from craton.seismology.wave_run.folder import WavesFolder
 
-__all__ = ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"]
-
 
 @dataclass(frozen=True)
 class Seismograms:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
+from craton.runs.agreement import on_root
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.ground.media import Material, Medium, Subsamples
 from craton.seismology.wave_run.setup import Setup
@@ -23,9 +24,8 @@ from craton.seismology.wave_run.setup import Setup
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["Ground", "ground_of", "samples_per_side"]
-
 Planes = tuple[NDArray[np.float32], ...]
+Fields = dict[str, NDArray[np.float32]]
 Ground = Callable[[float, float, float, float, int, int], Planes]
 """(x0_m, y0_m, z_m, spacing_m, nx, ny) -> vp, vs, rho and, where there is attenuation, qp, qs, each (ny, nx)."""
 
@@ -66,6 +66,7 @@ class Asked:
     anelastic: bool
 
     def __call__(self, x0: float, y0: float, z: float, spacing: float, nx: int, ny: int) -> Planes:
+        """As of Ground."""
         x = x0 + spacing * np.arange(nx)[None, None, :]
         y = y0 + spacing * np.arange(ny)[None, :, None]
         planes = max(1, math.ceil(self.parts * spacing / self.grid.spacing_m - 1e-6))
@@ -84,6 +85,7 @@ class Parts:
     anelastic: bool
 
     def __call__(self, x0: float, y0: float, z: float, spacing: float, nx: int, ny: int) -> Planes:
+        """As of Ground."""
         i = self._parts(0, x0 + spacing * np.arange(nx))[:, None]
         j = self._parts(1, y0 + spacing * np.arange(ny))[None, :]
         # all parts within the plane's thickness
@@ -108,6 +110,8 @@ def _around(own: Box) -> Box:
 
 def _mean(material: Material, anelastic: bool) -> Planes:
     """Over the first axis: as averages of the solver are, so that means of means are means."""
+    if anelastic and (material.qp is None or material.qs is None):
+        raise UserError("media: no quality factors in the model; allowed: [attenuation] qp and qs")
     if len(material.vp) == 1:
         planes = [values[0] for values in material.fields().values()]
         return tuple(planes) if anelastic else tuple(planes[:3])
@@ -115,8 +119,6 @@ def _mean(material: Material, anelastic: bool) -> Planes:
     mu, along = (_harmonic(modulus) for modulus in (material.mu, material.lam + 2 * material.mu))
     found = [np.sqrt(along / rho), np.sqrt(mu / rho), rho]
     if anelastic:
-        if material.qp is None or material.qs is None:
-            raise UserError("media: no quality factors in the model; allowed: [attenuation] qp and qs")
         found += [_harmonic(np.asarray(q, float)) for q in (material.qp, material.qs)]
     return tuple(values.astype(np.float32) for values in found)
 
@@ -129,14 +131,10 @@ def _harmonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _dealt_out(medium: Medium, grid: Grid, comm: MPI.Comm, box: Box, cut: Subsamples) -> Material:
     """Collective: rank 0 reads each slab once and all ranks keep their parts of it."""
     shape = tuple(n * s for n, s in zip(box.shape, cut, strict=True))
-    out: dict[str, NDArray[np.float32]] = {}
-    slabs = medium.slabs(grid, grid.box, subsamples=cut) if comm.rank == 0 else None
-    while True:
-        (k0, k1), fields = comm.bcast(_next(slabs), root=0)
-        if isinstance(fields, str):
-            raise UserError(fields)
-        if k1 == k0:
-            return Material(**out)
+    out: Fields = {}
+    slabs = medium.slabs(grid, grid.box, subsamples=cut)
+    while (slab := on_root(comm, lambda: _whole(next(slabs, None)))) is not None:
+        (k0, k1), fields = slab
         low, high = max(k0, box.first[2]), min(k1, box.last[2])
         if low >= high:
             continue
@@ -145,17 +143,13 @@ def _dealt_out(medium: Medium, grid: Grid, comm: MPI.Comm, box: Box, cut: Subsam
         there = slice((low - k0) * cut[2], (high - k0) * cut[2])
         for name, values in fields.items():
             out.setdefault(name, np.empty(shape, np.float32, order="F"))[:, :, here] = values[i, j, there]
+    return Material(**out)
 
 
-def _next(slabs: object) -> tuple[tuple[int, int], dict[str, NDArray[np.float32]] | str]:
-    """Of rank 0: the next slab, ((0, 0), {}) at the end, or what is wrong."""
-    try:
-        if slabs is None:
-            return (0, 0), {}
-        planes, material = next(slabs)  # type: ignore[call-overload]
-        full = np.broadcast_shapes(*(values.shape for values in material.fields().values()))
-        return planes, {name: np.broadcast_to(values, full) for name, values in material.fields().items()}
-    except StopIteration:
-        return (0, 0), {}
-    except UserError as error:
-        return (0, 0), str(error)
+def _whole(slab: tuple[tuple[int, int], Material] | None) -> tuple[tuple[int, int], Fields] | None:
+    """A slab with a value for each of its points; None at the end."""
+    if slab is None:
+        return None
+    planes, material = slab
+    full = np.broadcast_shapes(*(values.shape for values in material.fields().values()))
+    return planes, {name: np.broadcast_to(values, full) for name, values in material.fields().items()}

@@ -38,20 +38,14 @@ from craton.seismology.wave_run.config import SAFETY, STABILITY, Config
 from craton.seismology.wave_run.config_tables import SourceConfig
 from craton.seismology.wave_run.receivers import Receivers, read_points, read_stations, stations_from_list
 
-__all__ = ["Setup", "grid_of", "largest_step_s", "medium_of", "process_grid", "rigidity_of", "unrelaxed_factor"]
-
 Array = NDArray[np.float64]
 MARGIN_CELLS = 4
 """Round a brick, from which a source reaches into it: half the interpolation's width, and the half cell between fields."""
 LOWEST_Q = 5.0
 """Less counts as this (relaxation.hpp)."""
 FORMATS = {
-    ".nc": "netcdf",
-    ".nc4": "netcdf",
-    ".cdf": "netcdf",
-    ".grd": "netcdf",
-    ".h5": "hdf5",
-    ".hdf5": "hdf5",
+    **dict.fromkeys((".nc", ".nc4", ".cdf", ".grd"), "netcdf"),
+    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
     ".bin": "awp",
 }
 

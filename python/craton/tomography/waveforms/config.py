@@ -30,18 +30,6 @@ from craton.settings import (
 )
 from craton.tomography.config.tables import DataConfig, EarthConfig, ModesConfig
 
-__all__ = [
-    "FetchConfig",
-    "InputConfig",
-    "PhaseConfig",
-    "ProcessingConfig",
-    "SyntheticsConfig",
-    "WaveformConfig",
-    "WindowsConfig",
-    "load_waveform_config",
-    "waveform_template",
-]
-
 COMPONENTS = ("Z", "R", "T")
 ARCS = ("minor", "major")
 INVERSION = {item.name: item for item in dataclasses.fields(DataConfig)}

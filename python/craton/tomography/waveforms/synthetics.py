@@ -8,10 +8,10 @@ order of `observed` in data.h5.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from craton.tomography.waveforms.records.spectra import in_band, triangle_gain, 
 if TYPE_CHECKING:
     from craton._craton import ForwardProblem, SpheroidalCatalogue
     from craton._craton import ModeSynthetics as CompleteSynthetics
+    from craton.tomography.config.load import TheorySettings
 
 f64 = NDArray[np.float64]
 
@@ -53,7 +54,11 @@ class SyntheticSource(Protocol):
 
 def synthetic_source(config: WaveformConfig, events: Events, stations: Stations, samples: int) -> SyntheticSource:
     """As [synthetics] says. UserError where a package, a folder or a database is missing."""
-    kinds = {"modes": ModeSynthetics, "folder": FolderSynthetics, "instaseis": InstaseisSynthetics}
+    kinds: dict[str, Callable[..., SyntheticSource]] = {
+        "modes": ModeSynthetics,
+        "folder": FolderSynthetics,
+        "instaseis": InstaseisSynthetics,
+    }
     return kinds[config.synthetics.kind](config, events, stations, samples)
 
 
@@ -87,7 +92,8 @@ class ModeSynthetics:
 
         self._config = config
         self._earth = EarthModel.by_name(config.earth.model)
-        self._toroidal = mode_catalogue(self._earth, config, lambda _: None)
+        self._theory = cast("TheorySettings", config)  # of which modes ask for [earth] and [modes] alone
+        self._toroidal = mode_catalogue(self._earth, self._theory, lambda _: None)
         self._basis = ModelBasis(1, np.linspace(self._earth.cmb_radius_m, self._earth.solid_surface_radius_m, 4))
         self._reference = np.zeros(self._basis.size)
         self._events, self._stations, self._samples = events, stations, samples
@@ -110,7 +116,7 @@ class ModeSynthetics:
     @cached_property
     def _spheroidal(self) -> SpheroidalCatalogue:
         """They take longer to compute than toroidal ones, and are left alone where nobody asks."""
-        return configured_spheroidal_catalogue(self._earth, self._config, lambda _: None)
+        return configured_spheroidal_catalogue(self._earth, self._theory, lambda _: None)
 
     @cached_property
     def _three_components(self) -> ForwardProblem:
@@ -132,7 +138,7 @@ class ModeSynthetics:
         from craton._craton import PathSet
 
         if self._config.synthetics.complete:
-            return self._complete_traces(event, station)[COMPONENTS.index(component)].copy()
+            return np.array(self._complete_traces(event, station)[COMPONENTS.index(component)])
         forward = self._transverse if component == "T" else self._three_components
         events, stations, one = self._events, self._stations, np.zeros(1, np.int64)
         paths = PathSet(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -145,14 +145,9 @@ class WindowTable:
             raise UserError(
                 f"{file_name}: not a complete table of windows ({problem}); see docs/tomography_data.md"
             ) from None
-        windows = tuple(
-            Window(
-                int(paths.event[row]), int(paths.station[row]), paths.component[row], paths.arc[row], paths.phase[row],
-                float(paths.t_first_s[row]), int(paths.samples[row]), quality=quality[row],
-                observed=data.observed[paths.offsets[row] : paths.offsets[row + 1]], sigma_m=float(data.sigma[row]),
-            )
-            for row in range(len(paths))
-        )  # fmt: skip
+        numbers = {name: getattr(paths, name).tolist() for name in ("event", "station", "t_first_s", "samples")}
+        observed = {"observed": np.split(data.observed, paths.offsets[1:-1]), "sigma_m": data.sigma.tolist()}
+        windows = _windows({**numbers, **{name: getattr(paths, name) for name in KIND}, "quality": quality, **observed})
         own = ("kind", "sample_interval_s", "filter_periods_s", "units")
         return cls(
             paths.events,
@@ -194,16 +189,16 @@ def _read_quality(group: h5py.Group, count: int) -> list[dict[str, float]]:
 
 
 def _read_rejected(group: h5py.Group, paths: PathTable) -> tuple[Window, ...]:
-    text = {name: group[name].asstr()[:] for name in ("event", "station", *KIND, "code", "reason")}
-    quality = _read_quality(group, len(text["event"]))
-    return tuple(
-        Window(
-            paths.events.name.index(text["event"][row]), paths.stations.name.index(text["station"][row]),
-            *(text[name][row] for name in KIND), float(group["t_first_s"][row]), int(group["samples"][row]),
-            text["code"][row], text["reason"][row], quality[row],
-        )
-        for row in range(len(quality))
-    )  # fmt: skip
+    columns = {name: group[name].asstr()[:] for name in ("event", "station", *KIND, "code", "reason")}
+    columns["event"] = [paths.events.name.index(name) for name in columns["event"]]
+    columns["station"] = [paths.stations.name.index(name) for name in columns["station"]]
+    columns |= {name: group[name][:].tolist() for name in ("t_first_s", "samples")}
+    return _windows({**columns, "quality": _read_quality(group, len(columns["event"]))})
+
+
+def _windows(columns: Mapping[str, Sequence[Any]]) -> tuple[Window, ...]:
+    """From the values of each field."""
+    return tuple(Window(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
 
 
 def provenance_text(event: str, station: str, trace: dict[str, Any]) -> str:
