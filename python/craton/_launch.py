@@ -58,7 +58,7 @@ def checked_ranks(ranks: int | None) -> int | None:
 
 
 def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
-    """With how many ranks mpirun, mpiexec or srun started this process; 0 if they do not tell, None if none did.
+    """The number of ranks that mpirun, mpiexec or srun started; 0 if they do not tell, None if none of them did.
 
     A Slurm batch script itself has SLURM_PROCID and SLURM_NTASKS too; only what srun started has the size of its step.
     """
@@ -125,7 +125,7 @@ def _abort(code: int) -> None:
 
 
 def _rank_and_size() -> tuple[int, int]:
-    """Of MPI, if this process has started it or was started by it; a lone process does not start it just to fail."""
+    """Rank and size in MPI; (0, 1) in a process that neither has started MPI nor was started by it."""
     started = "mpi4py.MPI" in sys.modules or launched_size() is not None
     if not started:
         return 0, 1
@@ -211,6 +211,7 @@ def mpiexec_command() -> list[str]:
 
 
 def usable_cores() -> int:
+    """Cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -371,6 +372,7 @@ class _Listener:
     banner: list[str] | None = None
 
     def listen(self, stream: IO[str]) -> None:
+        """Reads until the stream ends."""
         for line in stream:
             self._take(line.rstrip("\n"))
         if self.banner:

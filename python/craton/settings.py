@@ -264,7 +264,7 @@ class Configuration:
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
-        """From what a TOML file holds, checked. UserError names the file, the key, the value and what is allowed."""
+        """Makes it from what a TOML file holds, and checks it. UserError names the file, the key, the value and what is allowed."""
         check_keys(raw, {**cls.tables, **cls.listed}, f"{path}: unknown table", brackets=True)
         config = cls(**cls._read(raw, path), path=path)
         config.check()

@@ -316,7 +316,7 @@ class DistArray(Arithmetic, Array):
         self._core.load(str(path), dataset, dict(hints or {}))
 
     def _widened(self) -> DistArray:
-        """Of int32 elements an array of int64, in which their sums fit."""
+        """The array itself, or one of int64 for int32 elements, in which their sums fit."""
         return self.astype("int64") if self.dtype == np.int32 else self
 
     def _fits(self, other: DistArray) -> bool:

@@ -49,7 +49,7 @@ class Convergent(Array):
     __slots__ = ()
     __array_ufunc__ = None  # x @ m is m's to answer
     _instead: ClassVar[str]
-    """Of which arithmetic on the whole is refused, and what is allowed instead."""
+    """The end of the line that refuses arithmetic on whole arrays: their kind, and what is allowed instead."""
 
     def like(self) -> Self:
         """Collective, blocking: a new one of this layout, all elements zero."""

@@ -1,4 +1,4 @@
-"""What every rank of a node reads and only one of them has to make: an array in memory that the node's ranks share."""
+"""Arrays that every rank of a node reads and one of them makes, in memory that the node's ranks share."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Segment:
 
 
 def _strides(shape: Sequence[int], given: Sequence[int] | None) -> list[int]:
-    """In elements: those given, or C order. A single number has one dimension."""
+    """Strides in elements: those given, or C order. A single number has one dimension."""
     if given is not None:
         return [int(step) for step in given]
     strides, step = [], 1

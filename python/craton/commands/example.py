@@ -27,7 +27,7 @@ class Example:
     name: str
     about: str
     commands: tuple[str, ...]
-    """To type in the folder of the copy."""
+    """Commands to type in the folder of the copy."""
     source: Path
 
     @property
@@ -56,7 +56,7 @@ class Example:
 
 
 def folder() -> Path:
-    """Where the examples are: inside an installed package, or at the top of the checkout that it is run from."""
+    """The folder of the examples: inside an installed package, or at the top of the checkout."""
     package = Path(craton.__file__).parent
     found = next((place / "examples" for place in (package, *package.parents[:2]) if _holds_examples(place)), None)
     if found is None:
@@ -137,5 +137,5 @@ def _holds_examples(place: Path) -> bool:
 
 
 def _is_result(file: Path) -> bool:
-    """What runs in a checkout leave beside the examples."""
+    """Whether a file is of a run in a checkout, beside the examples."""
     return any(part == "__pycache__" or part.endswith(("-run", "-data", "-fetched")) for part in file.parts)

@@ -90,7 +90,7 @@ def opened_checkpoint(path: Path, identity: Identity, allowed: str) -> Iterator[
 
 
 def identity_of(file: h5py.File) -> dict[str, Any]:
-    """What an open checkpoint says of itself. KeyError or ValueError where it says nothing."""
+    """The identity in an open checkpoint. KeyError or ValueError where there is none."""
     if IDENTITY not in file.attrs:
         raise KeyError("it does not say whose it is")
     return dict(json.loads(file.attrs[IDENTITY]))

@@ -91,7 +91,7 @@ def strict_json(content: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What json does not know."""
+    """A plain value for one that json does not know. TypeError where there is none."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     if isinstance(value, os.PathLike):

@@ -35,7 +35,7 @@ __all__ = ["Folder", "RunFile", "RunFolder", "reserved"]
 
 
 LOOK_S = 0.1
-"""For which a folder may be locked by those who only look at it."""
+"""Seconds for which those who only look at a folder may lock it."""
 
 
 class Folder:
@@ -52,7 +52,7 @@ class Folder:
 
     @property
     def results(self) -> list[pathlib.Path]:
-        """Those of the files that are there."""
+        """The files that are there."""
         return [file for file in self.files if file.exists()]
 
     def make(self) -> None:
@@ -155,7 +155,7 @@ class Folder:
         return self.path / ".lock"
 
     def _clear(self) -> None:
-        """What a run that failed has left and nobody wants."""
+        """Removes what a failed run has left and nobody wants."""
 
 
 @contextmanager
@@ -233,7 +233,7 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @property
     def working(self) -> list[pathlib.Path]:
-        """What there is that only an unfinished run needs; progress.json last."""
+        """Working files that are there; progress.json last."""
         names = sorted(self.named("working"), key=lambda name: name == self.progress.name)
         found = [file for name in names for file in sorted(self.path.glob(f"{name}*")) if file.is_file()]
         return [file for file in found if not re.search(r"\.[0-9]+\.new", file.name)]
@@ -274,12 +274,12 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @property
     def unfinished(self) -> Self | None:
-        """Where a run that has not finished has its files: here, or inside while it has not yet taken an earlier one's place."""
+        """The folder with the files of an unfinished run: this one, or one inside until it takes an earlier run's place."""
         inside = type(self)(self._inside)
         return next((place for place in (inside, self) if place.progress.is_file()), None)
 
     def to_resume(self) -> Progress:
-        """What the unfinished run in this folder was started with, and where it was. Changes nothing; not collective.
+        """The progress and configuration of the unfinished run in this folder. Changes nothing; not collective.
 
         UserError where there is no folder, no run, one that has finished, or one that is going on.
         """
@@ -327,12 +327,12 @@ class RunFolder(Folder, Generic[RecordType]):
         return place
 
     def discard_working(self) -> None:
-        """What only an unfinished run needs; progress.json goes last, because without it nothing would clear the rest away."""
+        """Removes working files; progress.json goes last, because without it nothing would clear the rest away."""
         for file in self.working:
             file.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """All that a run may have written, but for what it read."""
+        """Removes all that a run may have written, but for what it read."""
         for file in (*self.results, *self.working):
             remove(file)
 
@@ -369,7 +369,7 @@ class RunFolder(Folder, Generic[RecordType]):
 
     @property
     def _adopting(self) -> pathlib.Path:
-        """Of the folder inside: the names of the files that are on their way out of it."""
+        """In the folder inside: the list of files that are on their way out of it."""
         return self.path / "adopting"
 
     def _finish_adopting(self) -> None:

@@ -21,22 +21,22 @@ def resident_bytes() -> int:
 
 
 def shared_bytes() -> int:
-    """That part of the resident set which other processes may map too: matrices of a node with several ranks."""
+    """The part of the resident set that other processes may map too: matrices of a node with several ranks."""
     return _field("/proc/self/status", "RssShmem:")
 
 
 def available_bytes() -> int:
-    """What this machine has free for new processes."""
+    """Memory of this machine that is free for new processes."""
     return _field("/proc/meminfo", "MemAvailable:")
 
 
 def total_bytes() -> int:
-    """What this machine has in all."""
+    """Memory of this machine in all."""
     return _field("/proc/meminfo", "MemTotal:")
 
 
 def reset_peak() -> None:
-    """From now on peak_bytes counts anew; where the kernel does not allow it, it goes on as it was."""
+    """Restarts peak_bytes, where the kernel allows it."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as marks:
         marks.write("5")
 

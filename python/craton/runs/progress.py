@@ -84,7 +84,7 @@ class ProgressBar:
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
-        """So many are done; total, if it is another one now."""
+        """Shows how many are done. total: where it has changed."""
         self._done = done
         self._total = self._total if total is None else total
         if self._bar is not None and self._task is not None:
@@ -93,13 +93,13 @@ class ProgressBar:
             self._line_if_due()
 
     def begin_at(self, done: int) -> None:
-        """What was done before, and counts in no rate: of a run that is resumed."""
+        """Sets what an earlier session has done, which counts in no rate."""
         self._before = self._done = done
         if self._bar is not None and self._task is not None:
             self._bar.reset(self._task, completed=done)
 
     def advance(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Shows so many more as done."""
         self.update(self._done + count)
 
     def __exit__(

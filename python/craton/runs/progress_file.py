@@ -36,53 +36,53 @@ class Start:
     source: str
     """The configuration file, for error messages."""
     phases: Sequence[str]
-    """In their order; a run may go through some several times."""
+    """Names in their order; a run may go through some several times."""
     ranks: int = 1
     threads: int = 1
     command: str = field(default_factory=command_line)
 
     def session(self, at: str = "") -> Session:
-        """That begins now. at: where it goes on from."""
+        """A session that begins now. at: where it goes on."""
         return Session(now(), self.ranks, self.threads, at)
 
 
 @dataclass
 class Progress:
-    """What progress.json holds."""
+    """The content of progress.json."""
 
     app: str
     configuration: dict[str, Any]
     source: str
     command: str
-    """That the run was first started with."""
+    """The command that first started the run."""
     phases: list[str]
     sessions: list[Session] = field(default_factory=list)
     phase: str = ""
     where: str = ""
-    """In words, where phases repeat: "iteration 2 of at most 5"."""
+    """Which repetition of the phase, in words: "iteration 2 of at most 5"."""
     done: int = 0
     total: int = 0
     """0 where a phase is not counted."""
     unit: str = ""
-    """Of done and total: "paths", "steps"."""
+    """What done and total count: "paths", "steps"."""
     before: int = 0
-    """Of done, what an earlier session had done: it counts in no rate."""
+    """The part of done that earlier sessions did; it counts in no rate."""
     saved: int = 0
-    """Of done, what is in a checkpoint."""
+    """The part of done that is in a checkpoint."""
     saved_at: str = ""
     phase_s: float = 0.0
-    """Spent in this phase by this session."""
+    """Seconds that this session has spent in the phase."""
     updated: str = ""
     pid: int = 0
     host: str = ""
     failure: str = ""
     """Why the run failed; empty for one that goes on, or was killed."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """Of the application."""
+    """Whatever the application notes."""
 
     @property
     def spent_s(self) -> float:
-        """By all sessions."""
+        """Seconds of all sessions."""
         return sum(session.seconds for session in self.sessions)
 
     @property
@@ -93,12 +93,12 @@ class Progress:
 
     @property
     def at(self) -> str:
-        """Where it is, in words."""
+        """Repetition and phase, in words."""
         return ", ".join(part for part in (self.where, self.phase) if part)
 
     @classmethod
     def of(cls, start: Start) -> Self:
-        """Of a run that begins anew."""
+        """The progress of a run that begins anew."""
         configuration = json.loads(strict_json(start.configuration))
         return cls(
             start.app, configuration, start.source, start.command, list(start.phases), sessions=[start.session()]
@@ -168,7 +168,7 @@ class ProgressFile:
             self._save_if_possible()
 
     def saved(self, count: int) -> None:
-        """So many units are in a checkpoint."""
+        """Notes how many units are in a checkpoint."""
         self.progress.saved, self.progress.saved_at = count, now()
         self._save_if_possible()
 

@@ -50,9 +50,9 @@ class Session:
     """UTC, ISO 8601."""
     ranks: int = 1
     threads: int = 1
-    """Of each rank."""
+    """Threads of each rank."""
     at: str = ""
-    """Where it went on from; empty for the first."""
+    """Where it went on; empty for the first session."""
     seconds: float = 0.0
     """Wall clock."""
 
@@ -69,13 +69,13 @@ class Record(Plain):
     config: dict[str, Any]
     """The configuration with all defaults."""
     versions: dict[str, str]
-    """Of Craton, its compiler and libraries, NumPy and Python."""
+    """Versions of Craton, its compiler and libraries, NumPy and Python."""
     started: str
     """UTC, ISO 8601: when the first session began."""
     ranks: int = 1
     nodes: int = 1
     threads: int = 1
-    """Of each rank."""
+    """Threads of each rank."""
     sessions: list[Session] = field(default_factory=list)
     """When the run was started and resumed."""
     finished: bool = False
@@ -165,12 +165,12 @@ def now() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of Craton, its compiler and libraries, NumPy and Python."""
+    """Versions of Craton, its compiler and libraries, NumPy and Python."""
     return {**_craton.build_info(), "numpy": np.__version__, "python": platform.python_version()}
 
 
 def command_line() -> str:
-    """What was typed, as a shell takes it."""
+    """The command line, quoted for a shell."""
     return shlex.join(["craton", *sys.argv[1:]])
 
 

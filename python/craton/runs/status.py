@@ -1,4 +1,4 @@
-"""Where a run is, from what is in its folder: for the person who waits, and for scripts. Starts no MPI, changes nothing.
+"""The state of a run, from what is in its folder: for the person who waits, and for scripts. Starts no MPI, changes nothing.
 
 found = find_status(WavesFolder(directory))
 found.rows["cells"] = "30 x 28 x 24"          # what the application has to add
@@ -41,21 +41,21 @@ class Status(Plain):
     phases: list[str] = field(default_factory=list)
     """All of them, in their order."""
     where: str = ""
-    """In words, where phases repeat."""
+    """Which repetition of the phase, in words."""
     done: int = 0
     total: int = 0
     unit: str = ""
     saved: int = 0
-    """Of done, what is in the checkpoint: what a resumption begins with."""
+    """The part of done that is in the checkpoint, where a resumption begins."""
     rate: float = 0.0
     """Units per second of this session."""
     phase_s: float = 0.0
     spent_s: float = 0.0
-    """By all sessions."""
+    """Seconds of all sessions."""
     phase_left_s: float | None = None
-    """Of this phase, at its rate so far."""
+    """Seconds left in this phase, at its rate so far."""
     left_s: float | None = None
-    """Of the whole run; the application knows, or not."""
+    """Seconds left in the whole run, where the application can tell."""
     updated: str = ""
     """When the run last said where it is; UTC."""
     command: str = ""
@@ -64,9 +64,9 @@ class Status(Plain):
     files: dict[str, int] = field(default_factory=dict)
     """Names and bytes of what is on disk."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What the application has noted in progress.json (ProgressFile.enter)."""
+    """Facts that the application has noted in progress.json (ProgressFile.enter)."""
     rows: dict[str, Any] = field(default_factory=dict)
-    """Of the application, for the table: label, value."""
+    """Lines that the application adds to the table: label, value."""
 
     def lines(self) -> list[tuple[str, str]]:
         """Label and text of each line of the table."""
@@ -96,7 +96,7 @@ class Status(Plain):
         return found
 
     def _where(self) -> list[tuple[str, str]]:
-        """Of an unfinished run."""
+        """The lines about the phase of an unfinished run."""
         number = f" ({self.phases.index(self.phase) + 1} of {len(self.phases)})" if self.phase in self.phases else ""
         found = [("phase", f"{self.phase}{number}, for {duration(self.phase_s)}")]
         if self.where:
@@ -113,7 +113,7 @@ class Status(Plain):
         return found
 
     def table(self) -> Table:
-        """For a console."""
+        """The table for a console."""
         from rich.table import Table
 
         table = Table(title=self.folder, title_justify="left", show_header=False)
@@ -132,7 +132,7 @@ def _plain(text: str) -> Any:
 
 
 def find_status(folder: RunFolder[Any]) -> Status:
-    """Of the run in a folder. UserError where there is none."""
+    """The status of the run in a folder. UserError where there is none."""
     if not folder.path.is_dir():
         raise UserError(f"run folder {folder.path}: no such folder; allowed: the folder of a run")
     owner = folder.owner
@@ -156,7 +156,7 @@ OF_PROGRESS = (
     *("command", "failure", "phase", "phases", "where", "done", "total", "unit", "saved", "rate", "phase_s", "spent_s"),
     *("updated", "facts"),
 )
-"""What a Status has from the progress of a run, under the same names."""
+"""Attributes that a Status takes from the progress of a run."""
 
 
 def _unfinished_status(folder: RunFolder[Any], progress: Progress, owner: str | None) -> Status:
@@ -180,7 +180,7 @@ def _unfinished_status(folder: RunFolder[Any], progress: Progress, owner: str | 
 
 
 def _ended_status(folder: RunFolder[Any], owner: str | None) -> Status:
-    """Of a run that has left a record and no progress.json. owner: the process that still draws its report."""
+    """The status of a run that has left a record and no progress.json. owner: the process that still draws its report."""
     record = folder.read_record()
     found = Status(
         str(folder.path),
