@@ -70,7 +70,7 @@ __version__: str = build_info()["version"]
 _AFTER_MPI = ("BlockCyclic", "Checkpoint", "Counter", "NeighbourSync", "ProgressThread", "WorkQueue", "World")
 
 
-_PACKAGES = ("hazard", "multigrid", "scf", "tasks", "tomography", "waves")
+_PACKAGES = ("arrays", "hazard", "multigrid", "scf", "tasks", "tomography", "waves")
 
 
 def __getattr__(name: str) -> Any:

@@ -140,7 +140,7 @@ def test_dir_lists_what_there_is():
         craton.Wurld  # noqa: B018
 
 
-PACKAGES = ["craton", "craton.linalg", *(f"craton.{name}" for name in APPLICATIONS)]
+PACKAGES = ["craton", "craton.arrays", "craton.linalg", "craton.tasks", *(f"craton.{name}" for name in APPLICATIONS)]
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -154,6 +154,13 @@ def test_every_name_that_completion_offers_says_what_it_is(package):
     assert not {name for name in described if not inspect.getdoc(described[name])}
     classes = [value for value in values.values() if inspect.isclass(value)]
     assert not [text for each in classes for text in undocumented(each)]
+
+
+@pytest.mark.parametrize("package", APPLICATIONS)
+def test_what_draws_returns_a_figure(package):
+    module = importlib.import_module(f"craton.{package}")
+    for name in (name for name in dir(module) if name.endswith("_figure")):
+        assert "Figure" in str(inspect.signature(getattr(module, name)).return_annotation), name
 
 
 def undocumented(kind):
