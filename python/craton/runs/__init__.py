@@ -7,6 +7,7 @@
     running      begun, resumed, finished: a run from its first line to its last
     progress_file, status    progress.json while a run goes on, and Status, which anybody reads from a folder at any time
     checkpoints  an HDF5 file that says whose it is
+    iterative    what solvers share that iterate until they converge
     progress     the bar          words    numbers for people          process_memory    bytes
 
 An application's run is these lines, on every rank:
