@@ -15,7 +15,6 @@ from craton.seismology.sources.point_sources import (
     PointSources,
     box_metres,
     catalogue_point,
-    check_inside,
     double_couple,
     from_r_theta_phi,
     moment_of_magnitude,
@@ -203,10 +202,10 @@ def test_bricks_take_the_sources_that_reach_into_them():
 
 def test_a_source_outside_the_grid_is_refused():
     grid = Grid((10, 10, 10), 100.0)
-    check_inside(point_source("force_x", (1000, 0, 0), 1.0, Gaussian(0.1)), grid)
+    grid.check_inside(np.array([[1000.0, 0, 0]]), str)
     for at in ((1001, 0, 0), (5, -1, 0), (5, 5, -0.1), (5, 5, math.nan)):
         with pytest.raises(UserError, match=r"outside the grid; allowed: x in \[0, 1000\]"):
-            check_inside(point_source("force_x", at, 1.0, Gaussian(0.1)), grid)
+            grid.check_inside(np.array([at], float), str)
 
 
 def test_distance_and_azimuth_from_the_origin_are_the_geodesics():

@@ -7,15 +7,15 @@ kernels' fields do.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from craton._craton import best_process_grid, brick_of
 from craton.errors import UserError
 from craton.seismology.geometry.projection import Projection
 
@@ -107,6 +107,17 @@ class Grid:
             return np.full(shape, -self.azimuth_deg)
         return self.projection.north_deg(*self.lon_lat(x, y)) - self.azimuth_deg
 
+    def check_inside(self, position_m: Array, name: Callable[[int], str]) -> None:
+        """UserError for the first of some points, (n, 3), that lies outside. name: what the error calls a point."""
+        outside = ~self.contains(*position_m.T)
+        if outside.any():
+            at = int(np.argmax(outside))
+            (x, y, z), (a, b, c) = position_m[at], self.size_m
+            raise UserError(
+                f"{name(at)} at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; "
+                f"allowed: x in [0, {a:g}], y in [0, {b:g}], z in [0, {c:g}] m"
+            )
+
     def axis(self, first: int, last: int, subsamples: int = 1) -> Array:
         """Along any axis, the middles of the parts of cells first .. last - 1, each cut into `subsamples`; m."""
         return (first + (np.arange((last - first) * subsamples) + 0.5) / subsamples) * self.spacing_m
@@ -134,35 +145,20 @@ class Grid:
 def decompose(cells: tuple[int, int, int], ranks: int) -> tuple[int, int, int]:
     """px, py, pz of `ranks` bricks with the least area between them, none thinner than THINNEST cells.
 
-    Among equals it has the fewest cuts along x, whose rows are whole in memory. The same as array::best_process_grid.
+    Among equals it has the fewest cuts along x, whose rows are whole in memory. UserError where there are none.
     """
-    best, least = (1, 1, ranks), math.inf
-    for px, py in itertools.product(range(1, ranks + 1), repeat=2):
-        if ranks % (px * py):
-            continue
-        parts = (px, py, ranks // (px * py))
-        if any(n // p < THINNEST for p, n in zip(parts, cells, strict=True)):
-            continue
-        area = sum((p - 1) * math.prod(cells) / n for p, n in zip(parts, cells, strict=True))
-        if area < least * (1 - 1e-12):
-            best, least = parts, area
-    if least == math.inf:
+    try:
+        a, b, c = best_process_grid(cells, ranks)
+    except UserError:
         raise UserError(
             f"{ranks} ranks for {' x '.join(map(str, cells))} cells; allowed: a number that bricks of {THINNEST} cells a side or "
             "more can be made for"
-        )
-    return best
+        ) from None
+    return a, b, c
 
 
 def bricks(cells: tuple[int, int, int], parts: tuple[int, int, int]) -> Iterator[Box]:
-    """Bricks in their order, x fastest, cut as array::brick_layout cuts: sizes along a dimension differ by one cell at most."""
-
-    def cut(n: int, p: int, r: int) -> int:
-        return n * r // p
-
-    for c, b, a in itertools.product(*(range(p) for p in reversed(parts))):
-        at = (a, b, c)
-        yield Box(
-            tuple(cut(n, p, r) for n, p, r in zip(cells, parts, at, strict=True)),  # type: ignore[arg-type]
-            tuple(cut(n, p, r + 1) for n, p, r in zip(cells, parts, at, strict=True)),  # type: ignore[arg-type]
-        )
+    """Bricks in their order, x fastest, as the solver cuts them: sizes along a dimension differ by one cell at most."""
+    for rank in range(math.prod(parts)):
+        (i, j, k), (p, q, r) = brick_of(cells, parts, rank)
+        yield Box((i, j, k), (p, q, r))

@@ -201,6 +201,15 @@ class Medium:
             yield (k0, k1), self.at(grid, x, y, z)
 
 
+def parts_holding(
+    at: Sequence[Array], side_m: Sequence[float], counts: Sequence[int]
+) -> tuple[tuple[slice, ...], tuple[NDArray[np.int64], ...]]:
+    """The box of parts of some sides, so many along x, y and z, that holds points; and the parts' numbers within that box."""
+    index = [np.clip((p / s).astype(np.int64), 0, n - 1) for p, s, n in zip(at, side_m, counts, strict=True)]
+    box = tuple(slice(int(i.min()), int(i.max()) + 1) for i in index)
+    return box, tuple(i - part.start for i, part in zip(index, box, strict=True))
+
+
 @dataclass(frozen=True)
 class Constant(Medium):
     """The same everywhere."""

@@ -27,7 +27,7 @@ from craton.errors import UserError
 from craton.runs.files import replaced
 from craton.seismology.files import opened_hdf5, present, readable
 from craton.seismology.geometry.grid import Grid
-from craton.seismology.ground.media import Material, Medium
+from craton.seismology.ground.media import Material, Medium, parts_holding
 
 Array = NDArray[np.float64]
 Weights = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -368,13 +368,8 @@ class AwpMedium(Medium):
                     f"{self.path}: {n} cells of {self.spacing_m:g} m along {axis}, but the grid is {size:g} m; allowed: a grid "
                     "inside the file"
                 )
-        index = [
-            np.clip((at / self.spacing_m).astype(np.int64), 0, n - 1) for at, n in zip((x, y, z), cells, strict=True)
-        ]
-        low = [int(i.min()) for i in index]
-        part = [slice(a, int(i.max()) + 1) for a, i in zip(low, index, strict=True)]
-        block = np.asarray(self.values[part[2], part[1], part[0]])
-        i, j, k = (at - a for at, a in zip(index, low, strict=True))
+        box, (i, j, k) = parts_holding((x, y, z), [self.spacing_m] * 3, cells)
+        block = np.asarray(self.values[box[::-1]])
         return Material(*(block[k, j, i, n].astype(np.float32) for n in range(self.values.shape[3])))
 
     def subsamples(self, grid: Grid) -> tuple[int, int, int]:

@@ -22,7 +22,7 @@ from craton.errors import UserError
 from craton.runs.files import write_text
 from craton.seismology.files import readable
 from craton.seismology.geometry.grid import Box, Grid, bricks
-from craton.seismology.ground.media import Material, Medium, Range, Subsamples
+from craton.seismology.ground.media import Material, Medium, Range, Subsamples, parts_holding
 
 Array = NDArray[np.float64]
 
@@ -87,37 +87,27 @@ class PartitionedMedium(Medium):
         if grid.facts() != self.facts["grid"]:
             raise UserError(f"{self.folder}: written for another grid; allowed: that one, or write the media again")
         cut = self.subsamples(grid)
-        index = [
-            np.clip((at * (s / grid.spacing_m)).astype(np.int64), 0, n * s - 1)
-            for at, n, s in zip((x, y, z), grid.cells, cut, strict=True)
-        ]
-        low, high = [int(at.min()) for at in index], [int(at.max()) + 1 for at in index]
-        path, first = self._holding(grid, low, high)
-        block = self._read(path, tuple(slice(a - f, b - f) for a, b, f in zip(low, high, first, strict=True)))
-        own = tuple(at - a for at, a in zip(index, low, strict=True))
-        return Material(**{name: values[own] for name, values in block.items()})
+        sides, counts = [grid.spacing_m / s for s in cut], [n * s for n, s in zip(grid.cells, cut, strict=True)]
+        box, own = parts_holding((x, y, z), sides, counts)
+        path, first = self._holding(grid, [side.start for side in box], [side.stop for side in box])
+        part = tuple(slice(side.start - f, side.stop - f) for side, f in zip(box, first, strict=True))
+        # [k, j, i] in the file is [i, j, k] with i fastest here
+        with readable(path, "write the media again"), h5py.File(path, "r") as file:
+            return Material(**{name: np.asarray(file[name][part[::-1]]).T[own] for name in file})
 
     def _holding(self, grid: Grid, low: list[int], high: list[int]) -> tuple[Path, list[int]]:
         """The file that has samples low .. high - 1, and its first one."""
         cut, margin = self.subsamples(grid), self.facts["margin"]
         for at, brick in zip(_places(self.parts), bricks(grid.cells, self.parts), strict=True):
             stored = brick.grown(margin)
-            first = [f * s for f, s in zip(stored.first, cut, strict=True)]
-            last = [f * s for f, s in zip(stored.last, cut, strict=True)]
-            if all(f <= a for f, a in zip(first, low, strict=True)) and all(
-                b <= f for b, f in zip(high, last, strict=True)
-            ):
+            first, last = ([n * s for n, s in zip(end, cut, strict=True)] for end in (stored.first, stored.last))
+            if np.all(np.less_equal(first, low)) and np.all(np.less_equal(high, last)):
                 return self.folder / _name(at), first
         cells = " x ".join(f"[{a // s}, {-(-b // s)})" for a, b, s in zip(low, high, cut, strict=True))
         raise UserError(
             f"{self.folder}: written for {' x '.join(map(str, self.parts))} bricks and {margin} cells round each, none of which "
             f"holds cells {cells}; allowed: that decomposition, or write the media again"
         )
-
-    def _read(self, path: Path, part: tuple[slice, ...]) -> dict[str, NDArray[np.float32]]:
-        with readable(path, "write the media again"), h5py.File(path, "r") as file:
-            # [k, j, i] in the file is [i, j, k] with i fastest here
-            return {name: np.asarray(file[name][part[::-1]]).T for name in file}
 
 
 def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:

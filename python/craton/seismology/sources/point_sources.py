@@ -157,17 +157,6 @@ def point_source(
     return PointSource(mode, (x, y, z), tuple(tensor.tolist()), time_function, start_s)
 
 
-def check_inside(point: PointSource, grid: Grid, where: str = "source") -> None:
-    """UserError for a source outside the grid."""
-    if not grid.contains(*point.position_m):
-        x, y, z = point.position_m
-        a, b, c = grid.size_m
-        raise UserError(
-            f"{where}: at (x, y, z) = ({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], "
-            f"y in [0, {b:g}], z in [0, {c:g}] m"
-        )
-
-
 def fault_vectors(strike_deg: ArrayLike, dip_deg: ArrayLike, rake_deg: ArrayLike) -> tuple[Array, Array]:
     """Unit vectors of slip and of the fault's normal, (..., 3): north, east, down (Aki and Richards 2002, eq. 4.88, 4.89)."""
     strike, dip, rake = (np.radians(np.asarray(a, float)) for a in (strike_deg, dip_deg, rake_deg))

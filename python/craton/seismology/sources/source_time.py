@@ -62,7 +62,7 @@ class SourceTime:
         return self._history(np.asarray(t, float))
 
     def _history(self, t: Array) -> Array:
-        return self._rate(t) / self._largest
+        return self.rate(t) / self._largest
 
     def rate_in_steps(self, middles_s: ArrayLike, _dt_s: float) -> Array:
         """The rate that steps about these times take, 1/s: the value there, since s is smooth."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.errors import UserError
 from craton.seismology.geometry.grid import Grid
 from craton.seismology.sources.point_sources import double_couple, fault_vectors, turned
 from craton.seismology.sources.source_time import means_over_steps
@@ -50,14 +49,11 @@ def _projected(
     at = np.column_stack([*grid.x_y(lon, lat), [one.depth_m for one in some]])
     assert grid.projection is not None
     north = grid.projection.north_deg(lon, lat) - grid.azimuth_deg
-    outside = ~grid.contains(*at.T)
-    if outside.any():
-        n = int(np.argmax(outside))
-        (x, y, z), (a, b, c) = at[n], grid.size_m
-        raise UserError(
-            f"{path}: subfault {before + n + 1} at lon {lon[n]:g}, lat {lat[n]:g}, depth {z:g} m is at (x, y, z) = "
-            f"({x:.6g}, {y:.6g}, {z:.6g}) m, outside the grid; allowed: x in [0, {a:g}], y in [0, {b:g}], z in [0, {c:g}] m"
-        )
+
+    def name(n: int) -> str:
+        return f"{path}: subfault {before + n + 1} at lon {lon[n]:g}, lat {lat[n]:g}, depth {at[n, 2]:g} m is"
+
+    grid.check_inside(at, name)
     yield from zip(some, at, north.tolist(), strict=True)
 
 

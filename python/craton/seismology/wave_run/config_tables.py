@@ -10,19 +10,9 @@ from craton.seismology.geometry.projection import PROJECTIONS
 from craton.seismology.ground.media import Layers, quality_rule
 from craton.seismology.sources.point_sources import MODES
 from craton.seismology.sources.source_time import KINDS
-from craton.settings import (
-    REQUIRED,
-    Reader,
-    boolean,
-    choice,
-    directory_setting,
-    finite,
-    integer,
-    number,
-    setting,
-    text,
-)
+from craton.settings import REQUIRED, Reader, boolean, choice, directory_setting, finite, integer, number, setting, text
 
+Numbers = tuple[float, ...]
 FIELDS = ("vx", "vy", "vz", "xx", "yy", "zz", "xy", "xz", "yz")
 
 
@@ -40,11 +30,21 @@ def listed(item: Reader, allowed: str, counts: tuple[int, ...] = ()) -> Reader:
     return read
 
 
-def _numbers(counts: tuple[int, ...], low: float, high: float, unit: str, *, empty: bool = False) -> Reader:
-    """A list of so many numbers in a range."""
-    wanted = " or ".join(str(count) for count in counts)
-    allowed = f"a list of {wanted} numbers in [{low:g}, {high:g}] {unit}".rstrip() + (", or []" if empty else "")
-    return listed(number(low, high), allowed, (*counts, 0) if empty else counts)
+def _numbers(*counts: int, within: tuple[float, float], unit: str) -> Reader:
+    """A list of so many numbers in a range; 0 among the counts: or none."""
+    wanted = " or ".join(str(count) for count in counts if count)
+    allowed = f"a list of {wanted} numbers in [{within[0]:g}, {within[1]:g}] {unit}" + (
+        ", or []" if 0 in counts else ""
+    )
+    return listed(number(*within), allowed, counts)
+
+
+def _degrees(count: int) -> Reader:
+    return _numbers(count, 0, within=(-360, 360), unit="degrees")
+
+
+def _metres(low: float, high: float, unit: str = "m") -> Reader:
+    return _numbers(3, 0, within=(low, high), unit=unit)
 
 
 parts = listed(integer(1, 10**6), "a list of 3 whole numbers above 0, [px, py, pz], or []", (0, 3))
@@ -109,15 +109,11 @@ class RunConfig:
 class GridConfig:
     """Cells of side spacing_m; x north (turned by azimuth_deg), y east, z down; its corner is (0, 0, 0)."""
 
-    size_km: tuple[float, ...] = setting(
-        (), _numbers((3,), 1e-6, 1e6, "km", empty=True), "km; [x, y, z], or give size_m"
-    )
-    size_m: tuple[float, ...] = setting((), _numbers((3,), 1e-3, 1e9, "m", empty=True), "m; [x, y, z], or give size_km")
+    size_km: Numbers = setting((), _metres(1e-6, 1e6, "km"), "km; [x, y, z], or give size_m")
+    size_m: Numbers = setting((), _metres(1e-3, 1e9), "m; [x, y, z], or give size_km")
     spacing_m: float = setting(REQUIRED, number(1e-3, 1e6, "m"), "m; side of a cell")
-    origin_lon_lat: tuple[float, ...] = setting(
-        (),
-        _numbers((2,), -360, 360, "degrees", empty=True),
-        "degrees; where the grid lies, for sources and stations in degrees",
+    origin_lon_lat: Numbers = setting(
+        (), _degrees(2), "degrees; where the grid lies, for sources and stations in degrees"
     )
     origin_at: str = setting(
         "corner", choice("corner", "centre"), 'what lies there: the "corner" x = y = 0, or the "centre"'
@@ -197,7 +193,7 @@ class AttenuationConfig:
     )
     qs: float | str = setting("0.05 vs", _rule("qs"), 'a number, or as in "0.05 vs"; "" is the model\'s own')
     reference_frequency_hz: float = setting(1.0, number(1e-6, 1e6, "Hz"), "Hz; at it the model's velocities hold")
-    band_hz: tuple[float, ...] = setting((0.01, 25.0), _numbers((2,), 1e-6, 1e6, "Hz"), "Hz; where Q is as wished")
+    band_hz: Numbers = setting((0.01, 25.0), _numbers(2, within=(1e-6, 1e6), unit="Hz"), "Hz; where Q is as wished")
     exponent: float = setting(
         0.0, number(0, 0.99), "Q grows as (f / reference)^exponent above the reference; 0: constant"
     )
@@ -228,24 +224,20 @@ class SourceConfig:
     mode: str = setting(
         "moment_rate", choice(*MODES), "moment_rate, force_x, force_y, force_z, force_xyz, traction_xz, ..."
     )
-    position_m: tuple[float, ...] = setting(
-        (), _numbers((3,), -1e9, 1e9, "m", empty=True), "m; [x, y, z], or lon_lat and depth_m"
-    )
-    lon_lat: tuple[float, ...] = setting((), _numbers((2,), -360, 360, "degrees", empty=True), "degrees")
+    position_m: Numbers = setting((), _metres(-1e9, 1e9), "m; [x, y, z], or lon_lat and depth_m")
+    lon_lat: Numbers = setting((), _degrees(2), "degrees")
     depth_m: float = setting(0.0, number(-1e7, 1e7, "m"), "m; with lon_lat")
-    moment_Nm: tuple[float, ...] = setting(
+    moment_Nm: Numbers = setting(
         (),
-        _numbers((6,), -1e30, 1e30, "N m: xx, yy, zz, xy, xz, yz", empty=True),
+        _numbers(6, 0, within=(-1e30, 1e30), unit="N m: xx, yy, zz, xy, xz, yz"),
         "N m; [xx, yy, zz, xy, xz, yz] along the grid's axes",
     )
-    strike_dip_rake_deg: tuple[float, ...] = setting(
-        (), _numbers((3,), -360, 360, "degrees", empty=True), "degrees from true north, with m0_Nm or mw"
-    )
+    strike_dip_rake_deg: Numbers = setting((), _degrees(3), "degrees from true north, with m0_Nm or mw")
     m0_Nm: float = setting(0.0, number(0, 1e30, "N m"), "N m; seismic moment")
     mw: float = setting(-99.0, number(-99, 12), "moment magnitude; -99: not given")
-    force_N: tuple[float, ...] = setting(
+    force_N: Numbers = setting(
         (),
-        _numbers((1, 3), -1e30, 1e30, "N", empty=True),
+        _numbers(1, 3, 0, within=(-1e30, 1e30), unit="N"),
         "N; [F] of force_* and traction_*, [Fx, Fy, Fz] of force_xyz",
     )
     time_function: str = setting(

@@ -25,7 +25,6 @@ from craton.seismology.sources.point_sources import (
     Source,
     box_metres,
     catalogue_point,
-    check_inside,
     double_couple,
     moment_of_magnitude,
     point_source,
@@ -68,13 +67,11 @@ class Setup:
     @cached_property
     def points(self) -> tuple[PointSource, ...]:
         """The sources at points. UserError for one outside the grid."""
-        made = []
-        for number, source in enumerate(self.config.sources, 1):
-            if not source.fault_file:
-                one = _point(source, self.grid)
-                check_inside(one, self.grid, f"{self.config.path}: [[source]] {number}")
-                made.append(one)
-        return tuple(made)
+        numbered = [(n, one) for n, one in enumerate(self.config.sources, 1) if not one.fault_file]
+        made = tuple(_point(source, self.grid) for _, source in numbered)
+        places = np.array([one.position_m for one in made], float).reshape(-1, 3)
+        self.grid.check_inside(places, lambda at: f"{self.config.path}: [[source]] {numbered[at][0]}:")
+        return made
 
     @cached_property
     def receivers(self) -> Receivers | None:
@@ -135,11 +132,7 @@ class Setup:
     def fault(self, source: SourceConfig, box: Box, dt_s: float) -> Source:
         """A kinematic source within a brick: read whole, or streamed where it was partitioned."""
         file, start_s = source.fault_file, source.start_s
-        part: dict[str, Any] = {
-            "box": box,
-            "margin_cells": MARGIN_CELLS,
-            "memory_bytes": int(source.memory_mb * 2**20),
-        }
+        part: dict[str, Any] = {"box": box, "margin_cells": MARGIN_CELLS, "memory_bytes": int(source.memory_mb * 2**20)}
         if not _is_partitioned(file):
             return read_kinematic(file, self.grid, rigidity_of(self.medium, self.grid), start_s=start_s, **part)
         if start_s:

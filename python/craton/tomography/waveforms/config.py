@@ -32,6 +32,7 @@ from craton.tomography.config.tables import DataConfig, EarthConfig, ModesConfig
 
 COMPONENTS = ("Z", "R", "T")
 ARCS = ("minor", "major")
+Texts = tuple[str, ...]
 INVERSION = {item.name: item for item in dataclasses.fields(DataConfig)}
 """filter_periods_s and sample_interval_s must mean the same here and in the inversion's [data]."""
 NEEDS = {"folder": "folder", "instaseis": "database"}
@@ -115,15 +116,15 @@ class OutputConfig:
 class InputConfig:
     """Observed waveforms, instrument responses and earthquakes; patterns (*, **) are relative to this file's folder."""
 
-    waveforms: tuple[str, ...] = setting(
+    waveforms: Texts = setting(
         (),
         _texts("a list of file patterns"),
         "MiniSEED, SAC, ASDF and what else ObsPy reads; [] is what fetch has left",
     )
-    responses: tuple[str, ...] = setting(
+    responses: Texts = setting(
         (), _texts("a list of file patterns"), "StationXML, RESP, dataless SEED; [] is what fetch or an ASDF file has"
     )
-    events: tuple[str, ...] = setting(
+    events: Texts = setting(
         (), _texts("a list of file patterns"), "QuakeML, NDK, CMTSOLUTION; [] is what fetch or an ASDF file has"
     )
 
@@ -152,12 +153,12 @@ class ProcessingConfig:
         (), _pre_filter, "seconds; one more taper, wider than the band, with which the response is removed; [] for none"
     )
     largest_gap_s: float = setting(10.0, number(0, 1e4, "s"), "seconds; shorter gaps are bridged by a line")
-    locations: tuple[str, ...] = setting(
+    locations: Texts = setting(
         ("00", "", "10"),
         _texts("a list of location codes"),
         "preferred location codes, the best first; others come after",
     )
-    bands: tuple[str, ...] = setting(
+    bands: Texts = setting(
         ("LH", "VH", "MH", "BH", "HH"),
         _texts("a list of band and instrument codes such as LH", least=1),
         "band and instrument codes that are used, the best first",
@@ -168,12 +169,8 @@ class ProcessingConfig:
 class WindowsConfig:
     """Which windows are looked for, and what a window must be like to be accepted."""
 
-    components: tuple[str, ...] = setting(
-        ("T",), _some_of(*COMPONENTS), "of Z (up), R (away from the source), T (transverse)"
-    )
-    arcs: tuple[str, ...] = setting(
-        ARCS, _some_of(*ARCS), "of minor (the short way round the Earth) and major (the long way)"
-    )
+    components: Texts = setting(("T",), _some_of(*COMPONENTS), "of Z (up), R (away from the source), T (transverse)")
+    arcs: Texts = setting(ARCS, _some_of(*ARCS), "of minor (the short way round the Earth) and major (the long way)")
     min_distance_deg: float = setting(20.0, number(0, 180, "degrees"), "degrees")
     max_distance_deg: float = setting(160.0, number(0, 180, "degrees"), "degrees")
     min_signal_to_noise: float = setting(3.0, number(0, 1e6), "rms of the window over rms of the noise, at least")
@@ -204,7 +201,7 @@ class PhaseConfig:
     """Waves of one kind: they arrive between distance / fastest - pad and distance / slowest + pad."""
 
     name: str = setting("fundamental", _name, "as it stands in data.h5")
-    components: tuple[str, ...] = setting(COMPONENTS, _some_of(*COMPONENTS), "on which it is looked for")
+    components: Texts = setting(COMPONENTS, _some_of(*COMPONENTS), "on which it is looked for")
     fastest_km_s: float = setting(4.7, number(0.5, 50, "km/s"), "km/s; group velocity")
     slowest_km_s: float = setting(4.1, number(0.5, 50, "km/s"), "km/s; group velocity")
     pad_s: float = setting(100.0, number(0, 10000, "s"), "seconds")
@@ -257,12 +254,12 @@ class FetchConfig:
     max_magnitude: float = setting(10.0, number(0, 10), "of the earthquakes")
     max_depth_km: float = setting(800.0, number(0, 800, "km"), "km")
     catalog: str = setting("", text, 'of earthquakes, as the server names it (GCMT); "" is the server\'s own')
-    networks: tuple[str, ...] = setting(
+    networks: Texts = setting(
         ("II", "IU", "G", "GE"), _texts("a list of network codes", least=1), "network codes; * and ? stand for any"
     )
-    stations: tuple[str, ...] = setting(("*",), _texts("a list of station codes", least=1), "station codes")
-    locations: tuple[str, ...] = setting(("*",), _texts("a list of location codes", least=1), '"--" is the empty one')
-    channels: tuple[str, ...] = setting(("LH*",), _texts("a list of channel codes", least=1), "channel codes")
+    stations: Texts = setting(("*",), _texts("a list of station codes", least=1), "station codes")
+    locations: Texts = setting(("*",), _texts("a list of location codes", least=1), '"--" is the empty one')
+    channels: Texts = setting(("LH*",), _texts("a list of channel codes", least=1), "channel codes")
     timeout_s: float = setting(60.0, number(1, 3600, "s"), "seconds to wait for an answer")
 
 

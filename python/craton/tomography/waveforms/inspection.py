@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from craton.tomography.waveforms.config import WaveformConfig
@@ -35,7 +36,7 @@ def inspect(config: WaveformConfig, console: Any = None) -> str:
                 last = min(end, max(piece.end for piece in of_channel)) - time
                 note = "" if channel.rpartition(".")[2][:2] in bands else ", band not used"
                 try:
-                    found = inputs.instruments.find(_Named(channel), time)
+                    found = inputs.instruments.find(SimpleNamespace(id=channel, stats={}), time)
                     distance = distance_deg(place_of(events, row), (found.latitude_deg, found.longitude_deg))
                     note += f", {distance:.1f} degrees"
                 except ValueError as problem:
@@ -47,11 +48,3 @@ def inspect(config: WaveformConfig, console: Any = None) -> str:
     if len(left_out) > MOST_LEFT_OUT:
         lines.append(f"left out: {len(left_out) - MOST_LEFT_OUT} more")
     return "\n".join(lines)
-
-
-class _Named:
-    """As much of a trace as the look-up of an instrument needs."""
-
-    def __init__(self, name: str) -> None:
-        self.id = name
-        self.stats: dict[str, Any] = {}

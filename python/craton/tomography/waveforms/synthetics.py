@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from craton._craton import EarthModel, ForwardProblem, ModelBasis, PathSet, SpheroidalCatalogue
+from craton._craton import ModeSynthetics as CompleteSynthetics
 from craton.errors import UserError
 from craton.seismology.files import need_obspy, one_line, read_by_obspy, readable
 from craton.seismology.geometry.latitudes import geocentric_deg
@@ -27,8 +29,6 @@ from craton.tomography.waveforms.records.rotation import back_azimuth_deg, compo
 from craton.tomography.waveforms.records.spectra import in_band, triangle_gain, with_ends_tapered
 
 if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, SpheroidalCatalogue
-    from craton._craton import ModeSynthetics as CompleteSynthetics
     from craton.tomography.config.load import TheorySettings
 
 f64 = NDArray[np.float64]
@@ -88,8 +88,6 @@ class ModeSynthetics:
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
-        from craton._craton import EarthModel, ModelBasis
-
         self._config = config
         self._earth = EarthModel.by_name(config.earth.model)
         self._theory = cast("TheorySettings", config)  # of which modes ask for [earth] and [modes] alone
@@ -109,8 +107,6 @@ class ModeSynthetics:
 
     @cached_property
     def _transverse(self) -> ForwardProblem:
-        from craton._craton import ForwardProblem
-
         return ForwardProblem(self._toroidal, self._basis, self._config.processing.filter_periods_s)
 
     @cached_property
@@ -120,23 +116,16 @@ class ModeSynthetics:
 
     @cached_property
     def _three_components(self) -> ForwardProblem:
-        from craton._craton import ForwardProblem
-
         periods_s = self._config.processing.filter_periods_s
         return ForwardProblem(self._toroidal, self._basis, periods_s, "pava", self._spheroidal)
 
     @cached_property
     def _complete(self) -> CompleteSynthetics:
-        from craton._craton import ModeSynthetics
-
-        return ModeSynthetics(
-            self._spheroidal, self._toroidal, self._config.processing.filter_periods_s, seismometer=True
-        )
+        periods_s = self._config.processing.filter_periods_s
+        return CompleteSynthetics(self._spheroidal, self._toroidal, periods_s, seismometer=True)
 
     def trace(self, event: int, station: int, component: str) -> f64 | None:
         """As of SyntheticSource; there is always one."""
-        from craton._craton import PathSet
-
         if self._config.synthetics.complete:
             return np.array(self._complete_traces(event, station)[COMPONENTS.index(component)])
         forward = self._transverse if component == "T" else self._three_components
@@ -328,16 +317,13 @@ class InstaseisSynthetics(_OtherSolver):
         info, events = self._database.info, self._events
         if info.is_reciprocal and ("vertical" if component == "Z" else "horizontal") not in info.components:
             return None
-        names = ("m_rr", "m_tt", "m_pp", "m_rt", "m_rp", "m_tp")
+        # Instaseis's constructors take geocentric latitudes, and the tensor's components in their order here
+        (lat, lon), tensor = place_of(events, event), map(float, events.moment_tensor_Nm[event])
         source = self._instaseis.Source(
-            float(geocentric_deg(events.latitude_deg[event])),  # as Instaseis's constructors take them
-            float(events.longitude_deg[event]),
-            1e3 * float(events.depth_km[event]),
-            **dict(zip(names, map(float, events.moment_tensor_Nm[event]), strict=True)),
+            float(geocentric_deg(np.float64(lat))), lon, 1e3 * float(events.depth_km[event]), *tensor
         )
-        receiver = self._instaseis.Receiver(
-            float(geocentric_deg(self._stations.latitude_deg[station])), float(self._stations.longitude_deg[station])
-        )
+        lat, lon = place_of(self._stations, station)
+        receiver = self._instaseis.Receiver(float(geocentric_deg(np.float64(lat))), lon)
         try:
             found = self._database.get_seismograms(
                 source, receiver, (component,), remove_source_shift=False, return_obspy_stream=False
@@ -346,14 +332,12 @@ class InstaseisSynthetics(_OtherSolver):
             raise UserError(
                 f"{self.describe()}: event {events.name[event]}, station {self._stations.name[station]}: {one_line(error)}"
             ) from None
-        half_duration_s = float(events.half_duration_s[event])
-        return self._on_grid(
-            np.asarray(found[component], float),
-            self._start_s,
-            self._delta_s,
-            lambda f: triangle_gain(half_duration_s, f) / self._own_source(f),
-            self.describe(),
-        )
+        half_duration_s, samples = float(events.half_duration_s[event]), np.asarray(found[component], float)
+
+        def transfer(frequency_Hz: f64) -> NDArray[np.complex128]:
+            return np.asarray(triangle_gain(half_duration_s, frequency_Hz) / self._own_source(frequency_Hz))
+
+        return self._on_grid(samples, self._start_s, self._delta_s, transfer, self.describe())
 
     def _own_source(self, frequency_Hz: f64) -> NDArray[np.complex128]:
         """Spectrum of the slip rate that the database was computed with; 1 at frequency 0. It begins where the records begin."""

@@ -14,7 +14,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +100,6 @@ class Fetched:
         return text
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """One file of waveforms."""
-
-    event: int
-    network: str
-    station: str
-
-
 def fetch(config: WaveformConfig, console: Any = None) -> Fetched:
     """Fetches everything that [fetch] names and the folder lacks. Not collective: one process asks.
 
@@ -144,6 +135,10 @@ def check_request(folder: FetchFolder, config: WaveformConfig) -> None:
             )
 
 
+Wanted = tuple[int, str, str]
+"""One file of waveforms: row of the event, network and station."""
+
+
 @dataclass
 class Fetcher:
     """One run of the command."""
@@ -151,89 +146,82 @@ class Fetcher:
     config: WaveformConfig
     folder: FetchFolder
     console: Any
+    done: Fetched = field(default_factory=Fetched)
+    clients: dict[str, Any] = field(default_factory=dict)
+    """by server"""
 
     def run(self) -> Fetched:
         """Events, stations, then the waveforms that are not there yet."""
-        settings = self.config.fetch
-        done = Fetched()
-        client: Any = None
+        done = self.done
         if not self.config.input.events and not self.folder.events.exists():
-            client = self._client(settings.event_server or settings.server)
-            self._events(client)
-        events = self._usable_events(done)
+            self._fetch_events()
+        events = self._usable_events()
         if not self.folder.stations.exists():
-            client = self._client(settings.server)
-            self._stations(client, events)
-        wanted = list(self._wanted(events, done))
+            self._fetch_stations(events)
+        wanted = list(self._wanted(events))
         missing = [item for item in wanted if not self._is_there(self._file(events, item))]
         done.there_before = len(wanted) - len(missing)
         if missing:
-            client = client if client is not None and not settings.event_server else self._client(settings.server)
-            self._waveforms(client, events, wanted, missing, done)
+            self._fetch_waveforms(events, wanted, missing)
         return done
 
     def _client(self, server: str) -> Any:
         from obspy.clients.fdsn import Client
 
-        try:
-            with warnings.catch_warnings(action="ignore"):  # a short name that has been renamed
-                return Client(server, timeout=self.config.fetch.timeout_s)
-        except Exception as error:  # of ObsPy, urllib, the XML of the service description
-            raise UserError(
-                f"[fetch] server = {server!r}: {one_line(error)}; allowed: an FDSN web service that answers"
-            ) from None
+        if server not in self.clients:
+            try:
+                with warnings.catch_warnings(action="ignore"):  # a short name that has been renamed
+                    self.clients[server] = Client(server, timeout=self.config.fetch.timeout_s)
+            except Exception as error:  # of ObsPy, urllib, the XML of the service description
+                raise UserError(
+                    f"[fetch] server = {server!r}: {one_line(error)}; allowed: an FDSN web service that answers"
+                ) from None
+        return self.clients[server]
 
-    def _events(self, client: Any) -> None:
+    def _fetch_events(self) -> None:
         from obspy import UTCDateTime
 
         settings = self.config.fetch
+        client = self._client(settings.event_server or settings.server)
         if not settings.start or not settings.end:
-            raise UserError(
-                f"{self.config.path}: [fetch] start and end are missing; allowed: a date and time in UTC for both, or files "
-                "in [input] events"
+            raise self.config.wrong(
+                "[fetch] start and end are missing; allowed: a date and time in UTC for both, or files in [input] events"
             )
-        self._ask(
-            "events",
-            self.folder.events,
-            lambda name: client.get_events(
-                starttime=UTCDateTime(settings.start),
-                endtime=UTCDateTime(settings.end),
-                minmagnitude=settings.min_magnitude,
-                maxmagnitude=settings.max_magnitude,
-                maxdepth=settings.max_depth_km,
-                **({"catalog": settings.catalog} if settings.catalog else {}),
-                filename=name,
-            ),
-        )
+        query = {
+            "starttime": UTCDateTime(settings.start),
+            "endtime": UTCDateTime(settings.end),
+            "minmagnitude": settings.min_magnitude,
+            "maxmagnitude": settings.max_magnitude,
+            "maxdepth": settings.max_depth_km,
+            **({"catalog": settings.catalog} if settings.catalog else {}),
+        }
+        self._ask("events", self.folder.events, lambda name: client.get_events(**query, filename=name))
 
-    def _usable_events(self, done: Fetched) -> Events:
+    def _usable_events(self) -> Events:
         patterns, ledger = self.config.input.events, Ledger()
         files = [self.folder.events]
         if patterns:
             files = matching_files(patterns, self.config.folder, f"{self.config.path}: [input] events")
         events = read_earthquakes(files, (), ledger)
-        done.earthquakes = len(events)
-        done.without_tensor = sum(item.stage == "event" and not item.accepted for item in ledger.decisions)
+        self.done.earthquakes = len(events)
+        self.done.without_tensor = sum(item.stage == "event" and not item.accepted for item in ledger.decisions)
         return events
 
-    def _stations(self, client: Any, events: Events) -> None:
+    def _fetch_stations(self, events: Events) -> None:
         from obspy import UTCDateTime
 
-        settings = self.config.fetch
-        times = [UTCDateTime(text) for text in events.origin_time]
+        settings, processing = self.config.fetch, self.config.processing
+        client, times = self._client(settings.server), [UTCDateTime(text) for text in events.origin_time]
+        query = {
+            "network": ",".join(settings.networks),
+            "station": ",".join(settings.stations),
+            "location": ",".join(settings.locations),
+            "channel": ",".join(settings.channels),
+            "starttime": min(times) - processing.before_s,
+            "endtime": max(times) + processing.after_s,
+        }
         self._ask(
-            "stations",
-            self.folder.stations,
-            lambda name: client.get_stations(
-                network=",".join(settings.networks),
-                station=",".join(settings.stations),
-                location=",".join(settings.locations),
-                channel=",".join(settings.channels),
-                starttime=min(times) - self.config.processing.before_s,
-                endtime=max(times) + self.config.processing.after_s,
-                level="response",
-                filename=name,
-            ),
+            "stations", self.folder.stations, lambda name: client.get_stations(**query, level="response", filename=name)
         )
 
     def _ask(self, what: str, file: Path, request: Callable[[str], None]) -> None:
@@ -242,47 +230,44 @@ class Fetcher:
         except RequestFailed as error:
             raise UserError(f"[fetch] {what}: {error}; allowed: a request that the server answers") from None
 
-    def _wanted(self, events: Events, done: Fetched) -> Iterator[Wanted]:
+    def _wanted(self, events: Events) -> Iterator[Wanted]:
         """Stations that ran at the time, within the distances of [windows]."""
         from obspy import UTCDateTime
 
         inventory = read_by_obspy("read_inventory", self.folder.stations, "StationXML (remove it to ask again)")
-        stations = [(network, station) for network in inventory for station in network]
-        done.stations = len({(network.code, station.code) for network, station in stations})
+        stations = [(network.code, station) for network in inventory for station in network]
+        self.done.stations = len({(network, station.code) for network, station in stations})
         limits = self.config.windows
         seen = set()
         for row, text in enumerate(events.origin_time):
             time = UTCDateTime(text)
             for network, station in stations:
                 distance = distance_deg(place_of(events, row), (station.latitude, station.longitude))
-                key = (row, network.code, station.code)
-                if key in seen or not limits.min_distance_deg <= distance <= limits.max_distance_deg:
+                item = (row, network, station.code)
+                if item in seen or not limits.min_distance_deg <= distance <= limits.max_distance_deg:
                     continue
                 if any(runs_at(channel, time) for channel in station):
-                    seen.add(key)
-                    yield Wanted(*key)
+                    seen.add(item)
+                    yield item
 
     def _file(self, events: Events, item: Wanted) -> Path:
-        return self.folder.waveforms(events.name[item.event], f"{item.network}.{item.station}")
+        row, network, station = item
+        return self.folder.waveforms(events.name[row], f"{network}.{station}")
 
     @staticmethod
     def _is_there(file: Path) -> bool:
         return file.exists() or file.with_suffix(".nodata").exists()
 
-    def _waveforms(
-        self, client: Any, events: Events, wanted: list[Wanted], missing: list[Wanted], done: Fetched
-    ) -> None:
-        started = time.monotonic()
+    def _fetch_waveforms(self, events: Events, wanted: list[Wanted], missing: list[Wanted]) -> None:
+        done, started, failures = self.done, time.monotonic(), 0
 
         def rate(per_s: float) -> str:
             return f"{rate_text(per_s, 'files')}, {rate_text(done.bytes / max(time.monotonic() - started, 1e-9), 'B')}"
 
-        failures = 0
         with ProgressBar("fetching waveforms", len(wanted), "files", self.console, rate) as bar:
             bar.begin_at(len(wanted) - len(missing))
             for item in missing:
-                failure = self._fetch_one(client, events, item, done)
-                failures = failures + 1 if failure else 0
+                failures = 0 if self._fetch_one(events, item) else failures + 1
                 if failures == MOST_FAILURES:
                     raise UserError(
                         f"[fetch] waveforms: {failures} requests in a row failed, the last: {done.last_failure}; {done.new} files "
@@ -290,30 +275,35 @@ class Fetcher:
                     )
                 bar.advance()
 
-    def _fetch_one(self, client: Any, events: Events, item: Wanted, done: Fetched) -> bool:
-        """True where the request failed. A marker keeps what the server does not have from being asked again."""
+    def _fetch_one(self, events: Events, item: Wanted) -> bool:
+        """False where the request failed. A marker keeps what the server does not have from being asked again."""
         from obspy import UTCDateTime, read
 
-        file = self._file(events, item)
+        (row, network, station), file, done = item, self._file(events, item), self.done
         file.parent.mkdir(parents=True, exist_ok=True)
-        centroid_time = UTCDateTime(events.origin_time[item.event])
-        settings, processing = self.config.fetch, self.config.processing
+        settings, processing, centroid_time = (
+            self.config.fetch,
+            self.config.processing,
+            UTCDateTime(events.origin_time[row]),
+        )
+        start, end = centroid_time - processing.before_s, centroid_time + processing.after_s
+        codes = network, station, ",".join(settings.locations), ",".join(settings.channels)
+        client = self._client(settings.server)
 
         def request(name: str) -> None:
-            start, end = centroid_time - processing.before_s, centroid_time + processing.after_s
-            locations, channels = ",".join(settings.locations), ",".join(settings.channels)
-            client.get_waveforms(item.network, item.station, locations, channels, start, end, filename=name)
+            client.get_waveforms(*codes, start, end, filename=name)
             read(name, headonly=True)  # an answer that was cut short must not stay
 
         try:
             downloaded(file, request)
-            done.bytes += file.stat().st_size
-            done.new += 1
         except NoData:
             file.with_suffix(".nodata").write_text("the server has no data\n", encoding="utf-8")
             done.no_data += 1
         except RequestFailed as error:
             done.failed += 1
-            done.last_failure = f"{item.network}.{item.station} of {events.name[item.event]}: {error}"
-            return True
-        return False
+            done.last_failure = f"{network}.{station} of {events.name[row]}: {error}"
+            return False
+        else:
+            done.bytes += file.stat().st_size
+            done.new += 1
+        return True
