@@ -61,23 +61,4 @@ __all__ = [
     "write_report",
 ]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.hazard.forecast.rupture": ["Rupture", "Surface", "Variation"],
-        "craton.hazard.motion.green_tensors": ["GreenTensors"],
-        "craton.hazard.motion.intensity": ["Measures", "measure_records", "response_spectra"],
-        "craton.hazard.motion.reciprocity": ["SiteMeasures", "measure", "measure_rupture"],
-        "craton.hazard.motion.seismograms": ["RuptureAtSite"],
-        "craton.hazard.report.page": ["write_report"],
-        "craton.hazard.report.pictures": [
-            "curves_figure",
-            "disaggregation_figure",
-            "map_figure",
-            "rupture_figure",
-            "seismogram_figure",
-            "timeline_figure",
-        ],
-        "craton.hazard.results": ["Results", "read_results"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

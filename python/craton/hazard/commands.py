@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,9 +23,6 @@ from craton.cli.options import (
 )
 from craton.cli.output import check_folders, facts_table, print_found, print_json, print_table
 from craton.cli.verbs import add_verbs
-
-if TYPE_CHECKING:
-    from craton.hazard.results import Results
 
 app = group(
     """Compute the seismic hazard of sites from simulated earthquakes: curves, maps and disaggregations.
@@ -169,9 +166,10 @@ def curve(
     """
     keep_mpi_off()
     from craton.hazard import queries
+    from craton.hazard.results import read_results
 
     check_folders(output=output)
-    print_found(queries.curve(_results(directory), site, measure, output), as_json)
+    print_found(queries.curve(read_results(directory), site, measure, output), as_json)
 
 
 @app.command("map")
@@ -192,9 +190,10 @@ def hazard_map(
     """
     keep_mpi_off()
     from craton.hazard import queries
+    from craton.hazard.results import read_results
 
     check_folders(output=output)
-    print_found(queries.hazard_map(_results(directory), measure, probability, output), as_json)
+    print_found(queries.hazard_map(read_results(directory), measure, probability, output), as_json)
 
 
 @app.command("disagg")
@@ -216,13 +215,7 @@ def disagg(
     """
     keep_mpi_off()
     from craton.hazard import queries
-
-    check_folders(output=output)
-    print_found(queries.disaggregation(_results(directory), site, measure, probability, level, output), as_json)
-
-
-def _results(directory: Path) -> Results:
-    from craton.hazard.folder import HazardFolder
     from craton.hazard.results import read_results
 
-    return read_results(HazardFolder(directory))
+    check_folders(output=output)
+    print_found(queries.disaggregation(read_results(directory), site, measure, probability, level, output), as_json)

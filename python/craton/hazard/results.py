@@ -107,9 +107,17 @@ class Results:
             group, years = file[f"curves/{measure}"], float(file.attrs["years"])
             return HazardCurve(site, measure, years, group["levels"][()], group["probability"][()])
 
+    def all_curves(self) -> list[HazardCurve]:
+        """The curve of each measure and each finished site."""
+        return [curve for measure in self.imts for curve in self.curves(measure)]
+
     def map(self, measure: str, probability: float) -> HazardMap:
         """The map of the finished sites."""
         return hazard_map(self.curves(measure), self.sites_m, probability)
+
+    def maps(self) -> list[HazardMap]:
+        """The map of each measure and each probability of the configuration."""
+        return [self.map(measure, p) for measure in self.imts for p in self.work.config.hazard.probabilities]
 
     def disaggregation(self, site: str, measure: str, level: float) -> Disaggregation:
         """Shares at any level, g, from the measures of all variations. UserError where none exceeds it."""
@@ -164,9 +172,7 @@ def read_results(folder: HazardFolder | str | os.PathLike[str], work: Work | Non
 def write_files(results: Results) -> list[Path]:
     """Writes hazard.h5, curves.csv, maps.csv, disaggregation.csv and openquake/, of all finished sites; returns the first four."""
     folder, sites = results.folder, results.sites
-    probabilities = results.work.config.hazard.probabilities
-    curves = [curve for measure in results.imts for curve in results.curves(measure)]
-    maps = [results.map(measure, probability) for measure in results.imts for probability in probabilities]
+    curves, maps = results.all_curves(), results.maps()
     folder.openquake.mkdir(exist_ok=True)
     write_openquake_curves(folder.openquake, sites, curves)
     write_openquake_map(folder.openquake, sites, maps)

@@ -118,7 +118,8 @@ class _Run:
         self._discard_old_parts()
         present = sum(task.result.is_file() for task in self.tasks)
         self._say(self._introduction(Path(progress.progress.source).name, present))
-        with Display(work, self.tasks, self.steps, progress, self.console) as display:
+        display = Display(work, self.tasks, self.steps, progress, self.console)
+        with display.bar:
             outcome = run_tasks(
                 self.tasks,
                 cores=settings.all_cores,

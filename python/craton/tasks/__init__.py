@@ -34,12 +34,4 @@ __all__ = [
     "utilisation",
 ]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.tasks.backend": ["Backend", "Ended"],
-        "craton.tasks.graph": ["Graph", "Task"],
-        "craton.tasks.local": ["LocalBackend"],
-        "craton.tasks.run": ["Outcome", "TaskRecord", "check_cores", "run_tasks", "utilisation"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 __all__ = ["Graph", "Task"]
@@ -65,17 +66,14 @@ class Graph:
             raise ValueError(f"{task.name}: after {unknown}, which is no task") from None
 
     def _chains(self) -> list[float]:
-        """From the last tasks to the first ones (Kahn 1962)."""
+        """From the last tasks to the first ones."""
         found = [task.cost for task in self.tasks]
-        left = [len(followers) for followers in self.followers]
-        ready = [number for number, count in enumerate(left) if not count]
-        for number in ready:  # grows
+        try:
+            order = tuple(TopologicalSorter(dict(enumerate(self.after))).static_order())
+        except CycleError as error:
+            circle = self.tasks[error.args[1][0]].name
+            raise ValueError(f"{circle}: waits for itself through others") from None
+        for number in reversed(order):
             for one in self.after[number]:
                 found[one] = max(found[one], self.tasks[one].cost + found[number])
-                left[one] -= 1
-                if not left[one]:
-                    ready.append(one)
-        if len(ready) < len(self.tasks):
-            circle = next(task.name for task, count in zip(self.tasks, left, strict=True) if count)
-            raise ValueError(f"{circle}: waits for itself through others")
         return found

@@ -1,12 +1,12 @@
 """Simple faults, expanded into ruptures: a trace, extruded down dip, over which ruptures of each magnitude float.
 
-The trace lies at z = 0; the fault begins where the plane through it reaches the upper depth (as in NRML, so that traces can be
-taken from there). All of a bent trace is moved down dip in one direction, to the right of the line from its first to its last
-point. The surface is cut into subfaults as evenly as they come near to the side wished for.
+The trace lies at z = 0, as in NRML; the fault begins where the plane through it reaches the upper depth. All of a bent trace is
+moved down dip in one direction, to the right of the line from its first to its last point. The surface is cut evenly into
+subfaults with sides near to the one wished for.
 
-A rupture of magnitude M has the area that a magnitude-area relation gives it, at most the fault's, in a rectangle of the aspect
-ratio wished for (length over width) that is made longer where the fault is not wide enough. It floats: it is put everywhere that
-it fits, `step_m` further each time along strike and down dip, and the magnitude's rate is shared out evenly.
+A rupture of magnitude M has the area of a magnitude-area relation, at most the fault's. It is a rectangle of a given aspect ratio
+(length over width), longer where the fault is not wide enough. Ruptures float: they stand everywhere that they fit, `step_m`
+apart along strike and down dip, and share the magnitude's rate evenly.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ A table is CSV with a line of column names; the order is free, lines that begin 
     trace           "lon lat; lon lat; ..." in degrees along the rupture's top edge moved up to z = 0; or
     trace_m         "x y; x y; ..." in metres of the model
 
-OpenSHA's files (one rupture each, as CyberShake's are) have lines `Probability = `, `Magnitude = `, `GridSpacing = ` (km),
-`NumRows = `, `NumCols = ` in any order, then for each point, row by row from the top, latitude, longitude, depth (km), rake, dip,
-strike.
+OpenSHA's files have one rupture each, as CyberShake's do. They begin with lines `Probability = `, `Magnitude = `, `GridSpacing = `
+(km), `NumRows = `, `NumCols = ` in any order. A line for each point follows, row by row from the top: latitude, longitude, depth
+(km), rake, dip, strike.
 """
 
 from __future__ import annotations

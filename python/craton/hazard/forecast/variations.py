@@ -7,14 +7,13 @@
 Number n has hypocentre n // slips and the random numbers of (seed, rupture's index, n) through Philox: which rank makes it, and in
 what order, does not matter.
 
-slip     mean (1 + variability f), cut off at 0 and scaled so that the sum of rigidity x area x slip is the magnitude's moment, with
-         the ground's rigidity at each subfault (GreenTensors.rigidity_Pa) or the rules's; f is a von Karman field (slip.py) less
-         its mean over the fault and over its standard deviation there (Graves and Pitarka 2010)
-onset    along the straight line over the unfolded surface from the hypocentre, at `speed` times the shear velocity of the depths
-         that it passes (or of a constant one): the line's time exactly, not the first arrival's, which in rock that grows faster
-         with depth may take a detour
-rise     proportional to the root of slip (Graves and Pitarka 2010), with the mean over the subfaults that slip of
-         c M0^(1/3), M0 in dyne cm: c = 2.03e-9 (Somerville et al. 1999), 1.6e-9 (Graves and Pitarka 2010), 1.45e-9 (2015)
+slip     Mean (1 + variability f), cut off at 0. The sum of rigidity x area x slip is the magnitude's moment, with the ground's
+         rigidity at each subfault (GreenTensors.rigidity_Pa) or that of the rules. f is a von Karman field (slip.py), standardised
+         over the fault (Graves and Pitarka 2010).
+onset    Time along the straight line over the unfolded surface from the hypocentre, at `speed` times the shear velocity of the
+         depths that it passes, or a constant one. Where velocity grows with depth, the first arrival may come earlier by a detour.
+rise     Proportional to the root of slip (Graves and Pitarka 2010). The mean over the subfaults that slip is c M0^(1/3), M0 in
+         dyne cm: c = 2.03e-9 (Somerville et al. 1999), 1.6e-9 (Graves and Pitarka 2010), 1.45e-9 (2015).
 """
 
 from __future__ import annotations

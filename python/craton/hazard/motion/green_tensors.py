@@ -1,7 +1,7 @@
 """Strain Green's tensors of a site: files of two or three wave runs, in each of which a force along one axis acts at the site.
 
 A run of craton.waves with one [[source]] of mode force_x, force_y or force_z (Cui et al. 2013, eq. 1) and [sgt] points writes the
-tensor strains of displacement e_ij(r, t), with what it was made with in the attributes of the file:
+tensor strains of displacement e_ij(r, t). Attributes of the file tell of the force:
 
     force_N                     [Fx, Fy, Fz]; the force is this times g(t)
     force_position_m            the site
@@ -9,10 +9,10 @@ tensor strains of displacement e_ij(r, t), with what it was made with in the att
     force_pulse_integral_s      the integral of g: force times it is the impulse, in N s
     force_pulse_centre_s        the centre of g: when the impulse acts
 
-and, for each point, lambda_Pa and mu_Pa of the ground. For displacement's response G to an impulse of 1 N s, H_ijn = (d_j G_in +
-d_i G_jn) / 2, and e = F I (H * g / I), where g / I is a pulse of unit integral. So what follows from these files is motion that
-the pulse has gone through: a low pass, without a delay once the centre is taken off. Choose a pulse (gaussian is best) shorter
-than the periods of interest; the grid must carry it.
+The file has lambda_Pa and mu_Pa of the ground at each point, too. For displacement's response G to an impulse of 1 N s,
+H_ijn = (d_j G_in + d_i G_jn) / 2, and e = F I (H * g / I), where g / I is a pulse of unit integral. So motion that follows from
+these files has gone through the pulse: a low pass, without a delay once the centre is taken off. Choose a pulse shorter than the
+periods of interest (a Gaussian is best) that the grid carries.
 """
 
 from __future__ import annotations

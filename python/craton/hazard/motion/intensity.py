@@ -1,9 +1,9 @@
 """Intensity measures of ground motion: peaks, response spectra, rotated measures, durations.
 
-PSA is (2 pi / T)^2 times the largest displacement, at the samples, of an oscillator that is driven by the acceleration as
-straight lines between samples: exact there (Nigam and Jennings 1969). Between samples nothing is looked for, as in other codes: of
-a peak there up to 1 - cos(pi dt / T) is missing, times 1 + a / PSA for an acceleration a of the ground at that time. T = 0 stands
-for the acceleration itself. RotD50 and RotD100: median and largest over 180 rotations of the horizontal components (Boore 2010).
+PSA is (2 pi / T)^2 times the largest displacement, at the samples, of an oscillator. The acceleration drives it as straight lines
+between samples: exact there (Nigam and Jennings 1969). As in other codes, peaks between samples are not looked for: up to
+1 - cos(pi dt / T) of one is missing, times 1 + a / PSA for an acceleration a of the ground at that time. T = 0 stands for the
+acceleration itself. RotD50 and RotD100: median and largest over 180 rotations of the horizontal components (Boore 2010).
 Durations: between two parts of the Arias integral.
 
 Accelerations are differences of sixth order of velocities (include/craton/apps/hazard/kernels/motion.hpp): 1e-5 too small at 19

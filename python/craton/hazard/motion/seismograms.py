@@ -2,15 +2,13 @@
 
     v_n(t) = sum over subfaults k of  slip_k  (M_k : H_n(r_k)) * f_k(t - onset_k)
 
-M_k = mu area (s n + n s) is the moment tensor of unit slip, f_k the slip rate of unit slip (slip_rates.py). What depends on the
-rupture's surface alone, M_k : H_n(r_k), is computed once and brought to frequencies; a variation is then a sum of products there
+M_k = mu area (s n + n s) is the moment tensor of unit slip, f_k the slip rate of unit slip (slip_rates.py). M_k : H_n(r_k) depends
+on the rupture's surface alone: it is computed once and brought to frequencies. A variation is then a sum of products there
 (include/craton/apps/hazard/kernels/subfault_sum.hpp), in which onsets are exact, between samples too. Time 0 is the beginning of
-the rupture. Velocities are along the model's axes (z down), in m/s, and have gone through the pulse of the Green's tensors'
-force.
+the rupture. Velocities are along the model's axes (z down), in m/s, and have gone through the pulse of the tensors' force.
 
-Frequencies end where what is above is TOLERANCE of the whole (root of mean squares, of all subfaults), so little where the pulse
-is band limited and well sampled. The period of the transform is as long as tensors and delays together, so that nothing comes
-round.
+Frequencies end where those above hold TOLERANCE of the whole (root of mean squares, of all subfaults). The period of the transform
+is as long as tensors and delays together, so that nothing wraps around.
 """
 
 from __future__ import annotations

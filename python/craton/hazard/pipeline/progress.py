@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ __all__ = ["Display", "part_done"]
 
 
 class Display:
-    """Follows the tasks of a run: run_tasks calls it with what has ended and what runs. A context, which shows the bar.
+    """Follows the tasks of a run: run_tasks calls it with what has ended and what runs, while its bar is shown.
 
     The bar counts predicted work, progress.json tasks.
     """
@@ -35,17 +34,9 @@ class Display:
         self._counted, self._done = 0, 0.0
         self._rates = _Rates(work, steps)
         total = max(1, round(100 * self._total))
-        self._bar = ProgressBar("Hazard", total, "of the work", console, self._rates.text)
+        self.bar = ProgressBar("Hazard", total, "of the work", console, self._rates.text)
+        """A context, which shows it."""
         file.enter("jobs", done=self._present, total=len(tasks), unit="tasks")
-
-    def __enter__(self) -> Self:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.__exit__(kind, value, trace)
 
     def __call__(self, ended: Sequence[TaskRecord], running: Sequence[TaskRecord]) -> None:
         """Shows what has ended and what runs, and writes it to progress.json."""
@@ -54,7 +45,7 @@ class Display:
         self._done += sum(self._cost[one.name] for one in new)
         self._rates.add(new, running)
         going_on = sum(self._cost[one.name] * part_done(self._log[one.name]) for one in running if one.kind == "waves")
-        self._bar.update(round(100 * (self._done + going_on)))
+        self.bar.update(round(100 * (self._done + going_on)))
         told, done = self._file.progress, self._present + self._counted
         told.facts["now"] = [one.name for one in running]
         told.facts["part"] = (self._done + going_on) / self._total if self._total else 1.0
