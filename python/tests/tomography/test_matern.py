@@ -27,9 +27,8 @@ from craton.tomography.inversion.step import solve_step
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
-from craton.tomography.prior.krylov import gmres
 from craton.tomography.prior.make import make_prior
-from craton.tomography.prior.matern import MaternPrior
+from craton.tomography.prior.matern import MaternPrior, gmres
 from craton.tomography.prior.matern_field import MaternField
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "demo.toml"

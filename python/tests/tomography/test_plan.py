@@ -21,8 +21,8 @@ from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.plan import forecast as planning
 from craton.tomography.plan import work as plan_work
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
-from craton.tomography.plan.comparison import plan_of_run
 from craton.tomography.plan.estimate import HEAP_KEPT_BYTES, PHASES
+from craton.tomography.plan.forecast import plan_of_run
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 
 ROUND = Machine(

@@ -197,6 +197,7 @@ def test_a_run_can_end_with_its_resolution(three_components):
     summary = json.loads((three_components.path / "posterior" / "posterior.json").read_text())
     arrays = read_hdf5(three_components.path / "posterior" / "posterior.h5")
     assert summary["resolved"] == pytest.approx(arrays["resolution_diagonal"].sum())
+    assert arrays["parameters"] == 2 and arrays["parameter_order"].startswith("(parameter * n_lateral")
     assert 1.0 < summary["resolved"] < summary["parameters"] == 420
     assert [point["depth_km"] for point in summary["points"]] == [300.0, 2000.0]
     assert (summary["points"][0]["latitude_deg"], summary["points"][0]["longitude_deg"]) == (19.4, -155.3)

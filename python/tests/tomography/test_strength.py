@@ -228,7 +228,7 @@ def test_strengths_on_the_command_line():
 
 def test_too_many_folds(problem):
     with pytest.raises(UserError, match=r"--folds 1000: the data are of \d+ earthquakes; allowed: 2 to \d+"):
-        cross_validation(problem, read_data(problem), None, [1.0], 1000, 1, None)
+        cross_validation(problem, None, [1.0], 1000, 1, None)
 
 
 @pytest.mark.parametrize("ranks", [3, *(pytest.param(ranks, marks=pytest.mark.long) for ranks in (2, 4))])

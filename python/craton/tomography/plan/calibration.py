@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -28,53 +28,48 @@ from numpy.typing import NDArray
 
 import craton
 from craton import _craton
+from craton._craton import ForwardProblem
 from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_cores
 from craton.errors import UserError
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json, write_text
-from craton.tomography.config.load import load_config, process_grid
+from craton.tomography.config.load import Config, load_config, process_grid
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Products, count_work, modes_within, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior
-
-if TYPE_CHECKING:
-    from craton._craton import ForwardProblem
-    from craton.tomography.config.load import Config
-
-__all__ = ["calibrate_alone", "calibrate_on"]
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
 CONFIG, MACHINE, COUNTING = "config.toml", "machine.toml", "counting.json"
 MEASURING_S = 0.2
-"""Of each of six measurements of assembly."""
+"""Time of each of six measurements of assembly, at the least."""
 REPEATS = 3
 """The best counts: what else the machine does only makes it slower."""
 LARGE_ORDER = 5120
-"""Of a matrix that one rank factorises to try; of several ranks, so that each has as much."""
+"""Order of the matrix that one rank factorises to try. Several ranks take a larger one, so that each has as much."""
 FACTOR = 64
 """Order of the smaller factor of the Kronecker product that is added before."""
 TOUCHED_BYTES = 1 << 29
-"""Of a rank's memory that is touched for the first time."""
+"""Memory of a rank that is touched for the first time."""
 SAVED_ORDER = 16384
-"""Of a matrix that is saved to try: a disk takes a small file in at another rate."""
+"""Order of the matrix that is saved to try: a disk takes a small file in at another rate."""
 OWN_PATHS = 6
-"""Of each group (near, middling, far) and rank, at the least where there are as many."""
+"""Paths of each group (near, middling, far) and rank, at the least where there are as many."""
 OWN_S = 0.1
-"""That they take, at the least where there are paths enough."""
+"""Time that they take, at the least where there are paths enough."""
 OWN_WEIGHT = 5.0
-"""In the fit, beside panels on fewer splines."""
+"""Weight in the fit, where panels on fewer splines have 1."""
 LARGEST_HESSIAN_BYTES = 1 << 29
-"""Of the one that updates are measured on: beyond every cache."""
+"""The Hessian that updates are measured on is beyond every cache."""
 PERTURBATION = 0.01
-"""Of the model that seismograms are measured in: dlnVs of each spline."""
+"""Standard deviation of dlnVs, spline by spline, in the model that seismograms are measured in."""
 
 
 def calibrate_alone(config: Config, geometry: Geometry, process_bytes: int) -> Machine:
-    """In this process. process_bytes: resident set before the geometry was made."""
+    """Measures this machine in this process. process_bytes: resident set before the geometry was made."""
     node = this_node()
     with trial_folder(config) as inside:
         return replace(Trials(config, geometry, MPI.COMM_SELF).machine(process_bytes, inside), **node)
@@ -115,7 +110,7 @@ def this_node() -> dict[str, Any]:
 
 @contextmanager
 def trial_folder(config: Config) -> Iterator[Path]:
-    """On the disk where the run's folder is or will be; gone afterwards."""
+    """A folder on the disk where the run's folder is or will be; gone afterwards."""
     folder = Path(config.run.directory)
     place = next(parent for parent in (folder, *folder.absolute().parents) if parent.is_dir())
     try:
@@ -175,14 +170,14 @@ class Trials:
     # -------------------------------------------------------------------------------------------------------- assembly
 
     def assembly(self) -> dict[str, float]:
-        """Of panels, seismograms, products and updates, of near, middling and far paths.
+        """Rates of panels, seismograms, products and updates, of near, middling and far paths.
 
         Products and updates are of Hessians that are not too large to try, with all radial splines and with half. Panels and
         seismograms, which need none, are measured on the run's own, too.
         """
         from scipy.optimize import nnls  # not before a process's own memory has been measured: a run does not need it
 
-        terms, panel_s, weights = [], [], list[float]()
+        panels = []  # terms, terms times radial splines, elements, seconds, weight in the fit
         seismogram, product, update = np.zeros(2), np.zeros(2), np.zeros(2)
         stack = stacks_of(self.geometry.table)
         order = np.argsort(np.bincount(stack, weights=self.geometry.table.samples), kind="stable")
@@ -194,21 +189,17 @@ class Trials:
             hessian.reset()  # pages that are touched for the first time take longer
             for stacks in groups:
                 samples, made, sums = self.group(forward, stacks, hessian, gradient)
-                per_mode = samples * self.modes
-                terms.append([per_mode, per_mode * forward.basis.n_radial, made.panel_elements])
-                panel_s.append(sums["panel_s"])
-                weights.append(1.0)
+                terms = samples * self.modes
+                panels.append([terms, terms * forward.basis.n_radial, made.panel_elements, sums["panel_s"], 1.0])
                 product += made.flop, sums["product_s"]
                 update += made.elements, sums["update_s"]
         for stacks in groups:
             own = self.own_splines(np.flatnonzero(np.isin(stack, stacks)))
             seismogram += own[0], own[4]
             if self.coupled:
-                terms.append(list(own[:3]))
-                panel_s.append(own[3])
-                weights.append(OWN_WEIGHT)
-        matrix, wanted, weight = np.array(terms), np.array(panel_s), np.array(weights)
-        fitted, _ = nnls(matrix * (weight / wanted)[:, None], weight)  # relative errors
+                panels.append([*own[:4], OWN_WEIGHT])
+        *matrix, wanted, weight = np.array(panels).T
+        fitted, _ = nnls(np.transpose(matrix) * (weight / wanted)[:, None], weight)  # relative errors
         return {
             "panel_ns_per_term": max(1e9 * fitted[0], 1e-5),
             "panel_ns_per_radial_term": 1e9 * fitted[1],
@@ -219,7 +210,7 @@ class Trials:
         }
 
     def own_splines(self, rows: i64) -> f64:
-        """Of some paths on the run's own splines, summed over ranks.
+        """Counts and seconds of some paths on the run's own splines, summed over ranks.
 
         Terms, terms times radial splines, elements of panels; seconds of the panels (of coupled modes: path averages, as
         assembled, have smaller ones) and of seismograms alone, the faster of two trials.
@@ -249,7 +240,7 @@ class Trials:
             count = min(4 * count, len(rows))
 
     def coarser(self, divisor: int) -> ForwardProblem:
-        """With fewer radial splines, and a Hessian that is not too large to try."""
+        """The forward problem with fewer radial splines, and a Hessian that is not too large to try."""
         forward, basis, config = self.geometry.forward, self.geometry.forward.basis, self.config
         radial, level = max(4, basis.n_radial // divisor), config.basis.lateral_level
         while level > 1:
@@ -268,7 +259,7 @@ class Trials:
     def group(
         self, forward: ForwardProblem, stacks: i64, hessian: Any, gradient: Any
     ) -> tuple[int, Products, dict[str, float]]:
-        """Assembles some stacks of a group: samples, what was multiplied, seconds of each part, summed over ranks."""
+        """Assembles some stacks: samples, what was multiplied, seconds of each part, summed over ranks."""
         random, stack = np.random.default_rng(1), stacks_of(self.geometry.table)
         count = min(4 * self.comm.size, len(stacks))
 
@@ -301,7 +292,7 @@ class Trials:
     # -------------------------------------------------------------------------------------------------- linear algebra
 
     def factorisation(self) -> tuple[float, float, float]:
-        """Of each rank: GFLOP/s in a large Cholesky factorisation, order at half of that, ns to add an element of C_m^-1.
+        """Each rank's GFLOP/s in a large Cholesky factorisation, order at half of that, ns to add an element of C_m^-1.
 
         From two orders, with the run's precision and blocks, the larger one beyond every cache.
         """
@@ -346,7 +337,7 @@ class Trials:
         return 1e9 * min(spent) / basis.n_lateral**3
 
     def large_order(self, most_bytes: float, most: int) -> int:
-        """Of a float32 matrix that takes so much and no more than an eighth of what is free; that of the run at most."""
+        """Order of a float32 matrix that takes so much and at most an eighth of what is free; the run's at most."""
         room = min(most_bytes, process_memory.available_bytes() // 8)
         return int(self.comm.bcast(max(64, min(most, self.unknowns, math.isqrt(int(room) // 4)))))
 

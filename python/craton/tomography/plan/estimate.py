@@ -39,7 +39,7 @@ PHASES = (
     "waveforms",
 )
 PARTS = ("panels", "products", "updates")
-"""Of assemble."""
+"""Parts of the phase assemble."""
 MESSAGES_BYTES = 64 << 20
 """What a rank may have under way to other nodes at a time (World max_bytes_in_flight)."""
 SAVE_BUFFER_BYTES = 64 << 20
@@ -51,7 +51,7 @@ SHIPPED_BYTES = 8 << 20
 NOISE_S_PER_PATH = 4e-5
 """A random generator for each path (data.add_noise)."""
 PATH_BYTES = 400
-"""Of a path beside its knots and weights."""
+"""Memory of a path beside its knots and weights."""
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
 CHOLESKY_PANELS = 3
@@ -87,7 +87,7 @@ class Estimate:
 
     @property
     def nodes(self) -> int:
-        """The last may have fewer ranks."""
+        """Number of nodes; the last may have fewer ranks."""
         return -(-self.ranks // self.ranks_per_node)
 
     @property
@@ -107,7 +107,7 @@ class Estimate:
 
     @property
     def local_elements(self) -> float:
-        """Of the Hessian, on the rank that has most."""
+        """Elements of the Hessian on the rank that has most."""
         n, block = self.work.unknowns, self.work.block
         layout = BlockCyclic(n, n, block, block, *process_grid(self.ranks))
         return float(layout.local_rows(0) * layout.local_cols(0))
@@ -132,7 +132,7 @@ class Estimate:
 
     @property
     def shipped_share(self) -> float:
-        """Of the elements of products: what is sent in their place where an owner multiplies (gram_updater.hpp)."""
+        """What is sent in place of products where an owner multiplies, per element of them (gram_updater.hpp)."""
         if not self.work.coupled:
             return 1.0
         height, width = process_grid(self.ranks)
@@ -146,7 +146,7 @@ class Estimate:
         return float(np.sum(np.minimum(panel, product)) / np.sum(product))
 
     def travel_s(self, sent_bytes: float) -> float:
-        """Of bytes that all nodes send and receive at the same time."""
+        """Seconds in which all nodes send and receive so many bytes at the same time."""
         return sent_bytes / (1e9 * self.machine.network_gb_s * self.nodes)
 
     def shared_out_s(self, work_s: float) -> float:
@@ -166,13 +166,13 @@ class Estimate:
 
     @property
     def assembly_s(self) -> float:
-        """Wall clock of one."""
+        """Wall clock of one assembly."""
         together, travel = self.shared_out_s(sum(self.part_s)), self.travel_s(self.sent_per_assembly)
         return max(together, travel) + self.zeros_s(self.machine.memory_gb_s)
 
     @property
     def seismograms_s(self) -> float:
-        """Of all paths, of one thread."""
+        """One thread's time for the seismograms of all paths."""
         return 1e-9 * self.machine.seismogram_ns_per_term * self.work.sample_modes
 
     @property
@@ -195,12 +195,12 @@ class Estimate:
 
     @property
     def hessian_bytes(self) -> float:
-        """All of it, once."""
+        """The whole Hessian."""
         return float(self.work.element_bytes) * self.work.unknowns**2
 
     @property
     def prior_bytes(self) -> float:
-        """Of the lateral part's inverse: once per node."""
+        """The inverse of the prior's lateral part, once per node."""
         return 8.0 * self.work.lateral**2 if self.work.prior_kind == "gaussian" else 0.0
 
     @property
@@ -220,7 +220,7 @@ class Estimate:
 
     @property
     def path_bytes(self) -> float:
-        """Of all paths, with their knots and weights."""
+        """All paths with their knots and weights."""
         return self.work.paths * (PATH_BYTES + 16.0 * self.work.touched / self.work.radial / self.work.parameters)
 
     def extra_bytes(self, name: str) -> float:
@@ -275,7 +275,7 @@ class Estimate:
 
     @cached_property
     def phases(self) -> tuple[Forecast, ...]:
-        """All, in the order of PHASES."""
+        """Forecasts in the order of PHASES."""
         work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
         data_bytes = 8.0 * work.samples + 64.0 * work.paths
         file_bytes = data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
@@ -305,7 +305,7 @@ class Estimate:
 
     @cached_property
     def parts(self) -> tuple[Forecast, ...]:
-        """Of all assemblies: what each thread spends on the average."""
+        """What each thread spends on the average on the parts of all assemblies."""
         return tuple(
             Forecast(name, self.work.iterations * spent / self.crew)
             for name, spent in zip(PARTS, self.part_s, strict=True)

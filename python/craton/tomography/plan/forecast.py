@@ -1,33 +1,32 @@
-"""`craton tomography plan`: what a run will take, phase by phase, before it is started."""
+"""`craton tomography plan`: what a run will take, phase by phase, before it is started; and what one took, beside that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from craton._launch import launched_size, usable_cores
+from craton.errors import UserError
 from craton.runs import process_memory
-from craton.tomography.config.load import check_ranks
+from craton.tomography.config.load import Config, check_ranks
+from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.plan.calibration import calibrate_alone, calibrate_on
 from craton.tomography.plan.estimate import GIB, MIB, Estimate
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Work, count_work
 
-if TYPE_CHECKING:
-    from craton.tomography.config.load import Config
-
 
 def duration(seconds: float) -> str:
-    """In the unit that suits it, with three digits."""
+    """Three digits, in seconds, minutes or hours."""
     if seconds < 120:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
 
 
 def size(count: float) -> str:
-    """Bytes in MiB, GiB or TiB."""
+    """Three digits, in MiB, GiB or TiB."""
     if count < 0.995 * GIB:
         return f"{count / MIB:.3g} MiB"
     return f"{count / GIB:.3g} GiB" if count < 999 * GIB else f"{count / (1024 * GIB):.3g} TiB"
@@ -38,7 +37,7 @@ class Plan(Estimate):
 
     @property
     def seconds(self) -> float:
-        """Of all phases."""
+        """Sum over all phases."""
         return sum(phase.seconds for phase in self.phases)
 
     @property
@@ -143,3 +142,58 @@ def predict(work: Work, geometry: Geometry, machine: Machine, ranks: int, ranks_
     """The forecast of every phase. ranks_per_node 0: as many as a node has cores for, of the threads of each."""
     per_node = min(ranks, ranks_per_node or max(1, machine.cores_per_node // work.threads))
     return Plan(work, geometry, machine, ranks, per_node)
+
+
+# ----------------------------------------------------------------------------------------------------- of a run that was
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A phase as it was predicted, and as it was."""
+
+    name: str
+    predicted_s: float
+    measured_s: float
+    predicted_bytes: float = 0.0
+    measured_bytes: float = 0.0
+    predicted_sent: float = 0.0
+    measured_sent: float = 0.0
+    """Only of assemble: what the factorisation sends is not counted by a run."""
+
+
+def plan_of_run(directory: Path, machine_file: Path | None = None) -> tuple[Plan, list[Compared]]:
+    """A plan for what a run has done: its ranks, nodes and iterations; beside what it took."""
+    folder = RunFolder(directory)
+    record = folder.read_record()
+    config = Config.build(record.config, folder.record)
+    done = max((entry.iteration for entry in record.iterations), default=0)
+    if not done or not record.phase_s:
+        raise UserError(f"{folder.record}: no iteration was finished; allowed: a run with at least one")
+    config = config.replaced("inversion", max_iterations=done)
+    per_node = -(-record.ranks // max(1, record.nodes))
+    plan = make_plan(config, record.ranks, per_node, machine_file)
+    return plan, compare(plan, record)
+
+
+def compare(plan: Plan, record: RunRecord) -> list[Compared]:
+    """Phase by phase; memory 0 where a run has not recorded it."""
+    found = []
+    for phase in plan.phases:
+        measured_s = max(seconds.get(phase.name, 0.0) for seconds in record.phase_s)
+        peaks = [own_peak(record, rank, phase.name) for rank in range(len(record.peak_bytes))]
+        one = Compared(phase.name, phase.seconds, measured_s, phase.rank_bytes, max(peaks, default=0.0))
+        if phase.name == "assemble":
+            sent = sum(sent.get("assemble", 0) for sent in record.sent_bytes)
+            one = replace(one, predicted_sent=phase.sent_bytes, measured_sent=float(sent))
+        found.append(one)
+    keys = {"panels": "panel_s", "products": "product_s", "updates": "update_s"}
+    for part in plan.parts:
+        spent = [seconds.get(keys[part.name], 0.0) for seconds in record.assembly_s]
+        found.append(Compared(part.name, part.seconds, sum(spent) / len(spent) / plan.work.threads))
+    return found
+
+
+def own_peak(record: RunRecord, rank: int, phase: str) -> float:
+    """A rank's memory at its peak without what it maps of others'."""
+    shared = record.shared_bytes[rank] if rank < len(record.shared_bytes) else {}
+    return float(record.peak_bytes[rank].get(phase, 0) - shared.get(phase, 0))

@@ -15,8 +15,6 @@ from typing import Any
 from craton.runs.files import write_text
 from craton.settings import REQUIRED, check_keys, integer, number, read_table, read_toml, setting, table_to_toml, text
 
-__all__ = ["Machine", "load_machine", "save_machine"]
-
 
 def rate(help_text: str, low: float = 1e-6, high: float = 1e12, unit: str = "") -> Any:
     """A setting that was measured, and has no default."""

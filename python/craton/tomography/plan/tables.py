@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from craton.tomography.plan.comparison import Compared
 from craton.tomography.plan.estimate import PARTS
-from craton.tomography.plan.forecast import Plan, duration, size
+from craton.tomography.plan.forecast import Compared, Plan, duration, size
 
 
 def plan_table(plan: Plan) -> Table:
-    """For a console of rich."""
+    """The phases of a plan, for a console of rich."""
     work = plan.work
     multiplied = f" of {100 * work.rows / work.samples:.0f}% of their rows" if work.coupled else ""
     table = new_table(
@@ -58,10 +57,10 @@ def new_table(title: str, columns: tuple[str, ...]) -> Table:
 
 
 def some(count: float) -> str:
-    """Bytes; nothing where there are none."""
+    """Bytes in words; nothing where there are none."""
     return size(count) if count else ""
 
 
 def ratio(predicted: float, measured: float) -> str:
-    """Nothing where one of them is 0."""
+    """Predicted over measured; nothing where one of them is 0."""
     return f"{predicted / measured:.2f}" if predicted and measured else ""

@@ -11,24 +11,19 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton.tomography.data.catalogue import read_events, read_stations
+from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
+from craton.tomography.config.load import Config
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
 from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
-
-if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
-    from craton.tomography.config.load import Config
-
-__all__ = ["EXACT_PATHS", "Geometry", "Products", "Work", "count_work", "products_of"]
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -45,12 +40,12 @@ class Work:
 
     paths: int
     counted_paths: int
-    """Of which touched parameters were counted; the sums are scaled from them."""
+    """Paths whose touched parameters were counted; the sums are scaled from them."""
     events: int
     stations: int
     samples: int
     modes: int
-    """Of the catalogue."""
+    """Modes of the catalogue."""
     modes_used: int
     """Those within the filter."""
     lateral: int
@@ -71,9 +66,9 @@ class Work:
     touched: float
     """Mean n."""
     updates: float
-    """Of the Hessian: stacks of windows."""
+    """Updates of the Hessian: stacks of windows."""
     rows: float
-    """Of the panels, that are multiplied: samples, or fewer after compression."""
+    """Rows of panels that are multiplied: samples, or fewer after compression."""
     elements_of_panels: float
     """sum k c, with c columns of a panel (n) or of the factor of a Kronecker product"""
     elements_of_products: float
@@ -105,7 +100,7 @@ class Geometry:
     paths: PathSet
     products: Products
     samples: i64
-    """Of each path of the run, counted or not."""
+    """Samples of each path of the run, counted or not."""
     spent_s: dict[str, float]
     """On modes, kernels, catalogues, and the paths (all of the run's), as a run does the same."""
 
@@ -149,7 +144,7 @@ def numerical_rank(window_s: f64, band_hz: float, compress: float) -> f64:
 def products_of(
     table: PathTable, paths: PathSet, forward: ForwardProblem, coupled: bool, rows: f64, element_bytes: int
 ) -> Products:
-    """rows: of each path's panel, that are multiplied."""
+    """The updates of some paths. rows: those of each path's panel that are multiplied."""
     basis = forward.basis
     columns = basis.n_radial * basis.parameters
     n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
@@ -243,25 +238,23 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
 
 
 def modes_within(config: Config, modes: Any) -> int:
-    """Of a catalogue, those that the filter passes."""
+    """Number of a catalogue's modes that the filter passes."""
     longest, _, _, shortest = config.data.filter_periods_s
     period = np.asarray(modes.period_s)
     return int(np.count_nonzero((period < longest) & (period > shortest)))
 
 
 def coupling_bytes(config: Config, basis: Any, catalogues: Sequence[Any]) -> float:
-    """Of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8."""
+    """Bytes of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8."""
     tiles = [-(-modes_within(config, modes) // 8) for modes in catalogues if modes is not None]
     return float(sum(4 * 64 * basis.n_radial * basis.parameters * (count * (count + 1) // 2) for count in tiles))
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:
     """Collective: the paths that a run of this configuration would have."""
-    if config.data.kind == "synthetic":
-        events = read_events(config.events.file, config.events.maximum)
-        stations = read_stations(config.stations.file, config.stations.maximum)
-        return build_paths(config, events, stations)
     events, stations = read_catalogues(config, comm)
+    if config.data.kind == "synthetic":
+        return build_paths(config, events, stations)
     return file_observations(config, events, stations).paths
 
 

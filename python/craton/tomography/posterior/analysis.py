@@ -19,24 +19,21 @@ One matrix of the model's order, dealt over all ranks, is all that this takes; v
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
+from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
 from craton import linalg
+from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.parts import chunks, splines_at_knots, summed
 from craton.tomography.prior.prior import Prior, misfit
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-    from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
 Rows: TypeAlias = scipy.sparse.csr_matrix
@@ -59,7 +56,7 @@ class Posterior:
     weights: f64
     """C_m^-1 (mean - m^p)"""
     log_determinant: float
-    """Of A."""
+    """The natural logarithm of det A."""
 
     def __init__(self, system: Any, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
         """UserError where A is not positive definite.
@@ -156,11 +153,11 @@ class Posterior:
         return quadratic_forms(self._system, left, right, self._comm)
 
     def variances(self, rows: Rows) -> f64:
-        """Of linear combinations of coefficients. Inverts."""
+        """Variances of linear combinations of coefficients. Inverts."""
         return self.covariances(rows, rows)
 
     def variance(self) -> f64:
-        """Of each coefficient. Inverts."""
+        """Variance of each coefficient. Inverts."""
         self.invert()
         return np.asarray(self._factor.inverse_diagonal())
 

@@ -23,11 +23,11 @@ class PointFindings:
     deviation: float
     prior_deviation: float
     spread_latitude_deg: float
-    """Of the spike whose image was made: the nearest knot."""
+    """Where the spike is whose image was made: at the nearest knot."""
     spread_longitude_deg: float
     spread_depth_km: float
     recovered: float
-    """The image there, of a spike of 1."""
+    """The image of a spike of 1 at its place."""
 
     @property
     def place(self) -> Place:
@@ -46,9 +46,9 @@ class ShuttleFindings:
 
     file: str
     rms_difference: float
-    """Of the given model from the posterior mean, dlnVs at the knots."""
+    """Difference of the given model from the posterior mean, dlnVs at the knots."""
     rms_unseen: float
-    """Of its part that is unseen."""
+    """Its part that is unseen."""
     chi_data_change: float
     """What adding that part to the mean changes of the data's misfit, by the tangent."""
     chi_data_change_whole: float
@@ -60,7 +60,7 @@ class PosteriorSummary:
     """The content of posterior.json. Deviations are of dlnVs at the knots, root mean square."""
 
     linearised_at_iteration: int
-    """Of the run: whose model the Hessian belongs to."""
+    """The run's iteration to whose model the Hessian belongs."""
     chi_data_there: float | None
     """That model's misfit."""
     prior: dict[str, Any]
@@ -80,7 +80,7 @@ class PosteriorSummary:
 
 
 class PosteriorFolder(Folder):
-    """The results."""
+    """The folder of a posterior's results."""
 
     arrays = RunFile("posterior.h5")
     samples = RunFile("samples.h5")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
+from craton._craton import ModelBasis
 from craton.pages import maps
 from craton.pages.figures import new_figure
 from craton.pages.maps import rounded_limit, velocity_bar
@@ -22,9 +23,6 @@ from craton.tomography.posterior.criteria import Choice, StrengthSummary
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary
 from craton.tomography.posterior.questions import Place, knot_depths_km
 
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
-
 f64 = NDArray[np.float64]
 
 CENTRE_DEG = -160.0
@@ -32,7 +30,7 @@ DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
 MODEL_DEPTHS_KM = (150.0, 1200.0, 2500.0)
 STEP_DEG = 2.0
 POINT_ARRAYS = ("covariance", "prior_covariance", "point_spread", "resolution_row")
-"""Of each place in posterior.h5."""
+"""What posterior.h5 has of each place."""
 MARK: dict[str, Any] = {"marker": "x", "s": 40.0, "color": SECOND, "linewidths": 1.5, "zorder": 6}
 
 
@@ -156,7 +154,7 @@ def field_at(basis: ModelBasis, model: f64, latitude_deg: f64, longitude_deg: Ar
 
 
 def common_limit(basis: ModelBasis, models: Sequence[f64], depths_km: Sequence[float]) -> float:
-    """Of one colour scale for models at depths, percent, by their values at the lateral knots."""
+    """The limit of one colour scale for models at depths, percent, from their values at the lateral knots."""
     knots = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
     return rounded_limit(*(field_at(basis, model, *knots, depth) for model in models for depth in depths_km))
 

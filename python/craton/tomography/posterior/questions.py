@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
-
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pathlib
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -17,6 +17,7 @@ from craton.runs.agreement import on_root
 from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5, write_json
 from craton.runs.folder import reserved
 from craton.runs.progress import make_console
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
 from craton.tomography.model.knots import field_at_knots, rms
@@ -35,9 +36,6 @@ from craton.tomography.posterior.questions import (
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.parts import PriorPart, splines_at_knots
 from craton.tomography.prior.words import about_lengths, explained
-
-if TYPE_CHECKING:
-    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from craton.runs.progress import ProgressBar, make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import multiplied
 from craton.tomography.inversion.say import say
-from craton.tomography.inversion.stored_run import LinearisedProblem, RunData, read_data, read_problem
+from craton.tomography.inversion.stored_run import LinearisedProblem, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
 from craton.tomography.posterior.pictures import strength_figure
@@ -55,7 +55,7 @@ DEFAULT_SPAN, DEFAULT_COUNT = 10.0, 9
 
 
 class StrengthFolder(Folder):
-    """The results of a choice."""
+    """The folder of a choice's results."""
 
     summary = RunFile("strength.json")
     picture = RunFile("strength.png")
@@ -129,7 +129,7 @@ def choose_strength(
         left_out: Sequence[float | None] = [None] * len(strengths)
         if folds:
             factors = [strength / own for strength in strengths]
-            left_out = cross_validation(problem, read_data(problem), prior, factors, folds, seed, console)
+            left_out = cross_validation(problem, prior, factors, folds, seed, console)
         trials = []
         with ProgressBar("strengths", len(strengths), "strengths", console) as bar:
             for strength, misfit in zip(strengths, left_out, strict=True):
@@ -176,18 +176,13 @@ def fold_of_paths(event: NDArray[np.int64], folds: int, seed: int) -> NDArray[np
 
 
 def cross_validation(
-    problem: LinearisedProblem,
-    data: RunData,
-    prior: Prior,
-    factors: Sequence[float],
-    folds: int,
-    seed: int,
-    console: Any,
+    problem: LinearisedProblem, prior: Prior, factors: Sequence[float], folds: int, seed: int, console: Any
 ) -> list[float]:
     """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out.
 
     A fold's Hessian is taken from the whole one: all folds together are one assembly. Three matrices at a time.
     """
+    data = read_data(problem)
     fold = fold_of_paths(data.observations.paths.event, folds, seed)
     sums = np.zeros(len(factors))
     with ProgressBar("cross-validation", folds * len(factors), "solutions", console) as bar:

@@ -23,25 +23,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from craton._craton import ModelBasis
 from craton.arrays.node_memory import Sharing, made_alone
 from craton.errors import UserError
 from craton.settings import shown
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile, at_depth
 from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
 from craton.tomography.model.splines import lateral_matrix
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
 from craton.tomography.prior.prior import Prior
-
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
-    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mpi4py import MPI
 
+from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
 from craton.tomography.prior.prior import AnyPrior, Prior
-
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis, World
-    from craton.tomography.config.prior import PriorConfig
 
 
 def make_prior(

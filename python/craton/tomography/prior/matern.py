@@ -20,29 +20,27 @@ preconditioned by C_m alone need thousands, because the data outweigh the prior 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
+from craton._craton import ModelBasis, World
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock, only_block
 from craton.tomography.prior.gaussian import of_radius
-from craton.tomography.prior.krylov import gmres
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.prior import Step
-
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis, World
-    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Of the step, in the prior's norm."""
+"""Residual of a step, in the prior's norm, relative to the right-hand side."""
 MOST_STEPS = 300
 MEAN_RADIUS_KM = 4300.0
 """At which P takes the distances of lateral knots: of 4300, 5000 and 5700 the one with the narrowest spectrum of P C_m."""
@@ -55,7 +53,7 @@ class MaternPrior:
     blocks: tuple[ParameterBlock, ...]
     field: MaternField
     steps: list[tuple[int, float]]
-    """Of each solution so far: steps of GMRES and the residual they came to."""
+    """Steps of GMRES and their last residual, for each solution so far."""
 
     def __init__(
         self,
@@ -144,6 +142,45 @@ class MaternPrior:
         vector = np.ascontiguousarray(vector)
         self._comm.Bcast(vector)
         return vector
+
+
+def gmres(
+    apply: Callable[[f64, f64], f64],
+    right_hand_side: f64,
+    metric: Callable[[f64], f64],
+    go_on: Callable[[int, float], bool],
+) -> f64:
+    """The x of A x = b by GMRES without restarts (Saad & Schultz 1986, doi:10.1137/0907058), for a few dozen steps.
+
+    Residuals are measured by r . M r, M symmetric positive definite: apply(v, M v) is A v, metric(v) is M v. After each step
+    go_on(steps, residual as a fraction of b's) says whether another is wanted.
+    """
+    image = metric(right_hand_side)
+    size = float(np.sqrt(right_hand_side @ image))
+    if size == 0.0:
+        return np.zeros_like(right_hand_side)
+    basis, images = [right_hand_side / size], [image / size]
+    hessenberg = np.zeros((1, 0))
+    while True:
+        product = apply(basis[-1], images[-1])
+        column = np.zeros(len(basis) + 1)
+        for _ in range(2):  # once more: rounding leaves the first pass not quite orthogonal
+            for index, (vector, its_image) in enumerate(zip(basis, images, strict=True)):
+                part = float(product @ its_image)
+                product = product - part * vector
+                column[index] += part
+        image = metric(product)
+        column[-1] = np.sqrt(max(float(product @ image), 0.0))
+        steps = len(basis)
+        hessenberg = np.column_stack([np.pad(hessenberg, ((0, 1), (0, 0))), column])
+        first = np.eye(1, steps + 1)[0]
+        weights = np.linalg.lstsq(hessenberg, first, rcond=None)[0]
+        residual = float(np.linalg.norm(first - hessenberg @ weights))
+        exhausted = column[-1] <= 1e-14 * np.linalg.norm(column)
+        if not go_on(steps, residual) or exhausted:
+            return np.asarray(size * (np.stack(basis, axis=1) @ weights))
+        basis.append(product / column[-1])
+        images.append(image / column[-1])
 
 
 class Approximation:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 
 import craton
 from craton import linalg
+from craton._craton import ModelBasis
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock, only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines
 from craton.tomography.prior.parts import PriorPart, chunks
 from craton.tomography.prior.prior import Prior
-
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
-    from craton.tomography.config.prior import PriorConfig
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]

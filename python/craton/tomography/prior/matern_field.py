@@ -16,26 +16,22 @@ correlate them too much, by the same part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from craton._craton import ModelBasis, World
 from craton.solvers import multigrid
 from craton.tomography.config.matern_grid import box_side, cells_needed, check_resolution, side_of_grid_km
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.prior.parts import splines_at_knots, summed
 
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis, World
-
 f64 = NDArray[np.float64]
 
 TOLERANCE = 1e-10
-"""Of the largest residual of a Helmholtz solve."""
+"""Largest relative residual of a Helmholtz solve."""
 REACH = 3
 """Cells between the first and the last of the four that a point is interpolated from, along a dimension."""
 
@@ -46,9 +42,9 @@ class KnotSplines:
     lateral: scipy.sparse.csr_matrix
     radial: f64
     directions: f64
-    """Of the lateral knots, unit vectors."""
+    """Unit vectors to the lateral knots."""
     points_km: f64
-    """Of all knots from the Earth's centre, shape (n, 3), the radial index fastest."""
+    """All knots from the Earth's centre, shape (n, 3), the radial index fastest."""
 
     def __init__(self, basis: ModelBasis) -> None:
         self.lateral, self.radial = splines_at_knots(basis)
@@ -68,7 +64,7 @@ class KnotSplines:
 
     @property
     def log_determinant(self) -> float:
-        """Of |det T|."""
+        """The natural logarithm of |det T|."""
         lateral = sum(float(np.log(np.abs(factor.diagonal())).sum()) for factor in (self._factor.U, self._factor.L))
         return len(self.radial) * lateral + int(self.lateral.shape[0]) * float(np.linalg.slogdet(self.radial)[1])
 
@@ -83,7 +79,7 @@ class MaternField:
     cells: int
     """Along each side of the grid."""
     side_km: float
-    """Of the grid."""
+    """Side of the grid."""
     unresolved: f64
     """At each point, the part of the variance that the grid does not carry."""
 
@@ -117,7 +113,7 @@ class MaternField:
 
     @property
     def own_shape(self) -> tuple[int, int, int, int]:
-        """Of a field on this rank's part of the grid."""
+        """Shape of a field on this rank's part of the grid."""
         return self._solver.own_shape
 
     @property
@@ -173,7 +169,7 @@ class MaternField:
         return scipy.sparse.csr_matrix((values[mine], (rows[mine], columns[mine])), shape=shape)
 
     def _grid_variance(self, weights: f64) -> f64:
-        """Of the interpolated field at each point, from the grid's response to one cell: all cells are alike."""
+        """Variance of the interpolated field at each point, from the grid's response to one cell: all cells are alike."""
         middle = np.full(3, self.cells // 2)
         source = np.zeros(self.own_shape)
         at = self._own_cells(middle)

@@ -20,26 +20,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from mpi4py import MPI
 from numpy.typing import NDArray
 
+from craton._craton import ModelBasis
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
-
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
-    from craton._craton import ModelBasis
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
 CHUNK_BYTES = 1 << 26
-"""Of the elements that a rank makes or copies at a time."""
+"""Elements that a rank makes or copies at a time take so much."""
 
 
 class PriorPart(ABC):
@@ -50,7 +47,7 @@ class PriorPart(ABC):
 
     @property
     def log_determinant(self) -> float:
-        """Of C^-1."""
+        """The natural logarithm of det C^-1."""
         return self._log_determinant()
 
     def precision_times(self, vector: f64) -> f64:
@@ -83,7 +80,7 @@ class PriorPart(ABC):
 
     @abstractmethod
     def _precision_times(self, table: f64) -> f64:
-        """Of coefficients as a table, (lateral, radial), as the next."""
+        """C^-1 times coefficients as a table, (lateral, radial); the same shape for C below."""
 
     @abstractmethod
     def _covariance_times(self, table: f64) -> f64: ...
@@ -113,15 +110,16 @@ def splines_at_knots(basis: ModelBasis) -> tuple[scipy.sparse.csr_matrix, f64]:
     return lateral, basis.radial_values(np.asarray(basis.radial_knots_m))
 
 
-def own_columns(system: Any, block: ParameterBlock) -> Iterator[tuple[i64, i64, i64, i64]]:
-    """This rank's elements of a block, some columns at a time: local rows, local columns, and the same as the block counts."""
+def own_columns(system: Any, block: ParameterBlock) -> Iterator[tuple[i64, i64, tuple[i64, i64], tuple[i64, i64]]]:
+    """This rank's elements of a block, some columns at a time: local rows, local columns, (lateral, radial) knots of each."""
     rows, cols = np.asarray(system.local_rows_global), np.asarray(system.local_cols_global)
     own_rows, own_cols = (
         np.flatnonzero((lines >= block.offset) & (lines < block.offset + block.size)) for lines in (rows, cols)
     )
     for some in chunks(len(own_rows), len(own_cols)):
         columns = own_cols[some]
-        yield own_rows, columns, rows[own_rows] - block.offset, cols[columns] - block.offset
+        of_rows, of_columns = (np.divmod(at - block.offset, block.radial) for at in (rows[own_rows], cols[columns]))
+        yield own_rows, columns, of_rows, of_columns
 
 
 @dataclass(frozen=True)
@@ -149,8 +147,7 @@ class Separable(PriorPart):
 
     def own_elements(self, system: Any) -> Iterator[tuple[i64, i64, f64]]:
         """Products of an element of each factor."""
-        for rows, cols, i, j in own_columns(system, self.block):
-            (a, i_radial), (b, j_radial) = np.divmod(i, self.block.radial), np.divmod(j, self.block.radial)
+        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):
             yield rows, cols, self.lateral_inverse[np.ix_(a, b)] * self.radial_inverse[np.ix_(i_radial, j_radial)]
 
     def _variance(self, lateral: scipy.sparse.csr_matrix, radial: f64) -> f64:
@@ -182,7 +179,7 @@ class Layered(PriorPart):
 
     block: ParameterBlock
     roots: Sequence[Root]
-    """Of the different lateral covariances."""
+    """Roots of the different lateral covariances."""
     which: Sequence[int]
     """The one at each radial knot."""
     radial_inverse: f64
@@ -206,9 +203,8 @@ class Layered(PriorPart):
     def own_elements(self, system: Any) -> Iterator[tuple[i64, i64, f64]]:
         """One product of two inverse roots for each pair of radial knots."""
         inverse_roots = [root.matrix(-1) for root in self.roots]
-        for rows, cols, i, j in own_columns(system, self.block):
-            (a, i_radial), (b, j_radial) = np.divmod(i, self.block.radial), np.divmod(j, self.block.radial)
-            elements = np.empty((len(i), len(j)))
+        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):
+            elements = np.empty((len(a), len(b)))
             for upper in np.unique(i_radial):
                 for lower in np.unique(j_radial):
                     these, those = np.flatnonzero(i_radial == upper), np.flatnonzero(j_radial == lower)

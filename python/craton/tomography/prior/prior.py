@@ -61,7 +61,7 @@ class Prior:
 
     @property
     def log_determinant(self) -> float:
-        """Of C_m^-1."""
+        """The natural logarithm of det C_m^-1."""
         return sum(part.log_determinant for part in self.parts) + len(self.mean) * float(np.log(self.scale))
 
     def strengthened(self, factor: float) -> Prior:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from craton._craton import ModelBasis
 from craton.settings import toml_value
+from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
-    from craton.tomography.config.prior import PriorConfig
-
 
 def values_of(profile: Profile) -> list[float]:
-    """The number, or those of all pairs."""
+    """The values of a profile: its number, or those of all pairs."""
     return [float(profile)] if isinstance(profile, float | int) else [value for _, value in profile]
 
 
 def largest(profile: Profile) -> float:
-    """At any depth."""
+    """The largest value at any depth."""
     return max(values_of(profile))
 
 

@@ -24,7 +24,7 @@ MOST_PATHS = 300
 
 
 def coverage_section(results: Results) -> Section:
-    """Of a finished run."""
+    """The paths of a finished run."""
     text = (
         "Left: sum over all paths of the path-average weight of each lateral knot. Right: earthquakes, stations "
         f"and up to {MOST_PATHS} of the paths; tinted where the coverage is above its median."
@@ -71,7 +71,7 @@ def coverage_figure(results: Results) -> Figure:
 
 
 def nearest_knot(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> NDArray[np.int64]:
-    """Of places at geocentric latitudes."""
+    """The lateral knot nearest to each place; geocentric latitudes."""
     knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
     return np.asarray(np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1))
 

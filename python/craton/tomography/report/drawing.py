@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.pages import maps
 from craton.pages.figures import new_figure, save_picture
@@ -29,12 +30,11 @@ from craton.tomography.model.export import write_csv
 from craton.tomography.model.fields import Fields, colour_limit, quantity_of
 from craton.tomography.results import Results, waveform_reduction
 
-if TYPE_CHECKING:
-    from craton._craton import ModelBasis
-
 __all__ = ["Drawing", "PICTURES", "fit", "parse_place", "profile", "save", "section", "slices"]
 
 f64 = NDArray[np.float64]
+Place: TypeAlias = tuple[float, float]
+"""Geographic latitude and longitude, degrees."""
 
 PICTURES = (".png", ".pdf", ".svg")
 MAP_STEP_DEG = 1.0
@@ -45,7 +45,7 @@ TRACES: tuple[dict[str, Any], ...] = (
     {"color": SECOND, "linewidth": 1.0, "linestyle": "--"},
     {"color": ACCENT, "linewidth": 1.2},
 )
-"""Of data, starting model and final model."""
+"""Lines of data, starting model and final model."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def save(drawing: Drawing, path: Path) -> Path:
     return path
 
 
-def parse_place(text: str, option: str) -> tuple[float, float]:
+def parse_place(text: str, option: str) -> Place:
     """LAT,LON in degrees; the longitude found is in [-180, 180)."""
     try:
         latitude, longitude = (float(part) for part in text.split(","))
@@ -169,8 +169,8 @@ class Arc:
         start, end = (place_text(*place) for place in self.places(0, -1))
         return f"{start} to {end}, {self.angle_deg[-1] - self.angle_deg[0]:.0f}°"
 
-    def places(self, *points: int) -> list[tuple[float, float]]:
-        """Geographic latitude and longitude of some of the points."""
+    def places(self, *points: int) -> list[Place]:
+        """Some of the points."""
         latitude, longitude = geographic_deg(self.latitude_deg), self.longitude_deg
         return [(float(latitude[point]), float(longitude[point])) for point in points]
 
@@ -198,19 +198,18 @@ def points_towards(start: f64, end: f64, angle: f64) -> tuple[f64, f64]:
     return np.degrees(np.arcsin(np.clip(points[:, 2], -1.0, 1.0))), np.degrees(np.arctan2(points[:, 1], points[:, 0]))
 
 
-def arc_between(start: tuple[float, float], end: tuple[float, float]) -> Arc:
+def arc_between(start: Place, end: Place) -> Arc:
     """The minor arc between two places (geographic). UserError where they do not define one."""
     a, b = geocentric_vectors(*np.array([start, end]).T)
     distance = float(np.degrees(angle_between(a, b)))
     if not 1.0 <= distance <= 179.9:
-        raise UserError(
-            f"--from and --to are {distance:.3g} degrees apart; allowed: 1 to 179.9 (or --through with --azimuth)"
-        )
+        apart = f"--from and --to are {distance:.3g} degrees apart"
+        raise UserError(f"{apart}; allowed: 1 to 179.9 (or --through with --azimuth)")
     angle = np.linspace(0.0, distance, max(31, int(1.5 * distance) + 1))
     return Arc(*points_towards(a, b, np.radians(angle)), angle - 0.5 * distance)
 
 
-def arc_through(place: tuple[float, float], azimuth_deg: float, half_angle_deg: float = 60.0) -> Arc:
+def arc_through(place: Place, azimuth_deg: float, half_angle_deg: float = 60.0) -> Arc:
     """To both sides of a place (geographic), along its azimuth clockwise from north."""
     if not -360.0 <= azimuth_deg <= 360.0:
         raise UserError(f"--azimuth {azimuth_deg:g}; allowed: degrees clockwise from north, -360 to 360")
@@ -256,7 +255,7 @@ def section_picture(fields: Fields, arc: Arc, values: dict[str, f64]) -> Figure:
 # ------------------------------------------------------------------------------------------------------------ profiles
 
 
-def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: str = "") -> Drawing:
+def profile(fields: Fields, places: Sequence[Place], parameters: str = "") -> Drawing:
     """Each parameter below places, against depth; speeds beside the reference Earth's where it has them.
 
     Numbers: latitude_deg, longitude_deg, depth_km, then for each parameter its percent and, of a speed, km/s of the model
@@ -283,11 +282,7 @@ def profile(fields: Fields, places: Sequence[tuple[float, float]], parameters: s
 
 @drawing
 def profile_picture(
-    label: str,
-    depth_km: f64,
-    places: Sequence[tuple[float, float]],
-    lines: dict[str, list[f64]],
-    references: dict[str, f64 | None],
+    label: str, depth_km: f64, places: Sequence[Place], lines: dict[str, list[f64]], references: dict[str, f64 | None]
 ) -> Figure:
     """Depth downwards; a second panel with speeds in km/s where there is a reference."""
     panels = [(name, False) for name in lines] + [(name, True) for name in lines if references[name] is not None]
@@ -347,7 +342,7 @@ def find_path(results: Results, text: str, component: str = "") -> int:
 
 
 def traces(results: Results, path: int) -> tuple[f64, list[f64]]:
-    """Of a finished run: seconds after the origin time; the data of a path, seismograms of the starting and the final model."""
+    """Seconds after the origin time; data of a path of a finished run, seismograms of its starting and its final model."""
     table = results.observations.paths
     part = slice(table.offsets[path], table.offsets[path + 1])
     time_s = table.t_first_s[path] + table.sample_interval_s * np.arange(table.samples[path])

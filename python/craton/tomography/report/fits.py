@@ -13,19 +13,14 @@ from craton.tomography.results import Results, waveform_reduction
 
 
 def fits_section(results: Results) -> Section:
-    """Of a finished run."""
-    pictures = [
-        Picture(
-            waveform_figure(results),
-            "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. "
-            "Percentages: 1 − ‖d − g‖² / ‖d‖² of the starting and of the final model.",
-        ),
-        Picture(
-            fits_figure(results),
-            "The same percentage of every path, by number of paths and by epicentral distance. One path by name: "
-            "craton tomography fit.",
-        ),
-    ]
+    """Seismograms of a finished run."""
+    some = (
+        "Best, median and worst fits of the final model; each trace is scaled by the data's largest value. Percentages: "
+        "1 − ‖d − g‖² / ‖d‖² of the starting and of the final model."
+    )
+    every = "The same percentage of every path, by number of paths and by epicentral distance."
+    by_name = "One path by name: craton tomography fit."
+    pictures = [Picture(waveform_figure(results), some), Picture(fits_figure(results), f"{every} {by_name}")]
     return Section("Waveforms", pictures, "waveforms", "Waveforms")
 
 
@@ -40,15 +35,14 @@ def waveform_figure(results: Results) -> Figure:
     rows = {"best": (last, max(last - 1, 0)), "median": middle, "worst": (min(1, last), 0)}
     figure = new_figure(10.0, 6.6)
     axes = figure.subplots(3, 2)
-    distance = table.distance_deg()
+    distance, names = table.distance_deg(), ("data", "starting model", "final model")
     for line, (kind, ranks) in enumerate(rows.items()):
         for place, rank in zip(axes[line], ranks, strict=True):
             path = int(order[rank])
             event, station = table.events.name[table.event[path]], table.stations.name[table.station[path]]
             time_s, seismograms = traces(results, path)
             scale = np.max(np.abs(seismograms[0])) or 1.0
-            labels = ("data", "starting model", "final model")
-            draw_traces(place, time_s, [values / scale for values in seismograms], labels)
+            draw_traces(place, time_s, [values / scale for values in seismograms], names)
             place.set_title(
                 f"{kind}: {event} to {station}, {table.component[path]}, {distance[path]:.0f}°, fit "
                 f"{100 * before[path]:.0f}% → {100 * reduction[path]:.0f}%",
@@ -59,8 +53,7 @@ def waveform_figure(results: Results) -> Figure:
             place.margins(x=0.01)
     for place in axes[-1]:
         place.set_xlabel("seconds after the origin time")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Of a run with NACT: what a seismogram of each component sees."""
+"""What a seismogram of each component sees, of a run with NACT."""
 
 from __future__ import annotations
 

@@ -13,24 +13,16 @@ from craton.tomography.results import Results
 
 def misfit_section(results: Results) -> Section:
     """The curve of each, and the table."""
-    return Section(
-        "Misfit per iteration",
-        [
-            Picture(
-                misfit_figure(results),
-                "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration. The noise ceiling is the "
-                "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N samples.",
-            ),
-            iteration_table(results.record),
-            Text(
-                "Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction is relative to the "
-                "starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the data's uncertainty.",
-                muted=True,
-            ),
-        ],
-        "misfit",
-        "Misfit",
+    about = (
+        "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration. The noise ceiling is the "
+        "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N samples."
     )
+    meaning = (
+        "Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction is relative to the "
+        "starting model, 1 − ‖d − g(m)‖² / ‖d − g(m⁰)‖². Both are weighted by the data's uncertainty."
+    )
+    blocks = [Picture(misfit_figure(results), about), iteration_table(results.record), Text(meaning, muted=True)]
+    return Section("Misfit per iteration", blocks, "misfit", "Misfit")
 
 
 @drawing

@@ -23,33 +23,24 @@ SECTION_HALF_ANGLE_DEG = 60.0
 
 def model_sections(results: Results) -> list[Section]:
     """Maps and a cross-section; depths and profiles."""
-    side_by_side = results.target is not None
-    what = "Input (left) and output (right)" if side_by_side else "The recovered model"
-    first = Section(
-        "Model",
-        [
-            Picture(
-                model_maps(results),
-                f"{what}: dlnVs relative to {results.record.config['earth']['model']}, one colour scale throughout. "
-                "Coastlines: Natural Earth.",
-            ),
-            Picture(section_figure(results), section_caption(results)),
-        ],
-        "model",
-        "Model",
+    what = "The recovered model" if results.target is None else "Input (left) and output (right)"
+    about_maps = (
+        f"{what}: dlnVs relative to {results.record.config['earth']['model']}, one colour scale throughout. Coastlines: Natural "
+        "Earth."
     )
+    about_gallery = (
+        f"The recovered model at {len(GALLERY_DEPTHS_KM)} depths, one colour scale. Any other depth: craton tomography slice; any "
+        "great circle: craton tomography section."
+    )
+    about_profiles = (
+        f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's speed. "
+        "Dotted: 410 and 660 km."
+    )
+    first = [Picture(model_maps(results), about_maps), Picture(section_figure(results), section_caption(results))]
+    narrow = results.basis.parameters == 1
     pictures = [
-        Picture(
-            gallery_figure(results),
-            f"The recovered model at {len(GALLERY_DEPTHS_KM)} depths, one colour scale. Any other depth: "
-            "craton tomography slice; any great circle: craton tomography section.",
-        ),
-        Picture(
-            profiles_figure(results),
-            f"The recovered model below {results.plume['name']} and 90° east of there; right, beside the reference Earth's "
-            "speed. Dotted: 410 and 660 km.",
-            narrow=results.basis.parameters == 1,
-        ),
+        Picture(gallery_figure(results), about_gallery),
+        Picture(profiles_figure(results), about_profiles, narrow=narrow),
     ]
     found = results.record.correlation
     if found is not None:
@@ -60,7 +51,8 @@ def model_sections(results: Results) -> list[Section]:
             "It is low at depths where the input itself is close to zero."
         )
         pictures.append(Picture(correlation_figure(found), text, narrow=True))
-    return [first, Section("Depth slices and profiles", pictures, "depths", "Depths")]
+    depths = Section("Depth slices and profiles", pictures, "depths", "Depths")
+    return [Section("Model", first, "model", "Model"), depths]
 
 
 def sampled_limit(results: Results) -> float:
@@ -102,7 +94,7 @@ def section_arc(plume: dict[str, Any]) -> Arc:
 
 
 def section_caption(results: Results) -> str:
-    """Where the cross-section lies."""
+    """Where the cross-section lies, in a sentence."""
     plume, half = results.plume, SECTION_HALF_ANGLE_DEG
     arc = section_arc(plume)
     start, middle, end = (place_text(*place) for place in arc.places(0, len(arc.angle_deg) // 2, -1))

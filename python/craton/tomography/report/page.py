@@ -23,8 +23,6 @@ from craton.tomography.report.posterior import posterior_section
 from craton.tomography.report.timing import timing_section
 from craton.tomography.results import Results, read_results
 
-__all__ = ["page_of", "write_report"]
-
 
 def write_report(path: str | pathlib.Path) -> pathlib.Path:
     """Makes report.html from the other files of a run folder, whether or not the run came to its end.

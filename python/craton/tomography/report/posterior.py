@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import pathlib
 import shlex
-from dataclasses import dataclass
 from typing import Any
 
 from craton.errors import UserError
 from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
-from craton.tomography.config.prior import PriorConfig, prior_from_dict
+from craton.tomography.config.prior import prior_from_dict
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary, posterior_folder
 from craton.tomography.posterior.pictures import POINT_ARRAYS, deviation_figure, point_figure, shown_knots
 from craton.tomography.posterior.questions import knot_depths_km
@@ -23,17 +22,8 @@ SAME_MISFIT = 1e-3
 """Relative difference up to which the misfit of the Hessian's model is taken for that of the run's."""
 
 
-@dataclass(frozen=True)
-class Findings:
-    """What posterior.json and posterior.h5 hold."""
-
-    summary: PosteriorSummary
-    arrays: dict[str, Any]
-    prior: PriorConfig
-
-
-def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
-    """The posterior of a run, None where there is none.
+def read_findings(results: Results, run: pathlib.Path) -> tuple[PosteriorSummary, dict[str, Any]] | None:
+    """What posterior.json and posterior.h5 of a run hold, None where there is none.
 
     UserError where it is damaged, or of another run: of an earlier one, say, that this has replaced.
     """
@@ -44,11 +34,12 @@ def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
         content = json.loads(folder.summary.read_text(encoding="utf-8"))
         points = [PointFindings(**point) for point in content["points"]]
         summary = PosteriorSummary(**{**content, "points": points})
-        prior = prior_from_dict(summary.prior, str(folder.summary))
+        prior_from_dict(summary.prior, str(folder.summary))
+        iteration = int(summary.linearised_at_iteration)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{folder.summary}: not a summary of craton tomography posterior ({problem})") from problem
     done = {entry.iteration: entry.chi_data for entry in results.record.iterations}
-    there, chi = done.get(summary.linearised_at_iteration), summary.chi_data_there
+    there, chi = done.get(iteration), summary.chi_data_there
     same = there is not None and (chi is None or abs(chi - there) <= SAME_MISFIT * abs(there))
     if summary.parameters != results.basis.size or not same:
         raise UserError(f"{folder.path} is of another run; allowed: the posterior of this one")
@@ -59,7 +50,7 @@ def read_findings(results: Results, run: pathlib.Path) -> Findings | None:
     missing = [name for name in wanted if name not in arrays]
     if missing:
         raise UserError(f"{folder.arrays}: '{missing[0]}' is missing; allowed: posterior.h5 as the command leaves it")
-    return Findings(summary, arrays, prior)
+    return summary, arrays
 
 
 def posterior_section(results: Results, run: pathlib.Path) -> Section:
@@ -73,7 +64,9 @@ def posterior_section(results: Results, run: pathlib.Path) -> Section:
         if found is None:
             blocks = how_to_get_it(results, run)
         else:
-            blocks = [words(results, found), *deviation_pictures(results, found), *point_pictures(results, found)]
+            summary, arrays = found
+            pictures = [*deviation_pictures(results, arrays), *point_pictures(results, summary, arrays)]
+            blocks = [words(results, summary), *pictures]
     return Section("What the data resolve", blocks, "resolution", "Resolution")
 
 
@@ -96,13 +89,12 @@ def how_to_get_it(results: Results, run: pathlib.Path, options: str = "") -> lis
     return [Text(text), Code(commands)]
 
 
-def words(results: Results, found: Findings) -> Text:
+def words(results: Results, summary: PosteriorSummary) -> Text:
     """How many parameters the data determine, and what is left of the prior's standard deviation."""
-    summary = found.summary
     prior = "the run's own prior"
     # settings that a record does not name are not compared
     if any(summary.prior.get(key) != value for key, value in results.record.config.get("prior", {}).items()):
-        prior = f"another prior than the run's ({explained(found.prior)})"
+        prior = f"another prior than the run's ({explained(prior_from_dict(summary.prior, 'posterior.json'))})"
     return Text(
         f"Of {summary.parameters} parameters the data determine {summary.resolved:.1f} (the trace of the resolution); the prior "
         f"decides the rest. The standard deviation of dlnVs at the knots is {100 * summary.rms_deviation:.2f}%, where it was "
@@ -111,13 +103,13 @@ def words(results: Results, found: Findings) -> Text:
     )
 
 
-def deviation_pictures(results: Results, found: Findings) -> list[Block]:
+def deviation_pictures(results: Results, arrays: dict[str, Any]) -> list[Block]:
     """A figure for each parameter."""
     basis, centre_deg = results.fields.basis, results.centre_deg
     depths_km = ", ".join(f"{depth:.0f}" for depth in knot_depths_km(basis)[shown_knots(basis)])
     return [
         Picture(
-            deviation_figure(basis, name, number, found.arrays, centre_deg),
+            deviation_figure(basis, name, number, arrays, centre_deg),
             f"At the knots nearest to {depths_km} km. Left: standard deviation σ of {name} after the data, each depth on a scale "
             "of its own. Middle: the part of the prior's σ that is left, 1 where the data say nothing. Right: diagonal of the "
             "resolution, how much of a true coefficient is found again, from 0 (the prior's guess) to 1.",
@@ -126,11 +118,11 @@ def deviation_pictures(results: Results, found: Findings) -> list[Block]:
     ]
 
 
-def point_pictures(results: Results, found: Findings) -> list[Block]:
+def point_pictures(results: Results, summary: PosteriorSummary, arrays: dict[str, Any]) -> list[Block]:
     """The first places."""
     return [
         Picture(
-            point_figure(results.basis, point, number, found.arrays, results.centre_deg),
+            point_figure(results.basis, point, number, arrays, results.centre_deg),
             f"{point.place.text}: dlnVs = {100 * point.mean:.2f} ± {100 * point.deviation:.2f}% (before the data ± "
             f"{100 * point.prior_deviation:.2f}%). Left: what else must change where dlnVs there is one standard "
             "deviation too high; below, against depth, with the prior's. Middle: the image of a spike of 1 at the "
@@ -138,5 +130,5 @@ def point_pictures(results: Results, found: Findings) -> list[Block]:
             "what is coloured. Right: the row of the resolution, with which weight true structure elsewhere enters "
             "what is found at the place.",
         )
-        for number, point in enumerate(found.summary.points[:MOST_PLACES])
+        for number, point in enumerate(summary.points[:MOST_PLACES])
     ]
