@@ -27,7 +27,7 @@ class Group(TyperGroup):
                 arrange_help(command)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order in which they were added."""
+        """Names of the commands, in the order in which they were added."""
         del ctx
         return list(self.commands)
 

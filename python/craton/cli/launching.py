@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar
 
 import typer
 
@@ -54,13 +55,30 @@ def launch(ranks: int | None, ranks_per_node: int | None, results: Path | None, 
     raise typer.Exit(run_under_mpi(sys.argv[1:], ranks, ranks_per_node, results, threads=threads))
 
 
+class Means(TypedDict):
+    """Keywords of every application's run() and resume()."""
+
+    ranks_per_node: int
+    console: Console | None
+
+
+@dataclass(frozen=True)
+class Started(Generic[Loaded]):
+    """What the ranks of a command know when they begin to compute."""
+
+    settings: Loaded
+    comm: MPI.Comm
+    means: Means
+
+
 def start_ranks(
     load: Callable[[], Loaded],
     ranks: int | None,
     ranks_per_node: int | None,
+    as_json: bool,
     check: Callable[[Loaded, int], object] = lambda _settings, _ranks: None,
-) -> tuple[Loaded, MPI.Comm]:
-    """The configuration, on every rank, and the communicator: the beginning of a command that computes.
+) -> Started[Loaded]:
+    """Collective: the beginning of a command that computes. load: reads the configuration, on rank 0.
 
     Where nobody has started the ranks, and --ranks or [run] ranks asks for several, this process starts them and ends with their
     exit code. It calls `check` before, with the configuration and the number of ranks, so that an error costs no start.
@@ -75,7 +93,8 @@ def start_ranks(
     from craton.runs.agreement import on_root
 
     comm = communicator()
-    return on_root(comm, load), comm
+    means = Means(ranks_per_node=ranks_per_node or 0, console=console_of(comm, as_json=as_json))
+    return Started(on_root(comm, load), comm, means)
 
 
 def end_run(record: Any, comm: MPI.Comm, as_json: bool, complaint: str = "") -> None:

@@ -12,6 +12,7 @@ import typer
 from craton.errors import UserError
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 
@@ -23,6 +24,12 @@ def check_folders(**files: Path | None) -> None:
             raise UserError(
                 f"--{option.replace('_', '-')} {file}: no such folder {folder}; allowed: a file in a folder that exists"
             )
+
+
+def say(console: Console | None, text: str, style: str | None = None) -> None:
+    """Prints a line as it is; nothing on ranks without a console."""
+    if console is not None:
+        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_json(content: Any) -> None:
@@ -47,7 +54,7 @@ class Found(Protocol):
         """Plain lists, dictionaries, numbers and text."""
 
     def table(self) -> Table:
-        """For a console."""
+        """A table for a console."""
 
 
 def print_found(found: Found, as_json: bool) -> None:

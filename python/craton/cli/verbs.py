@@ -7,7 +7,6 @@ from typing import Any
 
 import typer
 
-from craton.cli.launching import keep_mpi_off
 from craton.cli.options import Json, RunDirectory
 from craton.cli.output import print_found, print_json
 
@@ -52,7 +51,6 @@ def add_verbs(
         """,
     )
     def show_status(directory: RunDirectory, as_json: Json = False) -> None:
-        keep_mpi_off()
         print_found(_from(status, "status")(directory), as_json)
 
     @app.command(
@@ -64,7 +62,6 @@ def add_verbs(
         """,
     )
     def draw_report(directory: RunDirectory, as_json: Json = False) -> None:
-        keep_mpi_off()
         written = str(_from(report, "write_report")(directory))
         if as_json:
             print_json({"report": written})

@@ -37,11 +37,4 @@ __all__ = [
     "write_field",
 ]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.multigrid.folder": ["MultigridFolder", "MultigridRecord"],
-        "craton.multigrid.files": ["Problem", "read_field", "read_problem", "write_field"],
-        "craton.solvers.multigrid": ["Solution", "Solver", "faces_of_cells"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

@@ -18,14 +18,14 @@ from craton.solvers.multigrid.values import Field
 __all__ = ["BuiltInProblem", "problem_of"]
 
 WIDTH = 0.06
-"""Of a charge: the standard deviation of its Gaussian, over the length of each dimension."""
+"""Standard deviation of a charge's Gaussian, over the length of each dimension."""
 POINTS = 4
-"""Of Gauss along each dimension, where f is averages over cells."""
+"""Gauss points along each dimension, where f is averages over cells."""
 
 
 @dataclass(frozen=True)
 class BuiltInProblem:
-    """As Problem, without a file. f is a sum of products of functions of one dimension."""
+    """A problem without a file: f is a sum of products of functions of one dimension."""
 
     path: Path
     """The configuration."""

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["Findings", "check_boxes", "examine", "grids_of"]
 
 UNKNOWNS_PER_S = {"7pt": 25e6, "fv2": 18e6, "fv4": 12e6}
-"""Of one thread in an F-cycle: an order of magnitude for one core of today, where nobody has measured (docs/multigrid.md)."""
+"""Unknowns per second of one thread in an F-cycle: an order of magnitude where nobody has measured (docs/multigrid.md)."""
 CYCLES = 10
 """F-cycles whose work a solve to 1e-8 takes, about."""
 VECTORS, DEPTH, COARSEST = 7, {"7pt": 1, "fv2": 1, "fv4": 2}, {"7pt": 1, "fv2": 1, "fv4": 2}
 """Fields of a level (level.hpp); ghost layers; cells where cycles end."""
 SMALLEST_TO_HALVE, WIDEST_BOTTOM = 16, 16
-"""As in solver.cpp: boxes of 8 are gathered while they can be; widest grid that is solved without multigrid."""
+"""Boxes of 8 are gathered while they can be; the widest grid that is solved without multigrid. As in solver.cpp."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,18 @@ class Findings:
     memory_of_rank: int
     """Bytes of the rank with most boxes."""
     unknowns_per_s: float
-    """Of all ranks together, in an F-cycle."""
+    """Unknowns per second of all ranks together, in an F-cycle."""
     measured: bool
     """Whether somebody gave unknowns_per_s."""
     time_s: float
-    """Of a solve to 1e-8, about."""
+    """Seconds of a solve to 1e-8, about."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Plain values, for JSON."""
         return asdict(self)
 
     def table(self) -> Table:
-        """For a console."""
+        """A table for a console."""
         speed = "as told" if self.measured else "assumed: --unknowns-per-s has what a run has told"
         rows = (
             ("grid", f"{_times(self.cells)} = {math.prod(self.cells):,} cells, {self.operator}"),

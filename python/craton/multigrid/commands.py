@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import console_of, end_run, start_ranks
+from craton.cli.launching import end_run, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -122,14 +122,11 @@ def run(
 
     from craton.multigrid.check import examine
 
-    settings, comm = start_ranks(load, ranks, ranks_per_node, examine)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, examine)
     from craton.multigrid import run as command
 
-    console = console_of(comm, as_json=as_json)
-    found = command.run(
-        settings, comm, ranks_per_node=ranks_per_node or 0, console=console, overwrite=overwrite, report=report
-    )
-    end_run(found, comm, as_json, command.not_converged(found, Path(settings.run.directory)))
+    found = command.run(job.settings, job.comm, **job.means, overwrite=overwrite, report=report)
+    end_run(found, job.comm, as_json, command.not_converged(found, Path(job.settings.run.directory)))
 
 
 @app.command("resume")
@@ -156,12 +153,9 @@ def resume(
     def load() -> Config:
         return command.config_to_resume(directory, cycles=cycles, ranks=ranks, threads=threads)
 
-    settings, comm = start_ranks(load, ranks, ranks_per_node)
-    console = console_of(comm, as_json=as_json)
-    found = command.resume(
-        directory, settings, comm, ranks_per_node=ranks_per_node or 0, console=console, report=report
-    )
-    end_run(found, comm, as_json, command.not_converged(found, directory))
+    job = start_ranks(load, ranks, ranks_per_node, as_json)
+    found = command.resume(directory, job.settings, job.comm, **job.means, report=report)
+    end_run(found, job.comm, as_json, command.not_converged(found, directory))
 
 
 @app.command("check")

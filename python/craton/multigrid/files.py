@@ -47,7 +47,7 @@ class Problem:
 
     @property
     def periodic(self) -> tuple[bool, bool, bool]:
-        """Of each dimension."""
+        """Whether each dimension is periodic."""
         x, y, z = (side in ("periodic", ("periodic", "periodic")) for side in self.boundary)
         return x, y, z
 
@@ -275,7 +275,7 @@ def _no_others(path: Path, what: str, found: Sequence[str], known: Sequence[str]
 
 
 def boundary_of(path: Path, text: str, name: str = "attribute boundary") -> tuple[Side, Side, Side]:
-    """Of words such as "dirichlet neumann:dirichlet periodic", or one for all. UserError, which calls them `name`, for others."""
+    """Reads words such as "dirichlet neumann:dirichlet periodic", or one for all. UserError, which names `name`, for others."""
     words = text.split()
     sides = [_side(word) for word in (words * 3 if len(words) == 1 else words)]
     if len(sides) != 3 or None in sides:

@@ -17,15 +17,15 @@ class LevelRow:
     box: int
     """Cells along each dimension of a box."""
     boxes: list[int]
-    """Along each dimension."""
+    """Boxes along each dimension."""
     ranks: int
-    """That have some of them."""
+    """Ranks that have some of the boxes."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """By phase, of the rank that has spent most."""
+    """Seconds by phase, of the rank that spent most."""
 
     @property
     def cells(self) -> list[int]:
-        """Along each dimension."""
+        """Cells along each dimension."""
         return [self.box * n for n in self.boxes]
 
 
@@ -46,7 +46,7 @@ class MultigridRecord(IterativeRecord):
     levels: list[LevelRow]
     """The finest first."""
     unknowns_per_s: float
-    """Of the F-cycle alone, all ranks together."""
+    """Speed of the F-cycle alone, all ranks together."""
 
 
 class MultigridFolder(RunFolder[MultigridRecord]):

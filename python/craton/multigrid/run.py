@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import craton
+from craton.cli.output import say
 from craton.multigrid.built_in import problem_of
 from craton.multigrid.check import check_boxes
 from craton.multigrid.config import Config
@@ -68,7 +69,7 @@ def resume(
     job = _Job(config, comm, ranks_per_node, console)
     folder = MultigridFolder(directory)
     with resumed(comm, folder, _start(config, comm)) as (place, progress):
-        job.say("solving again from the beginning: a solve keeps no state")
+        say(console, "solving again from the beginning: a solve keeps no state")
         return job.solved(folder, place, progress, report)
 
 
@@ -129,19 +130,15 @@ class _Job:
         )
         self._f = self._problem.right_hand_side(self._solver, self._operator)
 
-    def say(self, line: str) -> None:
-        """Prints, on rank 0."""
-        if self._console is not None:
-            self._console.print(line, highlight=False, markup=False, soft_wrap=True)
-
     def solved(
         self, folder: MultigridFolder, place: MultigridFolder, progress: ProgressFile, report: bool
     ) -> MultigridRecord:
         """Solve, results, report."""
         comm, solver, ours = self._comm, self._solver, self._config.solver
-        self.say(
+        say(
+            self._console,
             f"{self._config.path}: {' x '.join(map(str, solver.cells))} cells, boxes of {solver.box}^3, {self._operator}, "
-            f"{counted(comm.size, 'rank')}"
+            f"{counted(comm.size, 'rank')}",
         )
         on_root(comm, lambda: progress.enter("solve", total=ours.cycles + 1, unit="cycles"))
         solution, reached = self._solve(progress)
@@ -154,7 +151,7 @@ class _Job:
         end_run(comm, folder, place, progress, record, phase="solve", done=steps, unit="cycles")
         if report:
             on_root(comm, lambda: _write_report(folder))
-        self.say(f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
+        say(self._console, f"written: {folder.path}/ with {', '.join(file.name for file in folder.results)}")
         return record
 
     def _solve(self, progress: ProgressFile) -> tuple[Solution, list[float]]:
@@ -165,7 +162,7 @@ class _Job:
             reached.append(time.perf_counter() - started)
             progress.update(step + 1)
             what = f"{_word(ours.method)} {step}" if step else "F-cycle"
-            self.say(f"  {what:10} residual {residual:.3e}  {reached[-1]:.2f} s")
+            say(self._console, f"  {what:10} residual {residual:.3e}  {reached[-1]:.2f} s")
 
         self._solver.record_times()
         solution = self._solver.solve(

@@ -67,21 +67,4 @@ __all__ = [
     "write_molden",
 ]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.scf.basis_sets": ["make_basis", "placed_shells", "shells_of"],
-        "craton.scf.files.checkpoint": ["Checkpoint"],
-        "craton.scf.files.cube": ["write_cube"],
-        "craton.scf.iteration.diis": ["DIIS"],
-        "craton.scf.engines.fock": ["DistributedFock"],
-        "craton.scf.iteration.hartree_fock": ["HartreeFock", "Iteration"],
-        "craton.scf.engines.libcint": ["find_libcint", "open_libcint"],
-        "craton.scf.files.molden": ["write_molden"],
-        "craton.scf.files.orbitals": ["StoredOrbitals"],
-        "craton.scf.folder": ["ScfFolder", "ScfRecord"],
-        "craton.scf.molecule": ["BOHR_ANGSTROM", "Molecule"],
-        "craton.scf.pictures.orbital": ["draw_orbital", "orbital_figure"],
-        "craton.scf.iteration.spins": ["RHF", "UHF"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

@@ -103,7 +103,7 @@ def basis_of_shells(molecule: Molecule, shells: list[PlacedShell]) -> GaussianBa
 
 
 def atoms_of_functions(shells: list[PlacedShell]) -> NDArray[np.int64]:
-    """Whose atom's each function is."""
+    """The atom of each function."""
     return np.repeat([shell[0] for shell in shells], [function_count(shell) for shell in shells])
 
 

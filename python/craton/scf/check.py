@@ -37,19 +37,19 @@ class Findings:
     ranks: int
     threads: int
     start: str
-    """In words: the guess, or the checkpoint."""
+    """The guess or the checkpoint, in words."""
     memory_of_rank: int
     """Bytes of matrices."""
     shell_quartets: int
-    """Of the first iteration, before any is left out."""
+    """Shell quartets of the first iteration, before any is left out."""
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Plain values, for JSON."""
         return asdict(self)
 
     def table(self) -> Table:
-        """For a console."""
+        """A table for a console."""
         rows = (
             ("molecule", f"{self.molecule}, {counted(self.atoms, 'atom')}, {counted(self.electrons, 'electron')}"),
             ("charge, multiplicity", f"{self.charge}, {self.multiplicity}"),

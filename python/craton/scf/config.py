@@ -155,7 +155,7 @@ class Config(Configuration):
 
     @classmethod
     def build(cls, raw: Mapping[str, Any], path: Path) -> Self:
-        """From what a TOML file holds, checked; a configuration that is an XYZ file has no default for the basis set."""
+        """Reads what a TOML file holds, as Configuration.build. UserError for an XYZ file without a basis set."""
         if path.suffix.lower() == ".xyz" and "basis" not in raw.get("method", {}):
             raise UserError(f"{path}: no basis set; allowed: --basis NAME with an XYZ file, such as --basis cc-pvdz")
         return super().build(raw, path)

@@ -22,7 +22,7 @@ class IterationRow:
     gradient: float
     """Norm of the orbital gradient."""
     quartets: int
-    """Of shells, of which integrals were computed."""
+    """Shell quartets whose integrals were computed."""
     fock_s: float
     """Wall clock of J and K."""
 
@@ -45,14 +45,14 @@ class ScfRecord(IterativeRecord):
     lumo_hartree: float | None
     """None where the basis has no virtual orbital."""
     orbital_energies_hartree: list[float] | list[list[float]]
-    """Of UHF: of each spin."""
+    """UHF: a list for each spin."""
     dipole_debye: list[float]
     mulliken_charges: list[float]
     iterations: list[IterationRow]
     spin_square: float | None = None
     """<S^2> of UHF."""
     balance: list[dict[str, float]] | None = None
-    """Of each rank, over all builds of J and K, where matrices are over ranks: tasks and seconds."""
+    """Tasks and seconds of each rank, over all builds of J and K, where matrices are over ranks."""
 
 
 class ScfFolder(RunFolder[ScfRecord]):

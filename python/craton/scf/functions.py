@@ -64,7 +64,7 @@ def orbital_values(molecule: Molecule, shells: list[PlacedShell], coefficients: 
 
 
 def summed_squares(molecule: Molecule, shells: list[PlacedShell], coefficients: Array, points_bohr: Array) -> Array:
-    """Of several orbitals, in the columns of coefficients, at points (..., 3): electrons per cubic bohr where each has one."""
+    """Sum of the squares of several orbitals, the columns of coefficients, at points (..., 3), in bohr^-3."""
     flat = points_bohr.reshape(-1, 3)
     parts = [np.square(values(molecule, shells, flat[part]) @ coefficients).sum(axis=1) for part in _parts(len(flat))]
     return np.concatenate(parts).reshape(points_bohr.shape[:-1])

@@ -28,7 +28,7 @@ SYMBOLS = [
     "Fr", "Ra", "Ac", "Th", "Pa", "U", "Np", "Pu", "Am", "Cm", "Bk", "Cf", "Es", "Fm", "Md", "No",
     "Lr", "Rf", "Db", "Sg", "Bh", "Hs", "Mt", "Ds", "Rg", "Cn", "Nh", "Fl", "Mc", "Lv", "Ts", "Og",
 ]  # fmt: skip
-"""In the order of atomic numbers."""
+"""Elements by atomic number."""
 NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS, start=1)}
 
 
@@ -78,7 +78,7 @@ class Molecule:
     def from_xyz_text(
         cls, text: str, charge: int = 0, origin: str = "text", multiplicity: int | None = None
     ) -> Molecule:
-        """As from_xyz; `origin` is what messages call the text."""
+        """Reads the text of an XYZ file, as from_xyz; `origin` is what errors call it."""
         lines = text.splitlines()
         try:
             count = int(lines[0])
@@ -99,24 +99,24 @@ class Molecule:
 
     @property
     def charges(self) -> NDArray[np.float64]:
-        """Of the nuclei."""
+        """Charges of the nuclei, in e."""
         return np.array([NUMBERS[symbol] for symbol in self.symbols], dtype=np.float64)
 
     @property
     def electrons(self) -> int:
-        """Of the nuclei's charges, less the molecule's."""
+        """Number of electrons: the nuclei's charges, less the molecule's."""
         return int(self.charges.sum()) - self.charge
 
     @property
     def electrons_of_spins(self) -> tuple[int, int]:
-        """Up and down; up are never fewer."""
+        """Electrons of spin up and down; up are never fewer."""
         assert self.multiplicity is not None
         unpaired = self.multiplicity - 1
         return (self.electrons + unpaired) // 2, (self.electrons - unpaired) // 2
 
     @property
     def formula(self) -> str:
-        """By Hill: carbon, hydrogen, then by the alphabet."""
+        """Sum formula in Hill's order: carbon, hydrogen, then by the alphabet."""
         counts = {symbol: self.symbols.count(symbol) for symbol in sorted(set(self.symbols))}
         first = [symbol for symbol in ("C", "H") if symbol in counts] if "C" in counts else []
         order = first + [symbol for symbol in counts if symbol not in first]

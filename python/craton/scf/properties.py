@@ -18,12 +18,12 @@ DEBYE = 2.541746473
 
 
 def mulliken_charges(molecule: Molecule, shells: list[PlacedShell], populations: Vector) -> Vector:
-    """From the electrons of each function."""
+    """Mulliken's charge of each atom, in e, from the electrons of each function."""
     return molecule.charges - np.bincount(atoms_of_functions(shells), populations, minlength=len(molecule.symbols))
 
 
 def orbital_number(which: str | int, occupied: int, orbitals: int) -> int:
-    """From 0 on. UserError for a name that is none, and an orbital that is not there."""
+    """The number, from 0 on, of "homo", "lumo+1", or a number from 1 on. UserError for an orbital that is not there."""
     match = re.fullmatch(r"(?i)(homo|lumo)([+-][0-9]{1,6})?|([0-9]{1,9})", str(which).strip())
     if match is None:
         raise UserError(f"orbital '{which}'; allowed: homo, lumo, homo-1, lumo+1 and so on, or a number from 1 on")

@@ -42,7 +42,7 @@ __all__ = ["write_report"]
 LEVELS_SHOWN = 12
 """Orbitals on each side of the gap in the table; the picture has those within a range of energies."""
 LOWEST_EV, HIGHEST_EV = -40.0, 20.0
-"""Of the picture of orbital energies, from the middle of the gap."""
+"""Range of the picture of orbital energies, from the middle of the gap."""
 MOST_ATOMS = 200
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import craton
 from craton._launch import launched_size
+from craton.cli.output import say
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import remove, replaced, write_hdf5, write_text
@@ -28,7 +29,7 @@ from craton.scf.files.molden import write_molden
 from craton.scf.folder import ScfFolder, ScfRecord
 from craton.scf.iteration.hartree_fock import HartreeFock, Iteration
 from craton.scf.setup import made_calculation, named, read_start
-from craton.scf.summary import IterationTable, balance_lines, introduction, results_of, say, summary
+from craton.scf.summary import IterationTable, balance_lines, introduction, results_of, summary
 
 if TYPE_CHECKING:
     from mpi4py import MPI

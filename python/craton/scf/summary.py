@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import craton
+from craton.cli.output import say
 from craton.runs.words import counted
 from craton.scf.files.checkpoint import Checkpoint
 from craton.scf.folder import IterationRow, ScfRecord
@@ -18,20 +19,14 @@ from craton.scf.iteration.spins import UHF
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["EV", "IterationTable", "balance_lines", "introduction", "results_of", "say", "summary"]
+__all__ = ["EV", "IterationTable", "balance_lines", "introduction", "results_of", "summary"]
 
 EV = 27.21138505
 """One hartree, CODATA 2010."""
 MOST_RANKS = 64
-"""Of which a line is printed."""
+"""Ranks of which a line is printed."""
 MOST_CHARGES = 40
 """Atoms of which charges are printed; files have all."""
-
-
-def say(console: Console | None, text: str, style: str | None = None) -> None:
-    """Prints as it is; nothing on ranks without a console."""
-    if console is not None:
-        console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def introduction(calculation: HartreeFock, start: Checkpoint | None, world: craton.World | None) -> str:

@@ -91,27 +91,4 @@ __all__ = [
     "write_srf",
 ]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.seismology.geometry.grid": ["Box", "Grid", "bricks", "decompose"],
-        "craton.seismology.ground.media": ["Constant", "Layers", "Material", "Medium"],
-        "craton.seismology.ground.media_files": ["open_awp", "open_hdf5", "open_netcdf", "write_awp"],
-        "craton.seismology.ground.media_partition": ["open_partitions", "write_partitions"],
-        "craton.seismology.sources.kinematic": ["read_kinematic"],
-        "craton.seismology.sources.partitioned_source": ["partition_source"],
-        "craton.seismology.sources.streamed_source": ["StreamedSource"],
-        "craton.seismology.sources.point_sources": ["PointSource", "Source", "point_source"],
-        "craton.seismology.sources.source_time": ["SourceTime", "source_time"],
-        "craton.seismology.sources.srf": ["Subfault", "iterate_srf", "write_srf"],
-        "craton.seismology.wave_run.check": ["Findings", "examine"],
-        "craton.seismology.wave_run.config": ["Config", "load_config", "template"],
-        "craton.seismology.wave_run.folder": ["WavesFolder", "WavesRecord"],
-        "craton.seismology.wave_run.receivers": ["Receivers", "read_points", "read_stations"],
-        "craton.seismology.wave_run.results": ["Seismograms", "Snapshots", "read_seismograms", "read_snapshots"],
-        "craton.seismology.wave_run.setup": ["Setup"],
-        "craton.waves.simulation": ["Simulation"],
-        "craton.waves.pictures": ["map_figure", "movie", "record_section_figure", "snapshots_figure"],
-        "craton.waves.report": ["write_report"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,22 +89,12 @@ def run(
         return load_config(config, threads=threads, directory=directory)
 
     placed = None if placement is None else read_placement(placement)
-
-    def check(settings: Config, ranks: int) -> None:
-        check_ranks(settings, ranks, placed)
-
-    settings, comm = start_ranks(load, ranks, ranks_per_node, check)
-    check(settings, comm.size)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed))
+    check_ranks(job.settings, job.comm.size, placed)
     found = waves.run(
-        settings,
-        comm,
-        ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm, as_json=as_json),
-        overwrite=overwrite,
-        report=report,
-        brick_of_rank=placed or (),
+        job.settings, job.comm, **job.means, overwrite=overwrite, report=report, brick_of_rank=placed or ()
     )
-    end_run(found, comm, as_json)
+    end_run(found, job.comm, as_json)
 
 
 @app.command("resume")
@@ -138,21 +129,12 @@ def resume(
     def load() -> Config:
         return waves.settings_to_resume(folder, None if config is None else load_config(config), threads)
 
-    def check(settings: Config, ranks: int) -> None:
-        check_ranks(settings, ranks, placed)
-
-    settings, comm = start_ranks(load, ranks, ranks_per_node, check)
-    check(settings, comm.size)
+    job = start_ranks(load, ranks, ranks_per_node, as_json, partial(check_ranks, placed=placed))
+    check_ranks(job.settings, job.comm.size, placed)
     found = waves.resume(
-        directory,
-        comm,
-        config=settings,
-        ranks_per_node=ranks_per_node or 0,
-        console=console_of(comm, as_json=as_json),
-        report=report,
-        brick_of_rank=placed or (),
+        directory, job.comm, config=job.settings, **job.means, report=report, brick_of_rank=placed or ()
     )
-    end_run(found, comm, as_json)
+    end_run(found, job.comm, as_json)
 
 
 @app.command("check")

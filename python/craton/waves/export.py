@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "export"]
 
 FORMATS = ("sac", "mseed", "asdf")
 NETWORK = "SY"
-"""Of synthetics, as FDSN has it."""
+"""FDSN's network code of synthetics."""
 
 
 def export(run: Path, kind: str, target: Path | None, *, overwrite: bool = False) -> Path:

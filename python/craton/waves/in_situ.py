@@ -36,7 +36,7 @@ __all__ = ["Cost", "Findings", "PeakVelocity", "costs_of_modules", "peak_of_file
 Fields = dict[str, NDArray[np.float32]]
 Map = NDArray[np.float32]
 AT_ONCE_BYTES = 2**26
-"""Of a file of snapshots in memory, each field."""
+"""Bytes of each field that are read together from a file of snapshots."""
 PEAK, FILES = "peak velocity", "snapshot files"
 KINDS = {
     "none": frozenset[str](),
@@ -148,7 +148,7 @@ def costs_of_modules(config: Config, comm: MPI.Comm, folder: Path, *, every: int
 
 
 def _timed(config: Config, comm: MPI.Comm, folder: Path, name: str, every: int) -> tuple[Cost, Map | None]:
-    """And the map that came of it, if any, on rank 0."""
+    """The cost of a run, and the map that came of it, if any, on rank 0."""
     wanted = KINDS[name]
     simulation = Simulation(config, craton.World(comm, 0), comm)
     run = simulation.run

@@ -22,6 +22,7 @@ from craton.waves import in_situ
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from mpi4py import MPI
+    from rich.console import Console
 
 __all__ = ["check_output", "peak_picture", "run"]
 
@@ -34,7 +35,7 @@ def check_output(output: Path | None) -> None:
         raise UserError(f"--output {output}: ending '{output.suffix}'; allowed: {', '.join(ENDINGS)}")
 
 
-def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console: Any) -> dict[str, Any]:
+def run(config: Config, comm: MPI.Comm, every: int, output: Path | None, console: Console | None) -> dict[str, Any]:
     """Collective: the costs as a table on the console, the map into a file; returns the figures, on rank 0."""
     with tempfile.TemporaryDirectory(prefix="craton-in-situ-") as own:
         folder = Path(comm.bcast(own, root=0))

@@ -26,12 +26,12 @@ from craton.waves.simulation import Simulation
 __all__ = ["check_outputs", "open_outputs"]
 
 AGGREGATE_BYTES = 64e6
-"""Of samples that a rank keeps before they are written."""
+"""Bytes of samples that a rank keeps before they are written."""
 MOST_SAMPLES = 500
 POINTS_AT_ONCE = 2**16
-"""Of which the ground's moduli are asked for together."""
+"""Points whose moduli are asked for together."""
 PIXELS = 400
-"""Of a movie's longer side, at most."""
+"""Pixels of a movie's longer side, at most."""
 
 
 def check_outputs(s: Simulation) -> None:

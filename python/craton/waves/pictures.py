@@ -24,9 +24,9 @@ MOST_TRACES = 60
 MOST_FRAMES = 120
 MOST_SNAPSHOTS = 6
 MOST_NAMES = 12
-"""Of stations, on a map."""
+"""Stations of a map, at most, that have names."""
 SATURATED = 0.997
-"""Of all pixels; larger values, next to the source, have the last colour."""
+"""Share of pixels within the colours; larger values, next to the source, have the last one."""
 FRAME_MS = 80
 STAR = "#ffd34d"
 
@@ -152,7 +152,7 @@ def _draw_places(axes: Axes, record: WavesRecord, stations: Seismograms | None, 
 
 
 def _distances_km(found: Seismograms, record: WavesRecord) -> NDArray[np.float64]:
-    """Along the surface, from the first source; without one, from the grid's corner."""
+    """Distances of stations along the surface, from the first source; without one, from the grid's corner."""
     source = np.asarray(record.sources_m[0] if record.sources_m else [0.0, 0.0, 0.0])
     away = found.position_m - source
     return np.asarray(1e-3 * np.hypot(away[:, 0], away[:, 1]))

@@ -16,7 +16,7 @@ from craton.seismology.wave_run.setup import Setup, process_grid
 __all__ = ["check_ranks", "partition", "place", "read_placement"]
 
 FACE_BYTES = (72.0, 72.0, 72.0)
-"""Of each cell of a face, what both sides send in a step: of 3 velocities and 3 stresses 3 planes each, float32."""
+"""Bytes that both sides of a cell's face send in a step: 3 planes of 3 velocities and of 3 stresses, float32."""
 
 
 def check_ranks(config: Config, ranks: int, placed: Sequence[int] | None) -> None:

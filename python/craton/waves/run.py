@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import craton
 from craton import _craton
+from craton.cli.output import say
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import write_text
@@ -30,6 +31,7 @@ from craton.waves.simulation import Simulation
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+    from rich.console import Console
 
 __all__ = ["resume", "run", "settings_to_resume", "status"]
 
@@ -37,7 +39,7 @@ PHASES = ("set-up", "steps")
 FREE = (("run", "*"), ("checkpoint", "*"))
 """Tables that may be others when a run is resumed: its results do not depend on them."""
 STEPS_BETWEEN_LOOKS = 10
-"""Of the progress bar."""
+"""Steps between updates of the progress bar."""
 
 
 def run(
@@ -45,7 +47,7 @@ def run(
     comm: MPI.Comm,
     *,
     ranks_per_node: int = 0,
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
     report: bool = True,
     brick_of_rank: Sequence[int] = (),
@@ -71,7 +73,7 @@ def resume(
     config: Config | None = None,
     threads: int | None = None,
     ranks_per_node: int = 0,
-    console: Any = None,
+    console: Console | None = None,
     report: bool = True,
     brick_of_rank: Sequence[int] = (),
 ) -> WavesRecord:
@@ -143,7 +145,7 @@ class _Job:
         comm: MPI.Comm,
         place: WavesFolder,
         progress: ProgressFile,
-        console: Any,
+        console: Console | None,
         ranks_per_node: int,
         brick_of_rank: Sequence[int],
     ) -> None:
@@ -156,11 +158,6 @@ class _Job:
         self.memory_gb_s = self._memory_rate()
         self.resumed_at = 0
         self.saved_at_s = time.perf_counter()
-
-    def say(self, text: str) -> None:
-        """On rank 0, which has the console."""
-        if self.console is not None and text:
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def _memory_rate(self) -> float:
         """GB/s, read and written together, of all ranks at the same time."""
@@ -186,11 +183,12 @@ class _Job:
     def _open(self) -> None:
         s = self.simulation
         grid = _grid_text(self.config.cells, self.config.grid.spacing_m)
-        self.say(
+        say(
+            self.console,
             f"{self.config.path.name}: {grid}, {s.steps} steps of {s.dt_s:.6g} s = "
             f"{s.steps * s.dt_s:g} s, {'elastic' if self.config.attenuation is None else 'anelastic'}, "
             f"{' x '.join(map(str, s.bricks))} bricks, {counted(self.comm.size, 'rank')} of "
-            f"{counted(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if s.step else "")
+            f"{counted(self.config.run.threads, 'thread')}" + (f", going on from step {s.step}" if s.step else ""),
         )
         self.files = open_outputs(s, self.place)
 
@@ -201,7 +199,7 @@ class _Job:
         if report:
             from craton.waves.report import write_report  # loads what draws
 
-            self.say(f"report: {on_root(self.comm, lambda: write_report(folder.path))}")
+            say(self.console, f"report: {on_root(self.comm, lambda: write_report(folder.path))}")
         return record
 
     # ------------------------------------------------------------------------------------------------------------ stepping
@@ -256,11 +254,12 @@ class _Job:
         self.seconds |= {f"modules {what}": seconds for what, seconds in spent.items()}
         record = self._record(peak)
         finished(self.comm, folder, self.place, self.progress, record)
-        self.say(
+        say(
+            self.console,
             f"{record.seconds['steps']:.1f} s: {rate_text(record.points_per_s, 'points')}, "
-            f"{record.memory_fraction:.0%} of the {self.memory_gb_s:.1f} GB/s measured here; largest velocity now {peak:.3g} m/s"
+            f"{record.memory_fraction:.0%} of the {self.memory_gb_s:.1f} GB/s measured here; largest velocity now {peak:.3g} m/s",
         )
-        self.say(f"{folder.path}: {', '.join(record.files)}")
+        say(self.console, f"{folder.path}: {', '.join(record.files)}")
         return record
 
     def _record(self, peak: float) -> WavesRecord:

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "box_of", "solver_options"]
 
 STEPS_BETWEEN_CHECKS = 100
-"""Of whether the fields are finite."""
+"""Steps between checks that the fields are finite."""
 RATE_VALUES = 2**22
-"""Of sources that a rank holds at a time: sources times steps."""
+"""Values of sources that a rank holds at a time: sources times steps."""
 MOST_STEPS_FED = 512
 
 Module = Callable[[int, float, dict[str, NDArray[np.float32]], tuple[int, int, int]], object]
@@ -88,12 +88,12 @@ class Simulation:
 
     @property
     def time_s(self) -> float:
-        """Of stress; velocities are half a step earlier."""
+        """Time of the stress; velocities are half a step earlier."""
         return self.run.time_s
 
     @property
     def points(self) -> int:
-        """Of the whole grid."""
+        """Points of the whole grid."""
         return math.prod(self.config.cells)
 
     @property

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import pytest
@@ -12,6 +14,7 @@ from craton.cli.group import OTHERS, RUNS, group
 from craton.cli.help_text import rich_text
 from craton.cli.options import choice, count, integer, numbers
 from craton.cli.output import check_folders, save_json
+from craton.cli.verbs import add_verbs
 from craton.errors import UserError
 from typer.testing import CliRunner
 
@@ -72,6 +75,30 @@ def test_a_short_form(words: list[str]) -> None:
 
 def test_without_a_short_form_the_command_is_named() -> None:
     assert CliRunner().invoke(made_group(), ["x"]).exit_code == 2
+
+
+def test_verbs_that_are_alike(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    parts = SimpleNamespace(
+        template=lambda: "a = 1",
+        status=lambda folder: SimpleNamespace(to_dict=lambda: {"folder": str(folder)}, table=lambda: f"in {folder}"),
+        write_report=lambda folder: folder / "report.html",
+    )
+    monkeypatch.setitem(sys.modules, "parts", parts)  # type: ignore[arg-type]
+    app = made_group()
+    add_verbs(app, "made", config="parts", status="parts", report="parts", shows="this and that", example="my-run")
+
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(app, list(words))
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert said("template") == "a = 1\n"
+    assert json.loads(said("status", "run", "--json")) == {"folder": "run"}
+    assert said("status", "run") == "in run\n"
+    assert Path(said("report", str(tmp_path)).strip()) == tmp_path / "report.html"
+    assert json.loads(said("report", "run", "--json")) == {"report": "run/report.html"}
+    assert "this and that. The run may be under way." in " ".join(said("status", "--help").split())
+    assert "craton made report my-run" in said("report", "--help")
 
 
 def test_flags_show_no_type() -> None:

@@ -119,7 +119,8 @@ def test_media_read_by_one_rank_are_the_same(finished, tmp_path):
 
 def test_media_written_in_parts_are_the_same(finished, tmp_path):
     whole = write_config(tmp_path)
-    here("partition", whole, "--ranks", 3, "--directory", tmp_path / "media", cwd=tmp_path)
+    told = here("partition", whole, "--ranks", 3, "--directory", tmp_path / "media", "--json", cwd=tmp_path)
+    assert json.loads(told)["file"] == f"{tmp_path}/media/media.json" and len(json.loads(told)["bricks"]) == 3
     assert len(list((tmp_path / "media").glob("media-*.h5"))) == 3
     layers = CONFIG[CONFIG.index("[media]") : CONFIG.index("[attenuation]")]
     path = write_config(
@@ -292,6 +293,16 @@ def test_results_are_kept_unless_told_otherwise(tmp_path):
         here("resume", "small-run", cwd=tmp_path)
 
 
+def test_ranks_of_another_launcher(tmp_path, monkeypatch):
+    """Mpirun has started three."""
+    path = write_config(tmp_path)
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "3")
+    with pytest.raises(
+        UserError, match="--ranks 2, but this job was started with 3 ranks; allowed: --ranks 3, or none"
+    ):
+        here("run", path, "--ranks", 2, cwd=tmp_path)
+
+
 def test_a_run_without_a_checkpoint_cannot_go_on(tmp_path):
     path = write_config(tmp_path, ("every_steps = 50", "every_steps = 0"))
     assert ended_run(tmp_path, 1, "ended").returncode != 0
@@ -324,6 +335,8 @@ def test_a_placement_is_found_and_used(finished, tmp_path):
     path = write_config(tmp_path)
     (tmp_path / "nodes.txt").write_text("torus 2 2\nn0 0 0\nn1 1 1\nn2 0 1\nn3 1 0\n")
     assert "hop-bytes" in here("place", "nodes.txt", path, "--ranks", 4, "--output", "p.json", cwd=tmp_path)
+    told = json.loads(here("place", "nodes.txt", path, "--ranks", 4, "--json", cwd=tmp_path))
+    assert told == json.loads((tmp_path / "p.json").read_text())
     done = craton(
         "run", path, "--ranks", 4, "--placement", "p.json", "--directory", "placed", "--no-report", cwd=tmp_path
     )
@@ -337,7 +350,9 @@ def test_a_placement_is_found_and_used(finished, tmp_path):
 def test_seismograms_for_other_programs(finished, tmp_path, kind):
     obspy = pytest.importorskip("obspy")
     out = tmp_path / ("sac" if kind == "sac" else "all.mseed")
-    here("export", finished, "--format", kind, "--output", out, cwd=tmp_path)
+    assert json.loads(here("export", finished, "--format", kind, "--output", out, "--json", cwd=tmp_path)) == {
+        "file": str(out)
+    }
     stream = obspy.read(str(out / "*.sac" if kind == "sac" else out))
     assert len(stream) == 6
     (up,) = stream.select(station="NEAR", channel="?XZ")

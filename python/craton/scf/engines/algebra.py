@@ -41,7 +41,7 @@ class WorkArrays:
         return free.pop() if free else self._new(like, wanted)
 
     def give(self, *matrices: Any) -> None:
-        """To be taken again: nobody may look at them any more."""
+        """Returns matrices, to be taken again. Nobody may use them afterwards."""
         for each in matrices:
             self._free.setdefault(self._kind(each, tuple(each.shape)), []).append(each)
 
@@ -91,7 +91,7 @@ class NumpyAlgebra(WorkArrays):
             into[np.diag_indices_from(into)] += identity
 
     def inner(self, pairs: Sequence[tuple[Matrix, Matrix | None]]) -> list[float]:
-        """Of each pair the sum of products of elements; of (a, None) the trace of a."""
+        """The sum of products of elements of each pair; for (a, None) the trace of a."""
         return [float(np.trace(a) if b is None else np.vdot(a, b)) for a, b in pairs]
 
     def eigh(self, a: Matrix) -> tuple[Vector, Matrix]:
@@ -109,7 +109,7 @@ class NumpyAlgebra(WorkArrays):
         np.matmul(vectors[:, :count], vectors[:, :count].T, out=into)
 
     def spectrum_bounds(self, a: Matrix) -> tuple[float, float]:
-        """Between which all eigenvalues of a symmetric matrix lie, by Gershgorin."""
+        """Bounds of all eigenvalues of a symmetric matrix, by Gershgorin's circles."""
         diagonal = a.diagonal()
         radii = np.abs(a).sum(axis=1) - np.abs(diagonal)
         return float((diagonal - radii).min()), float((diagonal + radii).max())
@@ -136,6 +136,6 @@ def combine_blocks(into: Matrix, terms: Sequence[tuple[float, Matrix]], keep: fl
 
 
 def nonzero_part(factors: Vector) -> slice:
-    """From the first to the last that is not 0."""
+    """The range from the first to the last factor that is not 0."""
     kept = np.flatnonzero(factors)
     return slice(int(kept[0]), int(kept[-1]) + 1) if len(kept) else slice(0, 0)

@@ -29,7 +29,7 @@ SPENT = ("own_tasks", "stolen_tasks", "build_s", "compute_s", "get_s", "accumula
 WHOLE_ON_ONE_RANK = 256
 """Functions of a matrix that one rank may have whole, to diagonalise or purify it: half a MiB."""
 ROWS_AT_ONCE = 64
-"""Of a density, when a checkpoint is written."""
+"""Rows of a density that are fetched together when a checkpoint is written."""
 
 
 class DistributedAlgebra(WorkArrays):
@@ -53,11 +53,11 @@ class DistributedAlgebra(WorkArrays):
     def product(
         self, a: DistArray, b: DistArray, into: DistArray, *, transpose_a: bool = False, transpose_b: bool = False
     ) -> None:
-        """By all ranks: craton.linalg.matmul."""
+        """As NumpyAlgebra.product, by all ranks: craton.linalg.matmul."""
         linalg.matmul(a, b, into, transpose_a=transpose_a, transpose_b=transpose_b)
 
     def transpose(self, a: DistArray, into: DistArray) -> None:
-        """By all ranks."""
+        """As NumpyAlgebra.transpose, by all ranks."""
         a.transpose(into)
 
     def combine(
@@ -76,7 +76,7 @@ class DistributedAlgebra(WorkArrays):
                 _diagonal(tile)[...] += identity
 
     def inner(self, pairs: Sequence[tuple[DistArray, DistArray | None]]) -> list[float]:
-        """In one sum over the ranks."""
+        """As NumpyAlgebra.inner, in one sum over the ranks."""
         own = np.zeros(len(pairs))
         for n, (a, b) in enumerate(pairs):
             if b is None:
@@ -87,12 +87,12 @@ class DistributedAlgebra(WorkArrays):
         return pairs[0][0].world.sum(own).tolist() if pairs else []
 
     def eigh(self, a: DistArray) -> tuple[Vector, DistArray]:
-        """Of small matrices by rank 0, of others by all ranks: craton.linalg.eigh."""
+        """As NumpyAlgebra.eigh; small matrices by rank 0, others by all ranks: craton.linalg.eigh."""
         vectors = self.take(a)
         return linalg.eigh(a, "one" if self._by_one(a) else "all", out=vectors)[0], vectors
 
     def scaled_columns(self, a: DistArray, factors: Vector) -> DistArray:
-        """Of factors that are all 0 one column is left."""
+        """As NumpyAlgebra.scaled_columns; where all factors are 0 one column is left."""
         part = nonzero_part(factors)
         part = part if part.stop else slice(0, 1)
         made = self._new(a, (a.shape[0], part.stop - part.start))
@@ -111,7 +111,7 @@ class DistributedAlgebra(WorkArrays):
         linalg.matmul(vectors, vectors, into, transpose_b=True)
 
     def spectrum_bounds(self, a: DistArray) -> tuple[float, float]:
-        """In one sum over the ranks."""
+        """As NumpyAlgebra.spectrum_bounds, in one sum over the ranks."""
         size = a.shape[0]
         own = np.zeros((2, size))  # the diagonal, and the sum of what is beside it
         for tile in a.local_tiles:
@@ -186,15 +186,15 @@ class DistributedEngine:
         """The number in the given basis of each function."""
         self._place = np.argsort(self.order)
         self.spent = dict.fromkeys(SPENT, 0.0)
-        """Of this rank, over all builds, by the names of DistributedFock.statistics."""
+        """What this rank spent over all builds, by the names of DistributedFock.statistics."""
         self.timeline: Matrix | None = None
-        """Of this rank, of the build with the most quartets, as DistributedFock.timeline."""
+        """Tasks of this rank in the build with the most quartets, as DistributedFock.timeline."""
         self.quartets = 0
-        """Of shells, of which all ranks together have computed integrals in the last build."""
+        """Shell quartets of which all ranks together computed integrals in the last build."""
         self._most_quartets = -1
 
     def overlap(self) -> DistArray:
-        """Of all functions."""
+        """Overlap of all functions."""
         return self._filled(lambda *shells: self._library.block("overlap", self.fock.basis, *shells))
 
     def core(self) -> DistArray:
@@ -262,7 +262,7 @@ class DistributedEngine:
         return made
 
     def taken(self, matrix: Matrix) -> DistArray:
-        """From an array or a dataset of a file, over all functions in the order of the given basis.
+        """A matrix from an array or a dataset of a file, over all functions in the order of the given basis.
 
         Each rank reads its rows.
         """
@@ -278,7 +278,7 @@ class DistributedEngine:
         return made
 
     def taken_as_stored(self, matrix: Matrix) -> DistArray:
-        """From such an array over other functions, in their own order; cut evenly."""
+        """A matrix, cut evenly, from such an array over other functions in their own order."""
         made = DistArray(self.world, matrix.shape)
         for tile in made.local_tiles:
             rows, columns = tile.slices
@@ -311,7 +311,7 @@ class DistributedEngine:
         return matrix[:, first:last].get()[self._place]
 
     def row_dots(self, a: DistArray, b: DistArray) -> Vector:
-        """For each function, in the order of the given basis, the product of its rows in two matrices."""
+        """The product of each function's rows in two matrices, in the order of the given basis."""
         own = np.zeros(len(self.order))
         for one, other in zip(a.local_tiles, b.local_tiles, strict=True):
             own[one.slices[0]] += np.einsum("ij,ij->i", one.array, other.array)

@@ -19,9 +19,11 @@ Matrix = NDArray[np.float64]
 class DistributedFock:
     """Coulomb and exchange matrices of density matrices, built by all ranks of a world (`threads` threads each).
 
-    Matrices over the ranks have the order of `basis`, which has the shells of the basis that was given in an order in which
-    neighbours in the list are neighbours in space; `function_order` has the given number of each of its functions. NumPy arrays
-    are in the order that was given. Settings are those of _craton.DistributedFock. Collective, as are its members that build.
+    `basis` has the shells of the given basis in an order in which neighbours in the list are neighbours in space; `function_order`
+    has the given number of each of its functions. Matrices over the ranks have the order of `basis`, NumPy arrays the order that
+    was given.
+
+    Settings are those of _craton.DistributedFock. Collective, as are its members that build.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class DistributedFock:
         return j[given[:, None], given], k[:, given[:, None], given]
 
     def build_into(self, densities: Sequence[DistArray], coulomb: DistArray, exchange: Sequence[DistArray]) -> None:
-        """As build() of DistArrays, into arrays that there are, of any layouts.
+        """Builds as build() of DistArrays, into existing arrays of any layouts.
 
         UserError on every rank for arrays that are not n x n of float64 over this world, and for one that is given twice.
         """
@@ -111,25 +113,25 @@ class DistributedFock:
 
     @property
     def boundaries(self) -> list[list[int]]:
-        """Of the tiles that matrices lie best in, one per rank: first functions along rows and along columns, and n."""
+        """Boundaries of zeros()' tiles, one tile per rank: first functions along rows and along columns, and n."""
         return self._core.boundaries
 
     @property
     def tasks(self) -> int:
-        """Of a build, over all ranks."""
+        """Number of tasks of a build, over all ranks."""
         return self._core.tasks
 
     @property
     def counts(self) -> dict[str, int]:
-        """As _craton.DistributedFock.counts: of this rank."""
+        """Counts of this rank, as _craton.DistributedFock.counts."""
         return self._core.counts
 
     @property
     def timeline(self) -> Matrix:
-        """As _craton.DistributedFock.timeline: of this rank."""
+        """Tasks of this rank and their times, as _craton.DistributedFock.timeline."""
         return self._core.timeline
 
     @property
     def statistics(self) -> dict[str, float]:
-        """As _craton.DistributedFock.statistics: of this rank."""
+        """Seconds of this rank by what they went to, as _craton.DistributedFock.statistics."""
         return self._core.statistics

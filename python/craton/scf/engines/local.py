@@ -31,7 +31,7 @@ class LocalEngine:
         self.order = np.arange(basis.size)
 
     def overlap(self) -> Matrix:
-        """Of all functions."""
+        """Overlap of all functions."""
         return self._library.overlap(self._basis)
 
     def core(self) -> Matrix:
@@ -59,7 +59,7 @@ class LocalEngine:
 
     @property
     def quartets(self) -> int:
-        """Of shells, of which the last build has computed integrals."""
+        """Shell quartets of which the last build computed integrals."""
         return self._builder.counts["quartets"]
 
     def block_diagonal(self, blocks: Sequence[Matrix]) -> Matrix:
@@ -67,15 +67,15 @@ class LocalEngine:
         return np.asarray(scipy.linalg.block_diag(*blocks))
 
     def taken(self, matrix: Matrix) -> Matrix:
-        """From a NumPy array of all functions, which is left alone."""
+        """A matrix of the engine from a NumPy array of all functions, which is left alone."""
         return matrix.copy()
 
     def taken_as_stored(self, matrix: Matrix) -> Matrix:
-        """From a NumPy array over other functions, in their own order."""
+        """A matrix of the engine from a NumPy array over other functions, in their own order."""
         return matrix.copy()
 
     def overlap_with(self, molecule: Molecule, shells: list[PlacedShell], others: list[PlacedShell]) -> Matrix:
-        """Of the functions of `shells`, in rows, with others at the same molecule, in their own order."""
+        """Overlap of the functions of `shells` (rows) with others at the same molecule, in their own order."""
         both = basis_of_shells(molecule, [*shells, *others])
         return self._library.overlap(both)[: self._basis.size, self._basis.size :]
 
@@ -84,7 +84,7 @@ class LocalEngine:
         return matrix[:, first:last]
 
     def row_dots(self, a: Matrix, b: Matrix) -> NDArray[np.float64]:
-        """For each function the product of its rows in two matrices."""
+        """The product of each function's rows in two matrices."""
         return np.asarray(np.einsum("ij,ij->i", a, b))
 
     def agreed(self, number: float) -> float:

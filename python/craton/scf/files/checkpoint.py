@@ -1,8 +1,9 @@
-"""What a calculation leaves on disk to go on from.
+"""What a calculation leaves on disk to go on from: an HDF5 file.
 
-An HDF5 file: attributes identity, method, basis, charge, multiplicity, converged, energy_hartree; datasets symbols,
-positions_bohr, shells (JSON: atom, l, exponents, contractions), densities (spins, n, n), iterations (number, energy, change,
-gradient, quartets, seconds of J and K), and mo_energy, mo_coeff, mo_occ once there are orbitals.
+attributes    identity, method, basis, charge, multiplicity, converged, energy_hartree
+datasets      symbols, positions_bohr, shells (JSON: atom, l, exponents, contractions), densities (spins, n, n),
+              iterations (number, energy, change, gradient, quartets, seconds of J and K),
+              mo_energy, mo_coeff, mo_occ once there are orbitals
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NumberedRows = Iterable[tuple[NDArray[np.int64], Matrix]]
 Rows = Callable[[Any, bool], NumberedRows]
 
 IDENTITY: Identity = {"app": "scf", "version": 1}
-"""Of every checkpoint: see craton.runs.checkpoints. Whether its molecule and functions fit is asked when it is used."""
+"""Identity of every checkpoint: see craton.runs.checkpoints. Molecule and functions are compared when it is used."""
 SAME_BOHR = 1e-8
 """Positions nearer than this are the same."""
 ORBITALS = ("mo_energy", "mo_coeff", "mo_occ")

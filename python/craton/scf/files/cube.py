@@ -60,7 +60,7 @@ def write_cube(
 def _density(
     calculation: Orbitals, what: str | int, points: NDArray[np.float64], path: str | Path
 ) -> NDArray[np.float64]:
-    """From orbitals, some at a time: a density matrix would be all of them at once."""
+    """The density from orbitals, some at a time: a density matrix would be all of them at once."""
     channels = np.atleast_2d(calculation.mo_occ)
     if what == "spin" and len(channels) == 1:
         raise UserError(f"cube file {path}: the density of spin of RHF is 0; allowed: of UHF")

@@ -34,10 +34,10 @@ class Orbitals(Protocol):
         """RHF or UHF."""
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
-        """As HartreeFock.orbital."""
+        """Coefficients of an orbital and its number, as HartreeFock.orbital."""
 
     def orbitals(self, first: int, last: int, spin: int = 0) -> Matrix:
-        """As HartreeFock.orbitals."""
+        """Coefficients of several orbitals, as HartreeFock.orbitals."""
 
 
 class StoredOrbitals:
@@ -55,13 +55,13 @@ class StoredOrbitals:
             self.mo_energy, self.mo_occ = file["mo_energy"][()], file["mo_occ"][()]
 
     def orbital(self, which: str | int, spin: int = 0) -> tuple[Matrix, int]:
-        """As HartreeFock.orbital."""
+        """Coefficients of an orbital and its number, as HartreeFock.orbital."""
         occupied = np.count_nonzero(np.atleast_2d(self.mo_occ)[self._channel(spin)])
         number = orbital_number(which, int(occupied), self.mo_energy.shape[-1])
         return self.orbitals(number, number + 1, spin)[:, 0], number + 1
 
     def orbitals(self, first: int, last: int, spin: int = 0) -> Matrix:
-        """As HartreeFock.orbitals."""
+        """Coefficients of several orbitals, as HartreeFock.orbitals."""
         with h5py.File(self._path, "r") as file:
             stored = file["mo_coeff"]
             part = (slice(None), slice(first, last))

@@ -86,7 +86,7 @@ class _Atom:
         return product - product.T
 
     def _blocks(self, matrix: Matrix) -> list[Matrix]:
-        """For each angular momentum the mean over m of a matrix of all functions."""
+        """The mean over m of a matrix of all functions, for each angular momentum."""
         return [
             np.mean([matrix[np.ix_(column, column)] for column in each.T], axis=0) for each in self._functions.values()
         ]
@@ -112,7 +112,7 @@ class _Atom:
 
 
 def _radial_functions(shells: list[PlacedShell]) -> dict[int, NDArray[np.int64]]:
-    """For each angular momentum the numbers of an atom's functions: (radial functions, 2 l + 1)."""
+    """Numbers of an atom's functions by angular momentum: (radial functions, 2 l + 1)."""
     found: dict[int, list[Any]] = {}
     first = 0
     for shell in shells:

@@ -55,6 +55,7 @@ class HartreeFock:
     """What RHF and UHF have in common: make one, set what should differ, run() or kernel(), look at the results.
 
     Settings, by the names of PySCF where it has them:
+
         conv_tol            change of the energy, hartree (1e-9)
         conv_tol_grad       norm of the orbital gradient; None: sqrt(conv_tol)
         max_cycle           iterations at most (50)
@@ -478,7 +479,7 @@ class HartreeFock:
         return np.asarray(properties.DEBYE * (nuclei - electrons))
 
     def mulliken_charges(self) -> NDArray[np.float64]:
-        """Of each atom, in elementary charges: R. S. Mulliken, J. Chem. Phys. 23, 1833 (1955)."""
+        """Mulliken's charge of each atom, in e. Source: R. S. Mulliken, J. Chem. Phys. 23, 1833 (1955)."""
         overlap: Any = self.get_ovlp()
         populations = self.engine.row_dots(self._total_density(), overlap)
         return properties.mulliken_charges(self.molecule, self.shells, populations)

@@ -76,7 +76,7 @@ class OrthonormalFunctions:
 
 
 def make_symmetric(density: Any, algebra: Any) -> None:
-    """To the last bit."""
+    """Makes a matrix symmetric to the last bit."""
     with algebra.work(density) as [turned]:
         algebra.transpose(density, turned)
         algebra.combine(density, [(0.5, turned)], keep=0.5)

@@ -1,7 +1,7 @@
 """Densities from Fock matrices: by eigenvectors, or by matrix products alone.
 
-Purification begins with a linear function of the Fock matrix in an orthonormal basis that turns its spectrum round into [0, 1],
-occupied orbitals first, with bounds of the spectrum by Gershgorin's circles, and makes every eigenvalue 0 or 1 while the order
+Purification begins with a linear function of the Fock matrix in an orthonormal basis. It turns the spectrum round into [0, 1],
+occupied orbitals first, with bounds of the spectrum by Gershgorin's circles. Then it makes every eigenvalue 0 or 1 while the order
 is kept.
 """
 

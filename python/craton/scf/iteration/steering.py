@@ -1,4 +1,4 @@
-"""From the Fock matrices of an iteration to those whose orbitals come next: damping, DIIS, level shift."""
+"""Damping, DIIS, level shift: from the Fock matrices of an iteration to those whose orbitals come next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Steering:
         self._kept: list[Any] = []
 
     def steered(self, cycle: int, focks: list[Any], errors: list[Any], inner: Sequence[Any]) -> list[Any]:
-        """In work arrays. Takes Fock matrices and errors over: they stay as they are until the next."""
+        """Steered Fock matrices, in work arrays. Takes the given ones and their errors over, unchanged until the next call."""
         algebra = self._algebra
         found = [algebra.take(each) for each in focks]
         if self._room and cycle >= self._start:

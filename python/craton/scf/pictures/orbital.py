@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 ENCLOSED = 0.7
-"""Of the orbital's square: inside the surfaces."""
+"""Share of the orbital's square inside the surfaces."""
 MARGIN_BOHR = 4.5
 COMPUTED_BOHR = 0.3
 """Spacing of the points at which the orbital is computed; between them it is a cubic spline."""
 FINER_DEPTHS = 2
 PIXELS = 520
-"""Along the longer side, before the margin is cut off."""
+"""Pixels along the longer side, before the margin is cut off."""
 MARGIN_PIXELS = 12
 MOST_POINTS = 600_000
 TILT = np.radians(35)
@@ -124,7 +124,7 @@ def _finer(field: Array, counts: NDArray[np.int64]) -> NDArray[np.float32]:
 
 
 def _without_margin(image: Array) -> Array:
-    """As small as what is on the paper, and a little more."""
+    """The image without the white around it, but for a narrow margin."""
     drawn = np.any(image < 1, axis=2)
     ends = []
     for axis, count in ((1, image.shape[0]), (0, image.shape[1])):
@@ -134,7 +134,7 @@ def _without_margin(image: Array) -> Array:
 
 
 def _level(field: Array) -> float:
-    """Of the surfaces that enclose so much of the square of what is on the grid."""
+    """The value at which surfaces enclose ENCLOSED of the orbital's square on the grid."""
     squares = np.sort(field.ravel() ** 2)[::-1]
     reached = np.searchsorted(np.cumsum(squares), ENCLOSED * squares.sum())
     return float(np.sqrt(squares[min(reached, len(squares) - 1)]))
@@ -170,7 +170,7 @@ class _Scene:
         self._paint(inside, at[2] + height, _shaded(colour, normals))
 
     def _rod(self, start: Array, end: Array, colour: Array) -> None:
-        """As if it lay across the view: what its tilt does to its roundness does not show."""
+        """A cylinder drawn as if it lay across the view; its tilt does not show in its shading."""
         way = end[:2] - start[:2]
         square = way @ way
         if square < 1e-12:

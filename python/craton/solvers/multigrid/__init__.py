@@ -12,10 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution", "Solver", "faces_of_cells"]
 
-_, __getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "craton.solvers.multigrid.faces": ["faces_of_cells"],
-        "craton.solvers.multigrid.solver": ["Solution", "Solver"],
-    },
-)
+_, __getattr__, __dir__ = lazy_names(__name__)

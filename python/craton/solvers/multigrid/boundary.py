@@ -44,7 +44,7 @@ class SideValues:
         self.cells, self._periodic, self._averages = cells, periodic, averages
 
     def arrays(self, given: BoundaryValues) -> list[tuple[Field, Field]]:
-        """As the extension wants them."""
+        """Values of both sides of each dimension, as the extension takes them."""
         if isinstance(given, (list, tuple)):
             three: list[Any] = list(given)
         else:

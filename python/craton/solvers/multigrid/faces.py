@@ -31,7 +31,7 @@ def faces_of_cells(values: ArrayLike, periodic: Sequence[bool] = (False, False, 
 
 
 def harmonic_means(cells: Field, axis: int) -> Field:
-    """Of neighbours along an axis, one less than there are. UserError unless all are positive."""
+    """Harmonic means of neighbours along an axis, one less than there are. UserError unless all are positive."""
     if not np.all((cells > 0) & np.isfinite(cells)):
         wrong = cells[~((cells > 0) & np.isfinite(cells))][0]
         raise UserError(f"multigrid: beta of a cell = {wrong:g}; allowed: positive and finite")

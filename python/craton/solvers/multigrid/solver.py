@@ -29,7 +29,7 @@ class Solution:
     """What a solve has found."""
 
     u: Field
-    """As f was given: of the whole grid, or of this rank's boxes."""
+    """The solution, on the whole grid or on this rank's boxes, as f was given."""
     residuals: tuple[float, ...]
     """Largest |f - A u| over the largest |f|: after the F-cycle, then after each V-cycle or step."""
     converged: bool
@@ -55,7 +55,7 @@ class Solver:
     cells: tuple[int, int, int]
     box: int
     own_shape: tuple[int, int, int, int]
-    """Of a field on this rank's boxes."""
+    """Shape of a field on this rank's boxes."""
     first_cells: NDArray[np.int64]
     """(boxes of this rank, 3): i, j, k of the first cell of each."""
 
@@ -80,9 +80,9 @@ class Solver:
         box: cells of a box along each dimension; `cells` are multiples of it, and both should have many factors of 2. There must be
         at least as many boxes as ranks.
 
-        beta: a positive number, or three arrays of the whole grid: on the faces normal to each dimension, so of shapes
+        beta: a positive number, or three arrays of the whole grid, on the faces normal to each dimension. Their shapes are
         (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1); `faces_of_cells` makes them from values of cells. On sides
-        with Neumann's condition no flux passes, whatever beta is there; round a periodic boundary the first face counts.
+        with Neumann's condition no flux passes, whatever beta is there. Round a periodic boundary the first face counts.
 
         alpha: a field (of cells), at least 0 everywhere and above 0 somewhere; left out it is 1. a: left out it is 0, with alpha 1.
 
@@ -155,8 +155,8 @@ class Solver:
     ) -> Solution:
         """An F-cycle, then at most so many V-cycles until the largest residual is at most `tolerance` times the largest |f|.
 
-        boundary_values: u on Dirichlet sides and the flux beta du/dn on Neumann sides (n outwards; fv4 takes only 0), for every
-        side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
+        boundary_values: u on Dirichlet sides and the flux beta du/dn on Neumann sides (n outwards; fv4 takes only 0). One for
+        every side that is not periodic, or one per dimension, each of which may be a pair (before the first cell, behind the last).
         Each is None (0), a number, an array of the side's faces (say (ny, nz) for the first dimension), or a function of x, y,
         z that takes and gives arrays. An array has values at the faces' centres for 7pt, averages over faces for fv2 and fv4.
         The "f" that residuals are compared with is then the right-hand side of the cells' equations, of the order of the values
@@ -192,7 +192,7 @@ class Solver:
         return self._field(self._solver.precondition(values), is_whole)
 
     def record_times(self, on: bool = True) -> None:
-        """From now on the seconds of every level and phase are counted, from zero; or no more."""
+        """Begins to count the seconds of every level and phase, from zero; or ends it."""
         self._solver.record_times(on)
 
     def longest_times(self) -> list[dict[str, float]]:
@@ -221,7 +221,7 @@ class Solver:
         return on_all(self.world, work, "multigrid")
 
     def _boxes(self) -> tuple[int, int, int]:
-        """Along each dimension."""
+        """Boxes along each dimension."""
         if self.box < 1 or any(n < 1 or n % self.box for n in self.cells):
             shape = " x ".join(map(str, self.cells))
             raise UserError(f"multigrid: cells = {shape} with box = {self.box}; allowed: multiples of the box's side")
@@ -240,7 +240,7 @@ class Solver:
         return values, whole
 
     def _own_values(self, field: ArrayLike, what: str) -> tuple[Field, bool]:
-        """As the extension wants it (box after box, i fastest), and whether it was the whole grid's."""
+        """The field as the extension takes it (box after box, i fastest), and whether it was the whole grid's."""
         given = to_be_cut(field, what, self._shapes())
         if given.shape not in (self.cells, self.own_shape):
             raise UserError(f"multigrid: {what} of shape {given.shape}; allowed: {self._shapes()}")
