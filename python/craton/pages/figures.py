@@ -28,10 +28,10 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def png(figure: Figure, dpi: float = DPI) -> bytes:
+def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi)
+    figure.savefig(buffer, format="png", dpi=DPI)
     return buffer.getvalue()
 
 

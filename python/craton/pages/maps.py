@@ -35,6 +35,7 @@ EARTH_RADIUS_M = 6371e3
 VELOCITY_COLOURS = "RdBu"
 """Red is slow, blue is fast; safe for the common kinds of colour blindness."""
 COAST = "#2b2b2b"
+DISCONTINUITIES_KM = (410.0, 660.0)
 
 ROBINSON_LENGTH = """
 1.0000 0.9986 0.9954 0.9900 0.9822 0.9730 0.9600 0.9427 0.9216 0.8962
@@ -87,7 +88,7 @@ def outline() -> f64:
     return np.concatenate([right, left])
 
 
-def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST, coast_width: float = 0.6) -> None:
+def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST) -> None:
     """Coastlines, a faint graticule and the edge; the axes lose their frame."""
     graticule = [
         piece
@@ -96,7 +97,7 @@ def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST, coast_w
     ]
     shores = [piece for line in coastlines() for piece in pieces_within_map(line[:, 0], line[:, 1], centre_deg)]
     axes.add_collection(LineCollection(graticule, colors="#00000022", linewidths=0.4, zorder=2))
-    axes.add_collection(LineCollection(shores, colors=coast_colour, linewidths=coast_width, zorder=3, capstyle="round"))
+    axes.add_collection(LineCollection(shores, colors=coast_colour, linewidths=0.6, zorder=3, capstyle="round"))
     edge = Polygon(outline(), closed=True, fill=False, edgecolor=INK, linewidth=0.8, zorder=5)
     axes.add_patch(edge)
     axes.set_aspect("equal")
@@ -176,7 +177,6 @@ def field_on_section(
     arc: tuple[f64, f64],
     angle_deg: f64,
     limit_percent: float,
-    discontinuities_km: tuple[float, float] = (410.0, 660.0),
 ) -> QuadMesh:
     """Fills a cross-section of the mantle, drawn as the sector of the annulus that it is.
 
@@ -195,21 +195,19 @@ def field_on_section(
     mesh = axes.pcolormesh(
         x, z, percent, cmap=VELOCITY_COLOURS, vmin=-limit_percent, vmax=limit_percent, rasterized=True
     )
-    draw_sector(axes, angle, bottom_m, top_m, discontinuities_km)
+    draw_sector(axes, angle, bottom_m, top_m)
     return mesh
 
 
-def draw_sector(
-    axes: Axes, angle: f64, bottom_m: float, top_m: float, discontinuities_km: tuple[float, float] = (410.0, 660.0)
-) -> None:
+def draw_sector(axes: Axes, angle: f64, bottom_m: float, top_m: float) -> None:
     """The frame of a part of the annulus between two radii, angles in radians from the vertical.
 
-    Depths of two discontinuities stand at its sides. The axes lose their frame.
+    Depths of the discontinuities stand at its sides. The axes lose their frame.
     """
     sine, cosine = np.sin(angle), np.cos(angle)
     for level in (top_m / 1e3, bottom_m / 1e3):
         axes.plot(level * sine, level * cosine, color=INK, linewidth=1.0)
-    for depth_km, end, side, shift in zip(discontinuities_km, (0, -1), ("right", "left"), (-5, 5), strict=True):
+    for depth_km, end, side, shift in zip(DISCONTINUITIES_KM, (0, -1), ("right", "left"), (-5, 5), strict=True):
         level = EARTH_RADIUS_M / 1e3 - depth_km
         axes.plot(level * sine, level * cosine, color=INK, linewidth=0.5, linestyle=(0, (4, 3)))
         label: dict[str, Any] = {"ha": side, "va": "top", "fontsize": 7, "color": INK}
