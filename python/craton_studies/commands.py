@@ -29,22 +29,10 @@ JsonFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result there too, as JSON.")
 ]
 Operator = Annotated[
-    str,
-    choice(
-        "7pt",
-        "fv2",
-        "fv4",
-        text="Discretisation and order: 7 points, or finite volumes of order 2 or 4.",
-    ),
+    str, choice("7pt", "fv2", "fv4", text="Discretisation and order: 7 points, or finite volumes of order 2 or 4.")
 ]
-Smoother = Annotated[
-    str,
-    choice("gsrb", "chebyshev", "jacobi", text="Smoother."),
-]
-Order = Annotated[
-    str,
-    choice("morton", "hilbert", "lexicographic", text="Order in which boxes are dealt to ranks."),
-]
+Smoother = Annotated[str, choice("gsrb", "chebyshev", "jacobi", text="Smoother.")]
+Order = Annotated[str, choice("morton", "hilbert", "lexicographic", text="Order in which boxes are dealt to ranks.")]
 
 
 @study.command()
@@ -203,8 +191,7 @@ def scale(
     operator: Operator = "7pt",
     smoother: Smoother = "chebyshev",
     order: Annotated[
-        str,
-        choice("lexicographic", "morton", text="Order in which boxes are dealt to ranks."),
+        str, choice("lexicographic", "morton", text="Order in which boxes are dealt to ranks.")
     ] = "lexicographic",
     log2_box: Annotated[
         int, typer.Option(metavar="B", parser=count, help="Each rank has one box of 2^B cells per side; 3 to 9.")
@@ -218,8 +205,7 @@ def scale(
         ),
     ] = None,
     picture: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.png", help="Draw seconds over ranks, like the paper's figure 6."),
+        Path | None, typer.Option(metavar="FILE.png", help="Draw seconds over ranks, like the paper's figure 6.")
     ] = None,
     output: JsonFile = None,
     as_json: Json = False,
@@ -242,7 +228,7 @@ def scale(
     Each rank has one box. The model counts the messages of every rank at each step of the paper's ladder. Latencies, overheads and
     bandwidths of the machine turn them into seconds; they are printed with their sources.
     """
-    from craton_studies.multigrid import scaling
+    from craton_studies.multigrid import scaling, scaling_report
 
     scaling.check_arguments(ranks_up_to, machine, log2_box, network)
     checked_ranks(ranks)
@@ -264,13 +250,13 @@ def scale(
         return
     found = scaling.by_model(machine, operator, smoother, order, log2_box, ranks_up_to, network)
     if output is not None:
-        save_json(output, scaling.model.to_dict(found))
+        save_json(output, found.to_dict())
     if picture is not None:
-        scaling.model.draw(picture, found)
+        scaling_report.draw(picture, found)
     if as_json:
-        print_json(scaling.model.to_dict(found))
+        print_json(found.to_dict())
         return
-    typer.echo(scaling.report(found, picture, sensitivity=sensitivity))
+    typer.echo(scaling_report.report(found, picture, doubled=sensitivity))
 
 
 def _names() -> list[str]:

@@ -11,7 +11,7 @@ from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 from craton_studies.extension import extension as _studies
 
 BLOCK_ELEMENTS = 64 << 20
-"""Of all updates together: 256 MiB of blocks, more than most caches hold."""
+"""Elements of all updates together: 256 MiB of blocks, more than most caches hold."""
 
 TARGETS = {
     (8192, 1024, 0): {"direct": 1.3, "messages": 0.8},
@@ -43,14 +43,15 @@ LOOPS = (LOOP, "loop, own columns")
     },
 )
 def assembly(run: Run) -> Iterator[Measurement]:
-    """Updates n x n on the cells that a random great circle crosses, in 16 radial layers, upper triangle, float32 N x N,
-    blocks of 64 x 64. Made beforehand; timed from the first update to the end of commit; million elements per second of
+    """Updates n x n on the cells that a random great circle crosses, in 16 radial layers, upper triangle, float32 N x N.
+
+    Blocks are 64 x 64. Updates are made beforehand and timed from the first to the end of commit; million elements per second of
     all ranks together. After every repeat the matrix is compared with what the updates must make of it.
 
-    In turn with each repeat, rank 0 alone runs the plain loop A[ix[i] + ix[j] * N] += block(i, j) over the same updates
-    in local memory on two threads, while the other ranks sleep. Each thread has its own updates, as the ranks have, and
-    no lock (it may lose contributions where they meet): that is what ratios are of. A second line shows the loop with
-    every second group of 64 columns to each thread, which is safe and quicker, but needs all updates in one memory.
+    In turn with each repeat, rank 0 alone runs the plain loop A[ix[i] + ix[j] * N] += block(i, j) over the same updates in local
+    memory on two threads, while the other ranks sleep. Each thread has its own updates, as the ranks have, and no lock (it may lose
+    contributions where they meet): that is what ratios are of. A second line shows the loop with every second group of 64 columns
+    to each thread, which is safe and quicker, but needs all updates in one memory.
 
     Messages travel between two virtual nodes of this machine; with more than 2 ranks also between as many nodes as ranks.
     A job of more than 2 ranks measures its first 2 alone as well, so that `--ranks 4` shows what more ranks than cores cost.
@@ -109,6 +110,7 @@ def _pair(values: Sequence[float]) -> str:
 
 
 def whole_numbers(text: str, name: str) -> list[int]:
+    """The value of a setting like "0,1"."""
     try:
         return [int(word) for word in text.split(",")]
     except ValueError:
@@ -116,6 +118,7 @@ def whole_numbers(text: str, name: str) -> list[int]:
 
 
 def cases(text: str) -> list[tuple[int, int]]:
+    """The value of a setting like "8192:1024,8192:256"."""
     try:
         pairs = [[int(word) for word in pair.split(":")] for pair in text.split(",")]
         return [(matrix_side, update_side) for matrix_side, update_side in pairs]

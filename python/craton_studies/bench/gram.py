@@ -1,11 +1,51 @@
-"""Updates G^T G per second: update_gram beside forming the product with BLAS and adding it."""
+"""Products: the rate of the linked BLAS, and updates G^T G per second beside forming the product with BLAS and adding it."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from craton import _craton
+from numpy.typing import NDArray
 
 from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 from craton_studies.extension import extension as _studies
+
+# ------------------------------------------------------------------------------------------------------ the linked BLAS
+
+SIDE = 1024
+
+
+@benchmark("gemm", f"matrix products of side {SIDE} by the linked BLAS, all ranks at once", limit="NumPy's own BLAS")
+def gemm(run: Run) -> Iterator[Measurement]:
+    """NumPy brings a newer OpenBLAS than distributions do: far behind it, the linked one has mistaken the processor."""
+    for name, dtype in (("sgemm", np.float32), ("dgemm", np.float64)):
+        rates, limits = [], []
+        for _ in range(run.repeats):
+            run.comm.barrier()
+            rates.append(run.comm.allreduce(_craton.gemm_gflops(SIDE, single=dtype == np.float32, threads=run.threads)))
+            run.comm.barrier()
+            limits.append(run.comm.allreduce(_numpy_gflops_per_thread(dtype) * run.threads))
+        yield Measurement(name, rates, "GFLOP/s", limits)
+
+
+def _numpy_gflops_per_thread(dtype: type[np.floating[Any]]) -> float:
+    """The best of three products by NumPy, divided by the threads that it uses."""
+    threads = os.environ.get("OPENBLAS_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1
+    a: NDArray[Any] = np.ones((SIDE, SIDE), dtype=dtype)
+    out = np.empty_like(a)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        np.matmul(a, a, out=out)
+        seconds.append(time.perf_counter() - start)
+    return 2e-9 * SIDE**3 / min(seconds) / int(threads)
+
+
+# ----------------------------------------------------------------------------------------------------------- update_gram
 
 FASTER = 1.8
 """update_gram with compression, times ssyrk + update_symmetric."""
@@ -29,12 +69,15 @@ STRONGEST = "ssyrk + update_symmetric"
     },
 )
 def gram(run: Run) -> Iterator[Measurement]:
-    """Four ways to add G^T G to the upper triangle of a float32 matrix, in turn in each repeat: ssyrk into a buffer, then
-    update_symmetric (the strongest of the usual ways, to which the ratios refer); sgemm, then update of both triangles;
-    update_gram; update_gram that first compresses the panel to its numerical rank. BLAS has one thread on each rank.
+    """Four ways to add G^T G to the upper triangle of a float32 matrix, in turn in each repeat.
 
-    After the last repeat the compressed matrix is compared with that of ssyrk: the Frobenius norm of the difference must
-    be within tolerance x trace, which bounds its trace norm.
+    - ssyrk into a buffer, then update_symmetric: the strongest of the usual ways, to which the ratios refer.
+    - sgemm, then update of both triangles.
+    - update_gram.
+    - update_gram that first compresses the panel to its numerical rank.
+
+    BLAS has one thread on each rank. After the last repeat the compressed matrix is compared with that of ssyrk: the Frobenius norm
+    of the difference must be within tolerance x trace, which bounds its trace norm.
     """
     o = run.options
     for name, ranks_per_node in run.deliveries("gram"):

@@ -46,14 +46,17 @@ MIB = 2**20
     },
 )
 def hazard(run: Run) -> Iterator[Measurement]:
-    """Made-up tensors of one site: noise after the P and S waves of each point, through a Gaussian pulse. Ruptures of one fault
-    beside each other, each with a point of the tensors at every subfault; variations with a hypocentre, speed, slip and rise
-    times of their own. All ranks do some of the ruptures, from a work queue.
+    """Made-up tensors of one site: noise after the P and S waves of each point, through a Gaussian pulse.
 
-    "sum over subfaults" is the kernel alone, beside a matrix product (sgemm) of the same run. "seismograms" are time series in
-    memory, with all Python round them. "with measures" adds PSA at four periods, RotD50 and RotD100, PGA, PGV and durations.
-    Both are done for a tenth of the variations, too: seconds per variation must stay as they are, and so must memory: "memory"
-    is how much the process grew, beside the bound that craton.hazard states (rupture, batch and results).
+    Ruptures lie beside each other on one fault, each with a point of the tensors at every subfault. Variations have a hypocentre,
+    speed, slip and rise times of their own. All ranks do some of the ruptures, from a work queue.
+
+    - "sum over subfaults" is the kernel alone, beside a matrix product (sgemm) of the same run.
+    - "seismograms" are time series in memory, with all Python round them.
+    - "with measures" adds PSA at four periods, RotD50 and RotD100, PGA, PGV and durations.
+
+    Both are done for a tenth of the variations, too: seconds per variation must stay as they are, and so must memory. "memory" is
+    how much the process grew, beside the bound that craton.hazard states (rupture, batch and results).
     """
     o = run.options
     count, ruptures = o["variations"], o["ruptures"]
@@ -159,7 +162,7 @@ def _kernel(run: Run, green: GreenTensors, rupture: Rupture) -> tuple[list[float
 
 
 def _bound_mib(green: GreenTensors, rupture: Rupture, rows: int) -> float:
-    """Of what is in memory at a time: a rupture, a batch with its records measured in double precision, and the results."""
+    """MiB in memory at a time: a rupture, a batch with its records measured in double precision, and the results."""
     site = RuptureAtSite(green, rupture)
     some = list(_variations(rupture, 0, BATCH))
     velocity = site.velocities(some)

@@ -27,10 +27,10 @@ SLACK_MIB = 64
 def memory(run: Run) -> Iterator[Measurement]:
     """Every rank adds blocks to elements of rank 0 alone, with nothing between the calls; the sums are checked.
 
-    The figure is what the resident set has grown by since before the world was made (the interpreter and its libraries
-    are left out): the kernel's high-water mark. By messages its limit is the rank's own storage + the bound + 64 MiB. By
-    direct delivery the pages of the neighbours' storage that a rank has written to are mapped into it and counted by the
-    kernel as its own too, though they are in memory once: there the limit counts the storage of the whole node.
+    The figure is what the resident set has grown by since before the world was made (the interpreter and its libraries are left
+    out): the kernel's high-water mark. By messages its limit is the rank's own storage + the bound + 64 MiB. By direct delivery the
+    limit counts the storage of the whole node. The kernel counts pages of the neighbours' storage that a rank has written to as its
+    own too, though they are in memory once.
     """
     o = run.options
     for name, ranks_per_node in run.deliveries("memory"):

@@ -29,11 +29,13 @@ OF_TWO_RANKS = 0.85
     },
 )
 def multigrid(run: Run) -> Iterator[Measurement]:
-    """HPGMG-FV's test problems on a cube of boxes, solved by an F-cycle from zero. All contenders and the STREAM triad (a = b +
-    s c in memory, on as many threads as there are ranks) take turns; rates are million unknowns of the finest grid per second,
-    from a common start to the last rank's end. Ratios: unknowns per second over the triad's bytes per second, in million per GB/s.
-    The note says how many bytes of arrays an F-cycle reads and writes for each unknown, if nothing stays in a cache between sweeps,
-    and what that makes per second: near the triad's rate there is nothing to gain but by moving less.
+    """HPGMG-FV's test problems on a cube of boxes, solved by an F-cycle from zero.
+
+    All contenders and the STREAM triad (a = b + s c in memory, on as many threads as there are ranks) take turns. Rates are million
+    unknowns of the finest grid per second, from a common start to the last rank's end. Ratios are unknowns per second over the
+    triad's bytes per second, in million per GB/s. The note says how many bytes of arrays an F-cycle reads and writes for each
+    unknown, if nothing stays in a cache between sweeps. It also says what that makes per second: near the triad's rate there is
+    nothing to gain but by moving less.
 
     "1 rank x 2 threads": rank 0 alone solves the same problem with as many threads as the job has ranks, while the others
     sleep. "packed": ghosts travel in buffers packed by hand, the comparison of `craton study ladder`.
@@ -46,10 +48,7 @@ def multigrid(run: Run) -> Iterator[Measurement]:
         )
     for operator, smoother in problems(o["cases"]):
         run.say(f"{operator} {smoother} ...")
-        contenders = [
-            Contender(f"{size} ranks", size, 1),
-            Contender(f"{size} ranks, packed", size, 1, exchange="bulk"),
-        ]
+        contenders = [Contender(f"{size} ranks", size, 1), Contender(f"{size} ranks, packed", size, 1, exchange="bulk")]
         if size > 1:
             contenders.append(Contender(f"1 rank x {size} threads", 1, size))
         found = rates_in_turn(
@@ -86,8 +85,9 @@ def _compared(
 
 
 def bytes_per_unknown(operator: str, smoother: str) -> float:
-    """Bytes of arrays that an F-cycle reads and writes for each unknown of the finest grid, each array once per sweep (as the
-    STREAM triad counts: a line that is written for the first time is not read). Level l has 8^-l of the cells and l + 1
+    """Bytes of arrays that an F-cycle reads and writes for each unknown of the finest grid, each array once per sweep.
+
+    As the STREAM triad counts, a line that is written for the first time is not read. Level l has 8^-l of the cells and l + 1
     V-cycles.
     """
     traits = OPERATORS[operator]
@@ -103,7 +103,7 @@ def bytes_per_unknown(operator: str, smoother: str) -> float:
 
 
 def problems(text: str) -> list[tuple[str, str]]:
-    """ "7pt:gsrb,fv4:jacobi" in parts; whether there are such is for the solver to say."""
+    """Pairs of "7pt:gsrb,fv4:jacobi"; whether there are such is for the solver to say."""
     pairs = [tuple(pair.split(":")) for pair in text.split(",")]
     if any(len(pair) != 2 for pair in pairs):
         raise UserError(f"--set cases={text}; allowed: pairs operator:smoother, such as 7pt:chebyshev,fv4:gsrb")

@@ -28,9 +28,10 @@ LONGEST_UPDATE_MS = 5.0
     },
 )
 def overlap(run: Run) -> Iterator[Measurement]:
-    """One producer per rank. In each period it computes (multiply-adds in registers, always the same number) for 95% of
-    the time and rests for 5%, as one that waits for its data does. With updates it adds one at the end of each
-    computation, and looks for arriving ones while it rests. Both are timed in turn, to the end of commit.
+    """One producer per rank, which computes for 95% of each period and rests for 5%, as one that waits for its data does.
+
+    It computes multiply-adds in registers, always the same number. With updates it adds one at the end of each computation, and
+    looks for arriving ones while it rests. Both are timed in turn, to the end of commit.
 
     "No rest" is the strict variant: the producers compute all the time, so that each instruction of an update must show;
     "processor" is what all ranks together used of their cores.

@@ -56,7 +56,7 @@ class Measurement:
     target: float | None = None
     less_is_better: bool = False
     ranks: int | None = None
-    """Where it is not all of the job."""
+    """How many, where not all of the job."""
     note: str = ""
     group: str = ""
     """What several figures share; stands before the name in the JSON file and above them in the table."""
@@ -146,6 +146,8 @@ Function = Callable[[Run], Iterable[Measurement]]
 
 @dataclass(frozen=True)
 class Benchmark:
+    """What `craton bench` lists and runs."""
+
     name: str
     what: str
     limit: str
@@ -176,8 +178,9 @@ REGISTRY: dict[str, Benchmark] = {}
 def benchmark(
     name: str, what: str, limit: str, ranks: int = 1, options: Mapping[str, Option] | None = None
 ) -> Callable[[Function], Function]:
-    """Registers a function as the benchmark `name`. limit: the name of what it is compared with. ranks: how many are
-    started where the user does not say.
+    """Registers a function as the benchmark `name`.
+
+    limit: the name of what it is compared with. ranks: how many are started where the user does not say.
     """
 
     def register(function: Function) -> Function:
@@ -195,6 +198,7 @@ def known() -> dict[str, Benchmark]:
 
 
 def find(name: str) -> Benchmark:
+    """The benchmark of this name; UserError, with the nearest one, where there is none."""
     benchmarks = known()
     if name not in benchmarks:
         close = difflib.get_close_matches(name, benchmarks, n=1)
@@ -218,6 +222,8 @@ def measure(
 
 
 def condense(found: Measurement, run: Run, limit_name: str) -> Record:
+    """Medians, bests, ratios, and whether the target is reached."""
+
     def typical(values: Sequence[float]) -> float | None:
         return statistics.median(values) if values else None
 
@@ -259,7 +265,7 @@ def condense(found: Measurement, run: Run, limit_name: str) -> Record:
 
 
 def show_list() -> None:
-    """What there is, for people."""
+    """Prints the list of benchmarks."""
     from craton.runs.progress import make_console
     from rich.table import Table
 
@@ -275,7 +281,7 @@ def show_list() -> None:
 
 
 def show_help(chosen: Benchmark) -> None:
-    """What one benchmark does, and its settings."""
+    """Prints what one benchmark does, and its settings."""
     import inspect
 
     from craton.runs.progress import make_console

@@ -49,15 +49,17 @@ class Strong:
     },
 )
 def scaling(run: Run) -> Iterator[Measurement]:
-    """On each of P = 1, 2, 4 ... ranks a team of threads makes updates, all in step, each thread one in 20 ms: the worst
-    case for whoever moves them (section IV-A). A thread that makes an update sleeps for as long as computing it would
-    take, as if it had a core of its own: P beyond the cores of this machine shows how updates scale, until their own work
+    """Teams of threads on each of P = 1, 2, 4 ... ranks make updates, all in step, each thread one in 20 ms.
+
+    That is the worst case for whoever moves them (section IV-A). A thread that makes an update sleeps for as long as computing it
+    would take, as if it had a core of its own. So P beyond the cores of this machine shows how updates scale, until their own work
     fills the cores.
 
-    Strong scaling (table I): the number of updates is fixed. T(P) runs from the start of the teams until commit returns;
-    E_R(P) = T(P_min) P_min / (T(P) P). Weak scaling (table II): the number per rank is fixed, with the MPI-3 RMA version
-    beside. Figure 4C: seconds in update() on each rank, by binning (which element goes where), waiting (for a lock or for
-    room in the bounded buffers, where the original allocates memory at the target) and copying.
+    - Strong scaling (table I): the number of updates is fixed. T(P) runs from the start of the teams until commit returns; E_R(P) =
+      T(P_min) P_min / (T(P) P).
+    - Weak scaling (table II): the number per rank is fixed, with the MPI-3 RMA version beside.
+    - Figure 4C: seconds in update() on each rank. Binning finds which element goes where. Waiting is for a lock or for room in the
+      bounded buffers, where the original allocates memory at the target. The rest is copying.
     """
     numbers = [p for p in (2**k for k in range(32)) if p < run.comm.size] + [run.comm.size]
     strong, weak, parts = [], {}, {}
@@ -70,7 +72,7 @@ def scaling(run: Run) -> Iterator[Measurement]:
                 column = Strong(f"N={matrix_side}, {updates} updates, {by}", numbers, [min(t) for t in times if t])
                 if run.comm.rank == 0:
                     strong.append(column)
-                    yield from _efficiencies(column, times, run.comm.size)
+                    yield from _efficiencies(column, times)
     for by in BY if run.options["rma"] else ("direct", "messages"):
         run.say(f"weak scaling, {by} ...")
         measured = [_seconds(run, shape, run.options["weak"] * p, p, by) for p in numbers]
@@ -95,7 +97,7 @@ def _seconds(run: Run, shape: tuple[int, int], updates: int, ranks: int, by: str
     return times, found
 
 
-def _efficiencies(column: Strong, times: Sequence[Sequence[float]], size: int) -> Iterator[Measurement]:
+def _efficiencies(column: Strong, times: Sequence[Sequence[float]]) -> Iterator[Measurement]:
     """One row for each P: its time, and beside it the time that perfect scaling from the fewest ranks would give."""
     for ranks, values, efficiency in zip(column.ranks, times, column.efficiency, strict=True):
         perfect = [seconds * column.ranks[0] / ranks for seconds in times[0]]

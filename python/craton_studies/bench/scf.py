@@ -18,7 +18,7 @@ from craton_studies.bench.registry import Measurement, Option, Run, benchmark
 from craton_studies.multigrid.timing import alone
 
 if TYPE_CHECKING:
-    from craton.scf import Molecule
+    from craton.scf import DistributedFock, Molecule
     from mpi4py import MPI
 
 Matrix = NDArray[np.float64]
@@ -26,17 +26,15 @@ Matrix = NDArray[np.float64]
 FASTER_THAN_PYSCF = 1.0
 """What a build may take at most, in times of PySCF's."""
 EFFICIENCY = 0.95
-"""From one thread to all, at least."""
+"""Parallel efficiency from one thread to all, at least."""
 IDLE = 0.03
-"""Of a build, at most, when tasks are stolen."""
+"""Idle part of a build, at most, when tasks are stolen."""
 MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to build: on the first `ranks` of the job, by `threads` each. uneven: rank 0 leaves all integrals to libcint, which
-    is slower, and nothing predicts it.
-    """
+    """A way to build: on the first `ranks` of the job, by `threads` each."""
 
     name: str
     ranks: int
@@ -45,6 +43,7 @@ class Contender:
     ranks_per_node: int | None = None
     progress: bool | None = None
     uneven: bool = False
+    """Rank 0 leaves all integrals to libcint, which is slower, and nothing predicts it."""
 
 
 @dataclass
@@ -53,9 +52,9 @@ class Built:
 
     seconds: list[float] = field(default_factory=list)
     idle: list[float] = field(default_factory=list)
-    """Of the build, in percent, mean of the threads of all ranks."""
+    """Percent of the build, mean of the threads of all ranks."""
     statistics: list[dict[str, float]] = field(default_factory=list)
-    """Of the last repeat, by rank."""
+    """Statistics of the last repeat, by rank."""
 
 
 @benchmark(
@@ -75,19 +74,24 @@ class Built:
     },
 )
 def scf(run: Run) -> Iterator[Measurement]:
-    """J and K of the density that PySCF starts from (superposed atoms, minao), directly from integrals. All contenders take turns
-    in each repeat: PySCF's direct J and K (pyscf.scf.hf.get_jk, its own threads, as many as the job has ranks); one rank of one
-    thread; one rank of as many threads; as many ranks of one thread, sharing the work in three ways. Seconds run from a common
-    start to the last rank's end; what either prepares once for all builds (bounds, for screening) is left out. The matrices are
-    compared at the end: they may differ by what screening leaves out, and the figure says by how much.
+    """J and K of the density that PySCF starts from (superposed atoms, minao), directly from integrals.
 
-    Idle: from a thread's last task until the last rank had ended, mean of all threads, beside the whole build.
-    "busy victim": every rank is a node of its own, so that stealing is a message that the victim must see. Rank 0 leaves all
-    integrals to libcint, which nothing predicts, and is stolen from while it computes: with a progress thread that answers at once,
-    and without, where it answers between tasks.
+    All contenders take turns in each repeat:
 
-    With memory=2: seconds per iteration of a restricted calculation, and what memory of a rank grows by, at most, from before it is
-    made until it has ended: its own pages, and of shared ones its part (Linux's Pss).
+    - PySCF's direct J and K (pyscf.scf.hf.get_jk), with as many threads of its own as the job has ranks;
+    - one rank of one thread, and one rank of as many threads;
+    - as many ranks of one thread, sharing the work in three ways.
+
+    Seconds run from a common start to the last rank's end. What either prepares once for all builds (bounds, for screening) is left
+    out. The matrices are compared at the end: they may differ by what screening leaves out, and the figure says by how much.
+
+    Idle is the time from a thread's last task until the last rank had ended, mean of all threads, beside the whole build. In "busy
+    victim" every rank is a node of its own, so that stealing is a message that the victim must see. Rank 0 leaves all integrals to
+    libcint, which nothing predicts, and is stolen from while it computes. With a progress thread it answers at once; without, it
+    answers between tasks.
+
+    With memory=2: seconds per iteration of a restricted calculation, and the most that memory of a rank grows by, from before it is
+    made until it has ended. Memory is its own pages, and of shared ones its part (Linux's Pss).
     """
     o, size = run.options, run.comm.size
     if o["memory"] not in (0, 1, 2):
@@ -193,7 +197,8 @@ def _problem(run: Run) -> Problem:
                 calculation = pyscf_scf.RHF(of_pyscf)
                 calculation.direct_scf_tol = o["threshold"]
                 prepared["screening"] = calculation.init_direct_scf(of_pyscf)
-            return pyscf_scf.hf.get_jk(of_pyscf, density, hermi=1, vhfopt=prepared["screening"])
+            coulomb, exchange = pyscf_scf.hf.get_jk(of_pyscf, density, hermi=1, vhfopt=prepared["screening"])
+            return coulomb, exchange
 
     return Problem(name, molecule, density, jk)
 
@@ -201,8 +206,9 @@ def _problem(run: Run) -> Problem:
 def _in_turn(
     run: Run, problem: Problem, contenders: list[Contender], beside_pyscf: bool = True
 ) -> tuple[dict[str, Built], list[float], dict[str, float]]:
-    """Every contender and PySCF in each of the repeats, after one that warms up (without PySCF there is none): seconds, and the
-    largest difference of J and K.
+    """Every contender and PySCF in each of the repeats: what was built, PySCF's seconds, the largest difference of J and K.
+
+    One repeat more warms up, where there is PySCF.
     """
     builders = [_builder(run, problem, each) for each in contenders]
     found = {each.name: Built() for each in contenders}
@@ -227,8 +233,9 @@ def _in_turn(
         for each, builder in zip(contenders, builders, strict=True):
 
             def work(each: Contender = each, builder: Any = builder, repeat: int = repeat) -> None:
-                coulomb, exchange = builder.build(problem.density[None])
-                every = builder.comm.gather(builder.statistics)
+                comm, fock = builder
+                coulomb, exchange = fock.build(problem.density[None])
+                every = comm.gather(fock.statistics)
                 if every is None:
                     return
                 if repeat >= 0:
@@ -245,28 +252,15 @@ def _in_turn(
     return found, pyscf_s, difference
 
 
-@dataclass
-class _Builder:
-    comm: MPI.Comm
-    fock: Any
-
-    def build(self, densities: Matrix) -> tuple[Matrix, Matrix]:
-        return self.fock.build(densities)
-
-    @property
-    def statistics(self) -> dict[str, float]:
-        return self.fock.statistics
-
-
-def _builder(run: Run, problem: Problem, contender: Contender) -> _Builder | None:
-    """None on ranks that do not take part. Collective."""
+def _builder(run: Run, problem: Problem, contender: Contender) -> tuple[MPI.Comm, DistributedFock] | None:
+    """The contender's ranks and what builds on them; None on ranks that do not take part. Collective."""
     from craton.scf import DistributedFock, make_basis, open_libcint
 
     comm = run.comm.Split(0 if run.comm.rank < contender.ranks else 1)
     if run.comm.rank >= contender.ranks:
         return None
     nodes = run.ranks_per_node if contender.ranks_per_node is None else contender.ranks_per_node
-    return _Builder(
+    return (
         comm,
         DistributedFock(
             craton.World(comm, nodes),
@@ -413,7 +407,7 @@ def _whole(run: Run) -> Iterator[Measurement]:
 
 
 def _memory_now() -> int:
-    """Of this process, in bytes: its own pages, and of those that it shares with others its part."""
+    """Memory of this process in bytes: its own pages, and its part of those that it shares."""
     lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 

@@ -28,8 +28,9 @@ SAME = 3.0
     },
 )
 def tasks(run: Run) -> Iterator[Measurement]:
-    """Tasks in chains of ten, of two widths, on eight cores, through a backend that does nothing but leave the file of each; in the
-    order of a pipeline and in that of a sequence. Their files are all made: restarting looks at each, too ("restart").
+    """Tasks in chains of ten, of two widths, on eight cores, through a backend that does nothing but leave the file of each.
+
+    They run in the order of a pipeline and in that of a sequence; "restart" has all files already and looks at each.
 
     Processes: a job forked by craton.tasks' server and one of multiprocessing's forkserver, in turn, both with SciPy imported
     before; and a program, which imports nothing. Rank 0 alone works.
@@ -56,11 +57,11 @@ class _Leaves:
     def prepare(self, tasks: Sequence[Task]) -> None:
         pass
 
-    def begin(self, task: Task, cores: Sequence[int]) -> None:
+    def begin(self, task: Task, _cores: Sequence[int]) -> None:
         task.result.touch()
         self._ended.append(Ended(task.name, 0))
 
-    def ended(self, wait_s: float) -> Sequence[Ended]:
+    def ended(self, _wait_s: float) -> Sequence[Ended]:
         found, self._ended = self._ended, []
         return found
 

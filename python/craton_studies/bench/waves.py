@@ -20,7 +20,7 @@ from craton_studies.multigrid.timing import alone
 LEAST_BYTES = {"elastic": 120, "anelastic": 176}
 """Read and written of a cell in a step of two sweeps, each array once (density and moduli at one place each)."""
 TARGETS = {"elastic": 0.60, "anelastic": 0.55}
-"""Of bandwidth / LEAST_BYTES."""
+"""Fractions of bandwidth / LEAST_BYTES that are to be reached."""
 RANKS_OF_THREADS = 0.90
 STRAIN_COST = 1.05
 STRAIN_POINTS, STRAIN_EVERY = 10_000, 10
@@ -40,10 +40,11 @@ SPACING_M, DT_S = 100.0, 0.007
     },
 )
 def waves(run: Run) -> Iterator[Measurement]:
-    """A cube of two kinds of rock under a free surface, perfectly matched layers on the other five sides, a force on the
-    surface. All contenders take turns with the memory: as many threads as there are ranks change large arrays in place (bytes read
-    and written). The limit is that rate over the least bytes of a cell: 120 elastic, 176 anelastic (each field and medium once,
-    media at one place in the cell).
+    """A cube of two kinds of rock under a free surface, with perfectly matched layers on the other five sides, and a force.
+
+    All contenders take turns with the memory: as many threads as there are ranks change large arrays in place (bytes read and
+    written). The limit is that rate over the least bytes of a cell: 120 elastic, 176 anelastic (each field and medium once, media
+    at one place in the cell).
 
     "SGT": six strains at 10,000 cell centres scattered over the grid, every 10 steps, into a file, over the same without.
     """
@@ -58,6 +59,8 @@ def waves(run: Run) -> Iterator[Measurement]:
 
 @dataclass
 class Contender:
+    """A way to step: on the first `ranks` of the job, by `threads` each."""
+
     name: str
     ranks: int
     threads: int

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import craton
 from craton import _craton
 from craton.errors import UserError
+
+from craton_studies.multigrid.timing import seconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -18,7 +19,7 @@ LARGEST_LOG2_BOX = 9
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run."""
+    """What one run has measured."""
 
     cells: int
     """along each dimension"""
@@ -34,7 +35,7 @@ class Figures:
 
 
 def boxes_along(boxes_per_rank: int, ranks: int) -> int:
-    """Of a cube of at most so many boxes in all, along each dimension."""
+    """Boxes along each dimension of the largest cube of so many in all."""
     along = 1
     while (along + 1) ** 3 <= boxes_per_rank * ranks:
         along += 1
@@ -73,23 +74,18 @@ def run(
     ranks_per_node: int = 0,
     threads: int = 1,
 ) -> Figures:
-    """Collective: F-cycles of HPGMG-FV's test problem on a cube of boxes of 2^log2_box cells a side, at most boxes_per_rank of
-    them per rank. UserError for a grid that cannot be made, or names that there are not.
+    """F-cycles of HPGMG-FV's test problem on a cube of boxes of 2^log2_box cells a side, at most boxes_per_rank per rank.
+
+    Collective. a: of a u - div(beta grad u) = f. UserError for a grid that cannot be made, or names that there are not.
     """
     along = check(log2_box, boxes_per_rank, comm.size)
     world = craton.World(comm, ranks_per_node)
     names = (order, operator, smoother)
     solver = _craton.MultigridSolver(world, (along,) * 3, 1 << log2_box, *names, a, 1.0, threads=threads)
-    seconds: list[list[float]] = []
+    times: list[list[float]] = []
     for level in range(3):
         solver.f_cycle(level)
-        seconds.append([])
-        for _ in range(repeats):
-            world.barrier()
-            begun = time.perf_counter()
-            solver.f_cycle(level)
-            world.barrier()
-            seconds[-1].append(time.perf_counter() - begun)
+        times.append(seconds(world, solver, repeats, level))
     # in cycles of their own: looking at the clock is not free
     solver.record_times()
     for _ in range(repeats):
@@ -98,7 +94,7 @@ def run(
     solver.record_times(False)
     residual = solver.relative_residual()
     error, order_seen = solver.richardson()
-    return Figures(along << log2_box, solver.levels, residual, error, order_seen, seconds, phases)
+    return Figures(along << log2_box, solver.levels, residual, error, order_seen, times, phases)
 
 
 def report(figures: Figures, operator: str, smoother: str, ranks: int) -> str:

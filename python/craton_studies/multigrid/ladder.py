@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rung:
+    """A way to exchange halos."""
+
     name: str
     exchange: str
+    """Its name in the solver."""
     shared_memory: bool
     adds: str
+    """What it adds to the rung below."""
 
 
 RUNGS = (
@@ -52,14 +56,17 @@ class Column:
 
     @property
     def title(self) -> str:
+        """Ranks, and virtual nodes."""
         if self.ranks_per_node:
             return f"{-(-self.ranks // self.ranks_per_node)} virtual nodes, {self.ranks} ranks"
         return f"{self.ranks} ranks"
 
     def best(self, rung: str) -> float:
+        """Million unknowns per second."""
         return max(self.rates[rung])
 
     def median(self, rung: str) -> float:
+        """Million unknowns per second."""
         return statistics.median(self.rates[rung])
 
 
@@ -93,9 +100,9 @@ def climb(
     repeats: int = 5,
     cycles: int = 4,
     ranks_per_node: int = 0,
-    say: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = lambda _text: None,
 ) -> list[Column]:
-    """Collective: all rungs in turn in each of `repeats` rounds, `cycles` F-cycles each. UserError for a grid that cannot be."""
+    """Runs all rungs in turn in each of `repeats` rounds, `cycles` F-cycles each. Collective. UserError for an impossible grid."""
     if box < 4 or cells % box or (cells // box) ** 3 < comm.size:
         raise UserError(
             f"study ladder: {cells}^3 cells in boxes of {box}^3 on {comm.size} ranks; allowed: a multiple of boxes of at least "

@@ -48,16 +48,6 @@ def by_model(
     return model.scale(found, method, ranks_up_to, 1 << log2_box, order)
 
 
-def report(scaling: model.Scaling, picture: Path | None = None, *, sensitivity: bool = False) -> str:
-    """What is printed: assumptions, table, the paper's figures beside."""
-    parts = [model.report(scaling)]
-    if sensitivity:
-        parts.append(model.sensitivity(scaling))
-    if picture is not None:
-        parts.append(f"picture: {picture}")
-    return "\n\n".join(parts)
-
-
 def beside_a_run(
     comm: MPI.Comm, operator: str, smoother: str, order: str, log2_box: int, ranks_per_node: int, network: Path | None
 ) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from craton._launch import usable_cores
 from craton_studies.multigrid.scaling_layout import Method
 from craton_studies.multigrid.scaling_machine import measured_seconds_per_cell, this_machine
 from craton_studies.multigrid.scaling_model import Counted, Cycle, cycle
+from craton_studies.multigrid.timing import seconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -45,6 +45,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Check:
+    """F-cycles on every rung of the ladder."""
+
     cells: int
     """along each dimension"""
     ranks: int
@@ -61,9 +63,10 @@ def run(
     rounds: int = 12,
     network: Path | None = None,
 ) -> Check:
-    """Collective: F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one, every rung in
-    turn. Computing is measured on all ranks at once, which share this machine's memory as in the run; more ranks than cores
-    take turns.
+    """F-cycles on the smallest cube of 1, 8, 64 ... boxes of side^3 cells that gives every rank one. Collective.
+
+    Rungs take turns. Computing is measured on all ranks at once, which share this machine's memory as in the run; more ranks than
+    cores take turns.
     """
     along = 1
     while along**3 < comm.size:
@@ -94,21 +97,16 @@ def run(
         solver.f_cycle()
         world.quiesce()
         messages[rung] = comm.allgather(world.stats()["messages_sent"] - before)
-    seconds: dict[str, list[float]] = {rung: [] for rung in solvers}
+    times: dict[str, list[float]] = {rung: [] for rung in solvers}
     for _ in range(rounds):
         for rung, solver in solvers.items():
-            for _ in range(4):
-                world.barrier()
-                begun = time.perf_counter()
-                solver.f_cycle()
-                world.barrier()
-                seconds[rung].append(time.perf_counter() - begun)
+            times[rung] += seconds(world, solver, 4)
     found = {}
     for rung in solvers:
         one = cycle(machine, counted, rung)
         t = one.total
         counts = [int(n) for n in t.messages + t.acknowledgements + t.signals]
-        found[rung] = Measured(one, counts, messages[rung], seconds[rung])
+        found[rung] = Measured(one, counts, messages[rung], times[rung])
     return Check(along * side, comm.size, -(-comm.size // of_node), found)
 
 

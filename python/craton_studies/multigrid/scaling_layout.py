@@ -65,13 +65,16 @@ class Method:
 
     @property
     def traits(self) -> Operator:
+        """What the discretisation makes of the cycle."""
         return OPERATORS[self.operator]
 
     def by_pairs(self, side: int) -> bool:
+        """Whether boxes of so many cells a side take two Chebyshev steps for one exchange."""
         wanted = self.pairs and self.smoother == "chebyshev" and self.operator != "fv4"
         return wanted and side >= SMALLEST_BOX_FOR_PAIRS
 
     def ghost(self, side: int) -> int:
+        """Depth of the halo of boxes of so many cells a side."""
         return min(2 if self.by_pairs(side) else self.traits.depth, side)
 
 
@@ -88,6 +91,7 @@ class Grid:
 
     @classmethod
     def dealt(cls, along: int, side: int, ranks: int, order: str) -> Grid:
+        """Boxes dealt along the curve `order`. UserError for another than ORDERS."""
         if order not in ORDERS:
             raise UserError(f"study scale: order '{order}'; allowed: {', '.join(ORDERS)}")
         boxes = along**3
@@ -100,6 +104,7 @@ class Grid:
 
     @property
     def cells_of_ranks(self) -> Integers:
+        """Cells that each rank has."""
         return np.bincount(self.owner.ravel(), minlength=self.ranks) * self.side**3
 
 
@@ -141,6 +146,7 @@ class Flows:
 
     @classmethod
     def none(cls) -> Flows:
+        """Nothing between anybody."""
         return cls(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
     @cached_property
@@ -167,6 +173,7 @@ class Flows:
         return cls(found // ranks, found % ranks, *sums)
 
     def between(self, kept: NDArray[np.bool_]) -> Flows:
+        """The lines that are kept."""
         return Flows(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
 
 
@@ -182,7 +189,7 @@ class Phase:
     times: int
     flows: Flows
     waits: Waits
-    """For the others: before and after, or after alone (halos that are known to be free, spread)."""
+    """When a rank waits for the others: before and after, or after alone (halos that are known to be free, spread)."""
 
 
 def exchange(grid: Grid, most_off: int, depth: int) -> Flows:
@@ -227,9 +234,8 @@ def phases(levels: list[Grid], method: Method) -> Iterator[Phase]:
         if method.by_pairs(grid.side):
             yield Phase("exchange", "smoothing", number, visits, plain, "both")  # of f, in the first smoothing only
             two_deep = exchange(grid, 2, 2)
-            yield Phase(
-                "exchange", "smoothing", number, visits * sweeps, two_deep, "both"
-            )  # before and after: 2 x half
+            # before and after: 2 x half
+            yield Phase("exchange", "smoothing", number, visits * sweeps, two_deep, "both")
         else:
             yield Phase("exchange", "smoothing", number, 2 * visits, plain, "both")
             yield Phase("exchange", "smoothing", number, 2 * visits * (sweeps - 1), plain, "last")
@@ -246,8 +252,9 @@ def phases(levels: list[Grid], method: Method) -> Iterator[Phase]:
 
 
 def reductions(levels: list[Grid], method: Method) -> int:
-    """Of one F-cycle: a barrier and an allreduce each. Every V-cycle has a bottom, and so has the start; none where one rank
-    alone has it.
+    """Reductions of one F-cycle, a barrier and an allreduce each.
+
+    Every V-cycle has a bottom, and so has the start; none where one rank alone has it.
     """
     if len(np.unique(levels[-1].owner)) == 1:
         return 0

@@ -52,12 +52,16 @@ EVERYWHERE = COUNTS | SECONDS | BANDWIDTHS
 
 @dataclass(frozen=True)
 class Figure:
+    """A number, in SI units, and where it is from."""
+
     value: float
     source: str
 
 
 @dataclass(frozen=True)
 class Machine:
+    """What the model knows of a machine: figures by the names of EVERYWHERE, and its speed of computing."""
+
     name: str
     figures: dict[str, Figure]
     seconds_per_cell: dict[int, float]
@@ -70,7 +74,7 @@ class Machine:
         return self.figures[name].value
 
     def distance(self, a: Integers, b: Integers) -> Integers:
-        """Of PLACES, elementwise for two arrays of ranks, which fill nodes one after the other."""
+        """Numbers in PLACES, elementwise for two arrays of ranks, which fill nodes one after the other."""
         sockets = int(self["ranks_per_socket"])
         nodes = int(self["ranks_per_node"])
         found = np.full(a.shape, OWN)
@@ -87,13 +91,13 @@ class Machine:
 
     @property
     def latencies(self) -> NDArray[np.float64]:
-        """By place."""
+        """Seconds by place."""
         near = self["latency_node"]
         names = ("latency_router", "latency_chassis", "latency_group", "latency_global")
         return np.array([0.0, near, near, *(self[name] for name in names)])
 
     def barrier(self, ranks: int) -> float:
-        """By doubling: within the node, then between nodes, in steps of a signal and a latency."""
+        """Seconds of a barrier by doubling: within the node, then between nodes, in steps of a signal and a latency."""
         of_node = min(ranks, int(self["ranks_per_node"]))
         nodes = -(-ranks // of_node)
         seconds = self["barrier_step"] * math.ceil(math.log2(of_node))
@@ -105,8 +109,9 @@ class Machine:
         return seconds
 
     def computing(self, cells: float, method: Method) -> float:
-        """Seconds of one visit of a level on a rank that has so many of its cells; between the sizes of the table by
-        interpolation of logarithms, beyond them as at its ends.
+        """Seconds of one visit of a level on a rank that has so many of its cells.
+
+        Between the sizes of the table by interpolation of logarithms, beyond them as at its ends.
         """
         if cells <= 0:
             return 0.0
@@ -117,10 +122,12 @@ class Machine:
         return cells * per_cell * scale
 
     def with_figures(self, **values: float) -> Machine:
+        """A copy with some figures changed."""
         changed = {name: replace(self.figures[name], value=value) for name, value in values.items()}
         return replace(self, figures=self.figures | changed)
 
     def to_dict(self) -> dict[str, Any]:
+        """Plain values, as from_file reads them."""
         return {
             "name": self.name,
             "figures": {name: {"value": f.value, "from": f.source} for name, f in self.figures.items()},
@@ -133,12 +140,12 @@ class Machine:
 
 
 def words(method: Method) -> dict[str, float]:
-    """Doubles moved per cell in one visit, if each array passes through the processor once per sweep: for how the work
-    divides, and for operators that were not measured.
+    """Doubles moved per cell in one visit, if each array passes through the processor once per sweep.
+
+    They say how the work divides, and stand in for operators that were not measured.
     """
-    sweep = {"chebyshev": 8, "gsrb": 7, "jacobi": 7}[
-        method.smoother
-    ]  # u, f, 1/D, 3 beta, what is written; Chebyshev's u before
+    # u, f, 1/D, 3 beta, what is written; Chebyshev's u before
+    sweep = {"chebyshev": 8, "gsrb": 7, "jacobi": 7}[method.smoother]
     return {
         "smoothing": 2.0 * method.traits.sweeps[method.smoother] * sweep,
         "residual": 6.0,
@@ -211,8 +218,9 @@ TWO_CORES = {
 
 
 def network_figures(file: Path | None) -> dict[str, Figure]:
-    """From figures of runtime_benchmark: {"between_nodes": its output with --ranks-per-node 1, "on_node": its output without}, or
-    those of TWO_CORES.
+    """Figures of communication from what runtime_benchmark has written, or those of TWO_CORES.
+
+    file: {"between_nodes": its output with --ranks-per-node 1, "on_node": its output without}.
     """
     m, source = (TWO_CORES, f"{RUNTIME} (two virtual cores of a Xeon)") if file is None else _read_benchmarks(file)
     elements = 64 * 64
@@ -290,8 +298,10 @@ def _read_benchmarks(file: Path) -> tuple[dict[str, float], str]:
 
 
 def measured_seconds_per_cell(method: Method, side: int) -> tuple[dict[int, float], str]:
-    """From F-cycles of one rank on grids of 1^3, 2^3 ... side^3 cells, each one box, best of several. An F-cycle's time T(n) is
-    the sum of the V-cycles from every level, V(n) = T(n) - T(n / 2), and one visit of a level takes V(n) - V(n / 2).
+    """Seconds per cell of a visit by sides of grids, and how they were measured.
+
+    From F-cycles of one rank on grids of 1^3, 2^3 ... side^3 cells, each one box, best of several. An F-cycle's time T(n) is the
+    sum of the V-cycles from every level, V(n) = T(n) - T(n / 2), and one visit of a level takes V(n) - V(n / 2).
     """
     import craton
 

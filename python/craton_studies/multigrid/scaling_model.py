@@ -1,37 +1,23 @@
-"""Weak scaling of the F-cycle by model: seconds on any number of ranks of a dragonfly, for each step of the ladder of Shan et
-al. (2015), from exact counts of what goes between ranks and from a machine's figures.
+"""Weak scaling of the F-cycle by model, from exact counts of what goes between ranks and from a machine's figures.
 
-A phase takes as long as its slowest rank: its processor's share of copies, packing, messages and acknowledgements, then what
-its node sends or receives through the network, then the latency of the farthest rank that it gives something to (twice where it
-waits for an acknowledgement), then the waits. Nothing overlaps, and nobody is late: no noise, no other jobs, no unlucky placement.
+It gives seconds on any number of ranks of a dragonfly, for each step of the ladder of Shan et al. (2015). A phase takes as long as
+its slowest rank. First come its processor's copies, packing, messages and acknowledgements. Then what its node sends or receives
+through the network. Then the latency of the farthest rank that it gives something to, twice where it waits for an acknowledgement.
+Then the waits. Nothing overlaps, and nobody is late: no noise, no other jobs, no unlucky placement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from craton.errors import UserError
-from craton.pages.figures import save_picture
 from numpy.typing import NDArray
 
 from craton_studies.multigrid import scaling_layout as layout
 from craton_studies.multigrid.scaling_layout import Flows, Grid, Method, Phase
-from craton_studies.multigrid.scaling_machine import (
-    BANDWIDTHS,
-    COUNTS,
-    EVERYWHERE,
-    GLOBAL,
-    NODE,
-    OWN,
-    ROUTER,
-    SECONDS,
-    Machine,
-    words,
-)
+from craton_studies.multigrid.scaling_machine import GLOBAL, NODE, OWN, ROUTER, Machine, words
 
 Numbers = NDArray[np.float64]
 
@@ -48,7 +34,7 @@ RUNGS = {
 """The ladder; in brackets what the library calls the step (it has no step without shared memory)."""
 SLOWEST_FIRST = tuple(RUNGS)
 MESSAGE_BYTES, HEADER_BYTES = 512 * 1024, 128
-"""Of copies that travel together, and of each of them."""
+"""Size of copies that travel together, and the header of each."""
 PARTS = ("smoothing", "residual", "restriction", "prolongation")
 MOST_RANKS = 8**6
 
@@ -61,7 +47,7 @@ BASELINE_OVER_BULK = {8: 1.44, 64: 2.2, 32768: 2.4}
 
 @dataclass
 class Tally:
-    """Of each rank in one phase, or summed over phases."""
+    """Counts of each rank in one phase, or summed over phases."""
 
     seconds: float
     """until the slowest has ended"""
@@ -75,9 +61,11 @@ class Tally:
 
     @classmethod
     def nothing(cls, ranks: int) -> Tally:
+        """Zeros."""
         return cls(0.0, np.zeros(ranks), np.zeros(ranks), np.zeros(ranks), 0.0, np.zeros(ranks))
 
     def add(self, other: Tally, times: int) -> None:
+        """Adds another one so many times."""
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + times * getattr(other, name))
 
@@ -99,14 +87,18 @@ class Cycle:
 
     @property
     def seconds(self) -> float:
+        """The whole F-cycle."""
         return sum(self.computing.values()) + sum(self.communication.values())
 
     @property
     def share(self) -> float:
+        """The part of the seconds that is communication."""
         return sum(self.communication.values()) / self.seconds
 
     def to_dict(self) -> dict[str, Any]:
+        """Counts are of the busiest rank."""
         t = self.total
+        names = ("side", "boxes", "ranks", "computing", "communication")
         return {
             "ranks": self.ranks,
             "rung": self.rung,
@@ -119,27 +111,24 @@ class Cycle:
             "signals": int(t.signals.max()),
             "waits": int(t.waits),
             "bytes": int(t.bytes.max()),
-            "by_level": [
-                dict(zip(("side", "boxes", "ranks", "computing", "communication"), each, strict=True))
-                for each in self.by_level
-            ],
+            "by_level": [dict(zip(names, each, strict=True)) for each in self.by_level],
         }
 
 
 def at_least(rung: str, other: str) -> bool:
+    """Whether a rung of the ladder is `other` or above it."""
     return SLOWEST_FIRST.index(rung) >= SLOWEST_FIRST.index(other)
 
 
 class _Sums:
-    """Of columns of flows, by rank."""
+    """Sums columns of flows by rank."""
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
 
     def __call__(self, who: NDArray[np.int64], what: NDArray[Any]) -> Numbers:
-        return np.bincount(who, weights=what.astype(float), minlength=self.ranks).astype(
-            float
-        )  # of nothing: whole numbers
+        sums = np.bincount(who, weights=what.astype(float), minlength=self.ranks)
+        return sums.astype(float)  # of nothing: whole numbers
 
     def most(self, who: NDArray[np.int64], what: Numbers) -> Numbers:
         found = np.zeros(self.ranks)
@@ -187,9 +176,11 @@ def _flags(machine: Machine, flows: Flows, ranks: int) -> Numbers:
 
 
 def tally(machine: Machine, phase: Phase, ranks: int, rung: str) -> Tally:
-    """What one phase costs on one rung. Between levels the library has counted copies on every rung, and waits for nothing before
-    them in an F-cycle: what was gathered has been spread since. In an exchange with counted copies it waits before for those on the
-    node who may still read, at most for all where `phase.waits` says both.
+    """What one phase costs on one rung.
+
+    Between levels the library has counted copies on every rung, and waits for nothing before them in an F-cycle: what was gathered
+    has been spread since. In an exchange with counted copies it waits before for those on the node who may still read, at most for
+    all where `phase.waits` says both.
     """
     if phase.what != "exchange" and rung != "baseline":
         rung = "one wait"
@@ -245,9 +236,8 @@ def _bulk(machine: Machine, flows: Flows, place: NDArray[np.int64], ranks: int) 
     moved = flows.bytes / machine["copy_bandwidth"] + flows.rows * machine["row"]
     of_own, of_others = moved[place == OWN], moved[place > OWN]
     processor = sums(own.source, of_own) + _flags(machine, flows, ranks)
-    processor += sums(others.source, of_others) + sums(
-        others.target, of_others
-    )  # packing, to the target's memory on a node; unpacking
+    # packing, to the target's memory on a node; unpacking
+    processor += sums(others.source, of_others) + sums(others.target, of_others)
     messages = np.ones(len(far.source))
     processor += sums(far.source, messages * machine["message_overhead"])
     processor += sums(far.target, messages * machine["message_overhead"])
@@ -268,6 +258,7 @@ class Counted:
 
     @classmethod
     def of(cls, along: int, side: int, ranks: int, order: str, method: Method) -> Counted:
+        """Counts for a cube of along^3 boxes of side^3 cells."""
         levels = layout.hierarchy(along, side, ranks, order, method)
         return cls(method, levels, list(layout.phases(levels, method)))
 
@@ -304,8 +295,9 @@ def cycle(machine: Machine, counted: Counted, rung: str) -> Cycle:
 
 
 def fitted(machine: Machine, side: int = 128) -> Machine:
-    """Edison's speed of computing and its cost of a small put, such that the model gives the paper's times on 8 ranks: bulk
-    (table I) and baseline (1.44 times that). Both enter linearly.
+    """The machine with its speed of computing and its cost of a small put fitted to the paper's times on 8 ranks.
+
+    These are of bulk (table I) and baseline (1.44 times that). Both enter linearly.
     """
     counted = Counted.of(2, side, 8, "lexicographic", machine.method)
     bulk = cycle(machine, counted, "bulk")
@@ -342,214 +334,35 @@ class Scaling:
     """by rung"""
 
     def efficiency(self, rung: str, at: int) -> float:
+        """Seconds on one rank over those on ranks[at]."""
         return self.cycles[rung][0].seconds / self.cycles[rung][at].seconds
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as --output writes them."""
+        return {
+            "machine": self.machine.to_dict(),
+            "operator": self.method.operator,
+            "smoother": self.method.smoother,
+            "pairs": self.method.pairs,
+            "box": self.side,
+            "order": self.order,
+            "cycles": [one.to_dict() for cycles in self.cycles.values() for one in cycles],
+            "paper": {
+                "table_I_upcxx_bulk_s": TABLE_I,
+                "table_I_mpi_s": TABLE_I_MPI,
+                "baseline_over_bulk": BASELINE_OVER_BULK,
+            },
+        }
 
 
 def scale(
-    machine: Machine,
-    method: Method,
-    most: int = 32768,
-    side: int = 128,
-    order: str = "lexicographic",
-    say: Callable[[str], None] = lambda _: None,
+    machine: Machine, method: Method, most: int = 32768, side: int = 128, order: str = "lexicographic"
 ) -> Scaling:
     """The model on 1, 8, 64 ... ranks."""
     ranks = ranks_up_to(most)
     cycles: dict[str, list[Cycle]] = {rung: [] for rung in RUNGS}
     for p in ranks:
-        say(f"{p} ranks ...")
         counted = Counted.of(round(p ** (1 / 3)), side, p, order, method)
         for rung in RUNGS:
             cycles[rung].append(cycle(machine, counted, rung))
     return Scaling(machine, method, side, order, ranks, cycles)
-
-
-# ------------------------------------------------------------------------------------------------------------- the report
-
-
-def assumptions(found: Scaling) -> str:
-    """Every number of the model, its unit and where it is from."""
-    m, method = found.machine, found.method
-    lines = [
-        f"Weak scaling of one F-cycle by model, {method.operator} {method.smoother}: {m.name}",
-        "",
-        f"  one box of {found.side}^3 cells per rank, dealt in {found.order} order; ranks fill nodes one after the other",
-        f"  {method.traits.sweeps[method.smoother]} sweeps before and after"
-        + (
-            ", two for one exchange where boxes have 16 cells a side or more, as the library"
-            if method.by_pairs(found.side)
-            else ", an exchange for each"
-        )
-        + f"; bottom of {method.traits.coarsest}^3 cells, {method.traits.bottom_steps:g} steps of BiCGStab",
-        "  coarser levels: boxes halved down to 8 cells a side, then 8 gathered into 1; owner: floor(ranks x position / boxes)",
-        "  a phase takes as long as its slowest rank: processor, network of its node, latency, waits; no overlap, no noise",
-        "",
-        "  figure                          value  unit   meaning; where it is from",
-    ]
-    for name, meaning in EVERYWHERE.items():
-        figure = m.figures[name]
-        if name in COUNTS:
-            value, unit = f"{figure.value:.0f}", ""
-        elif name in BANDWIDTHS:
-            value, unit = f"{figure.value / 1e9:.3g}", "GB/s"
-        else:
-            value, unit = f"{figure.value * 1e6:.3g}", "us"
-        lines.append(f"  {name:24} {value:>12}  {unit:5}  {meaning}; {figure.source}")
-    for n, seconds in sorted(m.seconds_per_cell.items(), reverse=True):
-        per_cell = f"computing, {n}^3 cells"
-        lines.append(
-            f"  {per_cell:24} {seconds * 1e9:12.3g}  ns     per cell and visit of a level; {m.computing_source}"
-        )
-    lines.append(
-        f"  {'barrier of all ranks':24} {m.barrier(found.ranks[-1]) * 1e6:12.3g}  us     follows from the above"
-    )
-    share = words(method)
-    parts = ", ".join(f"{part} {share[part] / sum(share.values()):.0%}" for part in PARTS)
-    lines += [f"  work of a visit by doubles moved: {parts}", "", "  rung, and what distinguishes it"]
-    lines += [f"  {rung:14} {what}" for rung, what in RUNGS.items()]
-    return "\n".join(lines)
-
-
-def table(found: Scaling) -> str:
-    """Seconds, rates, efficiencies and counts; counts are of the busiest rank."""
-    lines = [
-        "  rung              ranks  seconds    G DOF/s  efficiency  communication"
-        "    messages  acknowledged  signals  waits  MB sent"
-    ]
-    for rung, cycles in found.cycles.items():
-        for at, one in enumerate(cycles):
-            t = one.total
-            lines.append(
-                f"  {rung if at == 0 else '':14} {one.ranks:8} {one.seconds:8.4f} {one.cells / one.seconds * 1e-9:10.4g}"
-                f" {found.efficiency(rung, at):11.1%} {one.share:14.1%} {t.messages.max():11.0f} {t.acknowledgements.max():13.0f}"
-                f" {t.signals.max():8.0f} {t.waits:6.0f} {t.bytes.max() * 1e-6:8.2f}"
-            )
-    return "\n".join(lines)
-
-
-def by_level_and_part(found: Scaling, rung: str = "one wait") -> str:
-    """Where the time goes on the most ranks, in milliseconds; what goes between two levels is the finer one's."""
-    one = found.cycles[rung][-1]
-    lines = [f"  {rung}, {one.ranks} ranks, ms   box side      boxes   ranks  computing  communication"]
-    for number, (side, boxes, busy, computing, communication) in enumerate(one.by_level):
-        level = f"level {number}"
-        lines.append(f"  {level:25} {side:9} {boxes:10} {busy:7} {computing * 1e3:10.3f} {communication * 1e3:14.3f}")
-    for part in one.computing:
-        lines.append(f"  {part:54} {one.computing[part] * 1e3:10.3f} {one.communication[part] * 1e3:14.3f}")
-    return "\n".join(lines)
-
-
-def beside_the_paper(found: Scaling) -> str:
-    """The paper's figures, the model's and their relative difference; where two of the model's were fitted, it is marked."""
-    lines = ["  of the paper              ranks    paper    model  difference"]
-    rows = [(f"table I, {by}, s", p, value, "bulk") for by, given in _TABLES.items() for p, value in given.items()]
-    at = {p: number for number, p in enumerate(found.ranks)}
-    shown = 0
-    for what, p, value, rung in rows:
-        if p in at:
-            lines.append(_line(found, what, p, value, found.cycles[rung][at[p]].seconds))
-            shown += 1
-    for p, value in BASELINE_OVER_BULK.items():
-        if p in at:
-            ratio = found.cycles["baseline"][at[p]].seconds / found.cycles["bulk"][at[p]].seconds
-            lines.append(_line(found, "figure 6, baseline / bulk", p, value, ratio))
-            shown += 1
-    if 64 in at:
-        ratio = found.cycles["local loops"][at[64]].seconds / found.cycles["bulk"][at[64]].seconds
-        lines.append(f"  local loops / bulk     {64:8} 'parity' {ratio:8.3f}")
-    if 32768 in at:
-        ratio = found.cycles["neighbours"][at[32768]].seconds / found.cycles["bulk"][at[32768]].seconds
-        lines.append(f"  neighbours / bulk      {32768:8} 'comparable' {ratio:5.3f}")
-    if not shown:
-        return "  The paper begins at 8 ranks."
-    if _is_fitted(found):
-        lines.append("  * fitted to this figure.")
-    else:
-        lines.append("  The machine is another than the paper's: ratios of steps may be compared, seconds may not.")
-    lines.append("  Words in quotes: what the paper says of curves that it draws without numbers.")
-    return "\n".join(lines)
-
-
-_TABLES = {"UPC++ bulk": TABLE_I, "MPI": TABLE_I_MPI}
-
-
-def _is_fitted(found: Scaling) -> bool:
-    return found.machine.computing_source.startswith("fitted")
-
-
-def _line(found: Scaling, what: str, ranks: int, paper: float, model: float) -> str:
-    is_fitted = ranks == 8 and "MPI" not in what and _is_fitted(found)
-    return f"  {what:25} {ranks:5} {paper:8.3f} {model:8.3f} {model / paper - 1:+11.1%}{' *' if is_fitted else ''}"
-
-
-MOST_RANKS_TO_TRY = 32768
-
-
-def sensitivity(found: Scaling) -> str:
-    """What the F-cycle's time becomes when one figure is doubled, the others as they are: how much an assumption matters."""
-    ranks = max(p for p in found.ranks if p <= MOST_RANKS_TO_TRY)
-    counted = Counted.of(round(ranks ** (1 / 3)), found.side, ranks, found.order, found.method)
-    rungs = ("baseline", "strided", "one wait", "bulk")
-    now = {rung: cycle(found.machine, counted, rung).seconds for rung in rungs}
-    lines = [f"  doubled, on {ranks} ranks    " + "".join(f"{rung:>12}" for rung in rungs)]
-    for name in (*SECONDS, *BANDWIDTHS):
-        other = found.machine.with_figures(**{name: 2 * found.machine[name]})
-        changes = (cycle(other, counted, rung).seconds / now[rung] - 1 for rung in rungs)
-        lines.append(f"  {name:25}" + "".join(f"{change:+12.1%}" for change in changes))
-    return "\n".join(lines)
-
-
-def to_dict(found: Scaling) -> dict[str, Any]:
-    return {
-        "machine": found.machine.to_dict(),
-        "operator": found.method.operator,
-        "smoother": found.method.smoother,
-        "pairs": found.method.pairs,
-        "box": found.side,
-        "order": found.order,
-        "cycles": [one.to_dict() for cycles in found.cycles.values() for one in cycles],
-        "paper": {
-            "table_I_upcxx_bulk_s": TABLE_I,
-            "table_I_mpi_s": TABLE_I_MPI,
-            "baseline_over_bulk": BASELINE_OVER_BULK,
-        },
-    }
-
-
-def draw(file: Path, found: Scaling) -> None:
-    """In the manner of figure 6: seconds over ranks, a line per rung, the paper's figures as crosses."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for rung, cycles in found.cycles.items():
-        style = {"marker": "o", "markersize": 4, "linestyle": "--" if rung == "bulk" else "-"}
-        left.plot(found.ranks, [one.seconds for one in cycles], label=rung, **style)
-        right.plot(found.ranks, [100 * one.share for one in cycles], label=rung, **style)
-    paper = {"paper, bulk (table I)": TABLE_I, "paper, baseline (VI-B)": _paper_baseline()}
-    for marker, (label, given) in zip("x+", paper.items(), strict=True):
-        shown = [p for p in given if p in found.ranks]
-        if shown:
-            left.plot(shown, [given[p] for p in shown], marker, color="black", markersize=9, label=label)
-    left.set(title="F-cycle, one box per rank", ylabel="seconds")
-    left.set_ylim(bottom=0)
-    right.set(title="communication", ylabel="% of the time", ylim=(0, 100))
-    for axes in (left, right):
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(found.ranks, [str(p) for p in found.ranks])
-        axes.set_xlabel("ranks")
-    figure.legend(*left.get_legend_handles_labels(), fontsize="small", loc="outside right upper")
-    figure.suptitle(
-        f"{found.method.operator} {found.method.smoother}, by model: {found.machine.name}", fontsize="medium"
-    )
-    save_picture(figure, file)
-
-
-def _paper_baseline() -> dict[int, float]:
-    return {p: factor * TABLE_I[p] for p, factor in BASELINE_OVER_BULK.items()}
-
-
-def report(found: Scaling) -> str:
-    """As people read it."""
-    parts: Sequence[str] = (assumptions(found), table(found), by_level_and_part(found), beside_the_paper(found))
-    return "\n\n".join(parts)

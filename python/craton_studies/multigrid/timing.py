@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 SECONDS_BETWEEN_LOOKS = 0.01
-"""Of those that wait: looking more often takes a noticeable part of a processor from those that work by several threads."""
+"""Between two looks of a rank that waits: more often would take a noticeable part of a processor from those that work."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def rates_in_turn(
     *,
     order: str = "morton",
     triad_threads: int = 0,
-    progress: Callable[[], None] = lambda: None,
 ) -> Rates:
-    """Collective: `cycles` F-cycles of each contender in each of `repeats` rounds, after one that warms up. Every contender's
-    relative residual must be the first's, bit for bit. UserError for what the solver refuses.
+    """Runs `cycles` F-cycles of each contender in each of `repeats` rounds, after one that warms up. Collective.
+
+    Every contender's relative residual must be the first's, bit for bit. UserError for what the solver refuses.
     """
     along = cells // box
     teams = {size: comm.Split(0 if comm.rank < size else 1) for size in sorted({each.ranks for each in contenders})}
@@ -87,26 +87,25 @@ def rates_in_turn(
             alone(comm, each.ranks, work)
             if repeat >= 0:
                 found.rates[each.name] += [1e-6 * cells**3 / t for t in times]
-            progress()
     if len(residuals) > 1:
         raise AssertionError(f"solvers disagree about the relative residual: {sorted(residuals)}")
     return found
 
 
-def seconds(world: Any, solver: Any, cycles: int) -> list[float]:
-    """Collective over the world: of each F-cycle, from a common start until all ranks are done."""
+def seconds(world: Any, solver: Any, cycles: int, level: int = 0) -> list[float]:
+    """Seconds of each F-cycle on a level, from a common start until all ranks are done. Collective over the world."""
     times = []
     for _ in range(cycles):
         world.barrier()
         begun = time.perf_counter()
-        solver.f_cycle()
+        solver.f_cycle(level)
         world.barrier()
         times.append(time.perf_counter() - begun)
     return times
 
 
 def alone(comm: MPI.Comm, ranks: int, work: Callable[[], None]) -> None:
-    """Collective: the first `ranks` work while the others sleep, off the processor."""
+    """Lets the first `ranks` work while the others sleep, off the processor. Collective."""
     if comm.rank < ranks:
         work()
     done = comm.Ibarrier()

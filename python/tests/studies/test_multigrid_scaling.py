@@ -18,6 +18,7 @@ from craton_studies.multigrid import scaling, scaling_check
 from craton_studies.multigrid import scaling_layout as layout
 from craton_studies.multigrid import scaling_machine as machines
 from craton_studies.multigrid import scaling_model as model
+from craton_studies.multigrid import scaling_report as report
 from craton_studies.multigrid.scaling_layout import Flows, Grid, Method
 
 HPGMG = Method("7pt", "chebyshev", pairs=False)
@@ -267,7 +268,7 @@ def test_levels_and_parts_add_up(edison):
             assert sum(level[3] for level in one.by_level) == pytest.approx(sum(one.computing.values()))
             assert sum(level[4] for level in one.by_level) == pytest.approx(sum(one.communication.values()))
     one = found.cycles["one wait"][-1]
-    lines = [line.split() for line in model.by_level_and_part(found).splitlines()[1:]]
+    lines = [line.split() for line in report.by_level_and_part(found).splitlines()[1:]]
     assert [line[1:5] for line in lines[: len(one.by_level)]] == [
         [str(number), *map(str, level[:3])] for number, level in enumerate(one.by_level)
     ]
@@ -322,7 +323,7 @@ def test_command_prints_assumptions_and_the_paper(tmp_path):
 def test_sensitivity(edison):
     """Doubling the cost of a small put adds to baseline what the puts cost, and nothing to steps that make none."""
     found = model.scale(edison, HPGMG, 64)
-    lines = model.sensitivity(found).splitlines()
+    lines = report.sensitivity(found).splitlines()
     assert "on 64 ranks" in lines[0] and len(lines) == 1 + len(machines.SECONDS) + len(machines.BANDWIDTHS)
     [line] = [line for line in lines if line.startswith("  put_overhead ")]
     baseline = found.cycles["baseline"][2]
@@ -332,7 +333,7 @@ def test_sensitivity(edison):
 
 
 def test_this_machine_is_measured():
-    said = scaling.report(scaling.by_model("this", "fv4", "gsrb", "morton", 4, 8))
+    said = report.report(scaling.by_model("this", "fv4", "gsrb", "morton", 4, 8))
     assert "fv4 gsrb: this machine" in said and "on one rank, best of 8 to 40, just now" in said
     assert "computing, 16^3 cells" in said and "computing, 2^3 cells" in said
 
