@@ -27,7 +27,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import _craton
+from craton import ConvergentMatrix, ConvergentVector, World, _craton
 from craton._craton import ForwardProblem
 from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_cores
 from craton.errors import UserError
@@ -126,7 +126,7 @@ class Trials:
 
     def __init__(self, config: Config, geometry: Geometry, comm: MPI.Comm) -> None:
         self.config, self.geometry, self.comm = config, geometry, comm
-        self.world = craton.World(comm)
+        self.world = World(comm)
         self.coupled = config.theory.kind != "pava"
         self.element_bytes = 4 if config.inversion.precision == "float32" else 8
         self.unknowns = geometry.forward.basis.size
@@ -153,12 +153,12 @@ class Trials:
         rates: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in found.items()}
         return Machine(measured_ranks=self.comm.size, **this_node(), **rates)
 
-    def matrix(self, order: int, dtype: str, block: int) -> Any:
+    def matrix(self, order: int, dtype: str, block: int) -> ConvergentMatrix:
         """A trial matrix, smaller than the run's: its blocks are the largest up to `block` of which every rank has one."""
         columns = process_grid(self.comm.size)[1]
         if columns > 1:
             block = max(1, min(block, (order - 1) // (columns - 1)))
-        return craton.ConvergentMatrix(self.world, order, order, dtype=dtype, block=block)
+        return ConvergentMatrix(self.world, order, order, dtype=dtype, block=block)
 
     def together_s(self, work: Callable[[], Any]) -> float:
         """Seconds that all ranks took for the same work, begun at the same time."""
@@ -185,7 +185,7 @@ class Trials:
         for forward in (self.coarser(1), self.coarser(2)):
             size, settings = forward.basis.size, self.config.inversion
             hessian = self.matrix(size, settings.precision, settings.block)
-            gradient = craton.ConvergentVector(self.world, size, hessian.block[0])
+            gradient = ConvergentVector(self.world, size, hessian.block[0])
             hessian.reset()  # pages that are touched for the first time take longer
             for stacks in groups:
                 samples, made, sums = self.group(forward, stacks, hessian, gradient)
@@ -257,7 +257,7 @@ class Trials:
         return _craton.ForwardProblem(forward.modes, fewer, *theory)
 
     def group(
-        self, forward: ForwardProblem, stacks: i64, hessian: Any, gradient: Any
+        self, forward: ForwardProblem, stacks: i64, hessian: ConvergentMatrix, gradient: ConvergentVector
     ) -> tuple[int, Products, dict[str, float]]:
         """Assembles some stacks: samples, what was multiplied, seconds of each part, summed over ranks."""
         random, stack = np.random.default_rng(1), stacks_of(self.geometry.table)
@@ -315,7 +315,7 @@ class Trials:
         inverse_peak = max(1 / rates[1] - slope / parts[1], 0.5 / rates[1])
         return 1 / inverse_peak, slope / inverse_peak, element_ns
 
-    def factorise_once(self, matrix: Any, order: int) -> tuple[float, float]:
+    def factorise_once(self, matrix: ConvergentMatrix, order: int) -> tuple[float, float]:
         """Seconds of adding a Kronecker product, and of the factorisation."""
         matrix.reset()
         factors = np.eye(order // FACTOR), 3.0 * np.eye(FACTOR)

@@ -11,14 +11,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
+from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCatalogue
 from craton.tomography.config.load import Config
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
@@ -199,7 +198,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     clock = time.perf_counter()
     paths = counted.path_set(forward)
     spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)
-    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * basis.n_radial * basis.parameters
+    columns, types = basis.n_radial * basis.parameters, [each for each in (modes, spheroidal) if each is not None]
+    n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
     scale, coupled = len(table) / len(counted), config.theory.kind != "pava"
     settings = config.inversion
     element_bytes = 4 if settings.precision == "float32" else 8
@@ -223,7 +223,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         threads=config.assembly.threads,
         subset=config.assembly.subset,
         coupled=coupled,
-        coupling_bytes=coupling_bytes(config, basis, [modes, spheroidal]) if coupled else 0.0,
+        coupling_bytes=coupling_bytes(columns, [modes_within(config, each) for each in types]) if coupled else 0.0,
         synthetic=config.data.kind == "synthetic",
         prior_kind=config.prior.kind,
         touched=float(n.mean()),
@@ -237,17 +237,20 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     return work, Geometry(forward, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s)
 
 
-def modes_within(config: Config, modes: Any) -> int:
+def modes_within(config: Config, modes: ModeCatalogue | SpheroidalCatalogue) -> int:
     """Number of a catalogue's modes that the filter passes."""
     longest, _, _, shortest = config.data.filter_periods_s
     period = np.asarray(modes.period_s)
     return int(np.count_nonzero((period < longest) & (period > shortest)))
 
 
-def coupling_bytes(config: Config, basis: Any, catalogues: Sequence[Any]) -> float:
-    """Bytes of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8."""
-    tiles = [-(-modes_within(config, modes) // 8) for modes in catalogues if modes is not None]
-    return float(sum(4 * 64 * basis.n_radial * basis.parameters * (count * (count + 1) // 2) for count in tiles))
+def coupling_bytes(columns: int, modes: Sequence[int]) -> float:
+    """Bytes of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8.
+
+    columns: splines in depth of all parameters. modes: numbers of modes of each type.
+    """
+    tiles = [-(-count // 8) for count in modes]
+    return float(sum(4 * 64 * columns * (count * (count + 1) // 2) for count in tiles))
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:

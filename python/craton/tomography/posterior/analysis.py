@@ -27,7 +27,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import linalg
+from craton import ConvergentMatrix, linalg
 from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
@@ -58,7 +58,7 @@ class Posterior:
     log_determinant: float
     """The natural logarithm of det A."""
 
-    def __init__(self, system: Any, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
+    def __init__(self, system: ConvergentMatrix, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
         """UserError where A is not positive definite.
 
         system: H by its upper triangle, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
@@ -118,7 +118,7 @@ class Posterior:
 
     # -------------------------------------------------------------------------------------------------------------- samples
 
-    def samples(self, count: int, seed: int) -> Any:
+    def samples(self, count: int, seed: int) -> ConvergentMatrix:
         """Draws of m - mean: a ConvergentMatrix of one draw per column, dealt as the system is. UserError after `invert`.
 
         It has more than `count` columns where the system has more process columns. Draw k has a stream of its own, the same on any
@@ -180,7 +180,7 @@ class Posterior:
         return 1.0 - self.prior.scale * summed(own, self._comm)
 
 
-def quadratic_forms(matrix: Any, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
+def quadratic_forms(matrix: ConvergentMatrix, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
     """Collective: left[p] . M right[p] for every p, M symmetric by the upper triangle of a distributed matrix.
 
     Rows have few elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated.
@@ -235,7 +235,7 @@ def placed(rows: Rows, block: ParameterBlock, order: int) -> Rows:
 
 
 def column_rows(
-    parameters: list[tuple[ParameterBlock, Any]], order: int, latitude_deg: float, longitude_deg: float
+    parameters: list[tuple[ParameterBlock, ModelBasis]], order: int, latitude_deg: float, longitude_deg: float
 ) -> Rows:
     """All parameters at all their radial knots below one place, parameter after parameter, the core first."""
     rows = []

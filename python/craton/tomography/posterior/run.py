@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
+from rich.console import Console
 
-from craton import linalg
+from craton import World, linalg
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import check_room, read_hdf5, replaced, write_hdf5, write_json
@@ -46,9 +47,9 @@ def posterior_of_run(
     output: str | os.PathLike[str],
     questions: Questions | None = None,
     comm: MPI.Comm | None = None,
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
-    world: Any = None,
+    world: World | None = None,
     pictures: bool = True,
 ) -> PosteriorSummary:
     """Collective, on any number of ranks: writes posterior.h5, posterior.json and pictures to the output folder.
@@ -78,7 +79,7 @@ def posterior_of_run(
     return summary
 
 
-def say_what_is_believed(console: Any, problem: LinearisedProblem, prior: PriorConfig) -> None:
+def say_what_is_believed(console: Console | None, problem: LinearisedProblem, prior: PriorConfig) -> None:
     """The prior in words, and that a run's damping is none of it."""
     say(console, explained(prior))
     say(console, about_lengths(problem.basis))
@@ -253,7 +254,7 @@ class Asking:
                 aside.write_bytes(png(figure))
 
 
-def show(console: Any, summary: PosteriorSummary, folder: PosteriorFolder) -> None:
+def show(console: Console | None, summary: PosteriorSummary, folder: PosteriorFolder) -> None:
     """What was found, with what it means."""
     say(
         console,

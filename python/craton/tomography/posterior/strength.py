@@ -23,11 +23,11 @@ import pathlib
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
+from rich.console import Console
 
 from craton.errors import UserError
 from craton.pages.figures import png
@@ -106,7 +106,7 @@ def choose_strength(
     comm: MPI.Comm | None = None,
     folds: int = 0,
     seed: int = 1,
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
 ) -> StrengthSummary:
     """Collective, on any number of ranks: writes strength.json and strength.png to the output folder.
@@ -176,7 +176,7 @@ def fold_of_paths(event: NDArray[np.int64], folds: int, seed: int) -> NDArray[np
 
 
 def cross_validation(
-    problem: LinearisedProblem, prior: Prior, factors: Sequence[float], folds: int, seed: int, console: Any
+    problem: LinearisedProblem, prior: Prior, factors: Sequence[float], folds: int, seed: int, console: Console | None
 ) -> list[float]:
     """Collective: for each factor of the prior's strength, 2 chi_data per sample of what was left out.
 
@@ -210,7 +210,7 @@ def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
         aside.write_bytes(png(strength_figure(summary)))
 
 
-def show(console: Any, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig) -> None:
+def show(console: Console | None, summary: StrengthSummary, folder: StrengthFolder, config: PriorConfig) -> None:
     """A table of the trials, and what each criterion says."""
     last = "" if summary.trials[0].left_out is None else "    left out"
     say(console, "\nstrength    chi_data   chi_prior  resolved   ln evidence   generalised" + last)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mpi4py import MPI
+from rich.console import Console
 
+from craton import ConvergentMatrix
 from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
@@ -16,7 +16,12 @@ from craton.tomography.prior.prior import AnyPrior, Prior
 
 
 def make_prior(
-    basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, console: Any = None, threads: int = 1
+    basis: ModelBasis,
+    config: PriorConfig,
+    world: World,
+    comm: MPI.Comm,
+    console: Console | None = None,
+    threads: int = 1,
 ) -> AnyPrior:
     """Collective: the prior around the reference Earth (m^p = 0) that the configuration names.
 
@@ -27,7 +32,9 @@ def make_prior(
     return gaussian_prior(basis, config, made_once_per_node(world, comm))
 
 
-def explicit_prior(basis: ModelBasis, config: PriorConfig, system: Any, world: World, comm: MPI.Comm) -> Prior:
+def explicit_prior(
+    basis: ModelBasis, config: PriorConfig, system: ConvergentMatrix, world: World, comm: MPI.Comm
+) -> Prior:
     """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior.
 
     A Matern prior takes matrices of the system's size for that (matern_dense.py).

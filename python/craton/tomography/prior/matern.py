@@ -21,18 +21,19 @@ preconditioned by C_m alone need thousands, because the data outweigh the prior 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
+from rich.console import Console
 
 import craton
+from craton import ConvergentMatrix
 from craton._craton import ModelBasis, World
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.model.parameters import ParameterBlock, only_block
+from craton.tomography.model.parameters import only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
 from craton.tomography.prior.prior import Step
@@ -49,9 +50,6 @@ MEAN_RADIUS_KM = 4300.0
 class MaternPrior:
     """Made, and asked for products and steps, by all ranks together; the constructor solves two Helmholtz problems."""
 
-    mean: f64
-    blocks: tuple[ParameterBlock, ...]
-    field: MaternField
     steps: list[tuple[int, float]]
     """Steps of GMRES and their last residual, for each solution so far."""
 
@@ -61,7 +59,7 @@ class MaternPrior:
         config: PriorConfig,
         world: World,
         comm: MPI.Comm,
-        console: Any = None,
+        console: Console | None = None,
         threads: int = 1,
     ) -> None:
         """threads: of each rank. console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
@@ -100,7 +98,7 @@ class MaternPrior:
 
     # ----------------------------------------------------------------------------------------------------- equation 2
 
-    def step(self, system: Any, gradient: f64, model: f64) -> Step:
+    def step(self, system: ConvergentMatrix, gradient: f64, model: f64) -> Step:
         """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by a Cholesky factor."""
         precision = self.approximation.times
         self.approximation.add_to(system)
@@ -226,7 +224,7 @@ class Approximation:
         table = model.reshape(len(lateral), len(radial))
         return sum((one @ table @ other for one, other in self.terms), np.zeros_like(table)).ravel()
 
-    def add_to(self, system: Any) -> None:
+    def add_to(self, system: ConvergentMatrix) -> None:
         """Collective."""
         for lateral, radial in self.terms:
             system.add_kronecker(lateral, radial)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
 import craton
-from craton import linalg
+from craton import ConvergentMatrix, linalg
 from craton._craton import ModelBasis
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock, only_block
@@ -37,14 +36,14 @@ class Dense(PriorPart):
     """C^-1 as a distributed matrix, by its upper triangle, laid out as the system to which it is added."""
 
     block: ParameterBlock
-    matrix: Any
+    matrix: ConvergentMatrix
     ln_determinant: float
     splines: KnotSplines
     correlation: Correlation
     strength: f64
     """At each radial knot."""
 
-    def own_elements(self, _system: Any) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, _system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
         """Those of the matrix: it is laid out as the system."""
         own = self.matrix.local
         for some in chunks(*own.shape):
@@ -83,7 +82,7 @@ class Correlation:
         return np.concatenate([self.elements(every[some], every) @ vector for some in chunks(len(vector), len(vector))])
 
 
-def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: Any) -> Prior:
+def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: ConvergentMatrix) -> Prior:
     """Collective: the Matern prior around the reference Earth, laid out as `system`, which is only looked at.
 
     The work is done in float64 whatever the system's element type is.
@@ -109,7 +108,7 @@ def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: Any) -> P
     return Prior((part,), np.zeros(basis.size))
 
 
-def matrix_like(system: Any, elements: Callable[[i64, i64], f64]) -> Any:
+def matrix_like(system: ConvergentMatrix, elements: Callable[[i64, i64], f64]) -> ConvergentMatrix:
     """Collective: a float64 matrix dealt as the system. Every rank makes its own elements, of (rows, columns)."""
     n = system.shape[0]
     matrix = craton.ConvergentMatrix(system.world, n, n, dtype="float64", block=system.block, grid=system.grid)

@@ -20,7 +20,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -28,6 +27,7 @@ import scipy.sparse
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from craton import ConvergentMatrix
 from craton._craton import ModelBasis
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
@@ -65,14 +65,14 @@ class PriorPart(ABC):
         """
         return np.sqrt(np.maximum(self._variance(lateral, radial), 0.0))
 
-    def add_to(self, system: Any, scale: float) -> None:
+    def add_to(self, system: ConvergentMatrix, scale: float) -> None:
         """Adds scale * C^-1 to the upper triangle of the system, in the block's place. Local; call it on every rank."""
         for rows, cols, elements in self.own_elements(system):
             upper = np.asarray(system.local_rows_global)[rows][:, None] <= np.asarray(system.local_cols_global)[cols]
             system.local[np.ix_(rows, cols)] += np.where(upper, scale * elements, 0.0).astype(system.dtype)
 
     @abstractmethod
-    def own_elements(self, system: Any) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
         """C^-1 where this rank has elements of the system: pieces (local rows, local columns, elements). Local."""
 
     @abstractmethod
@@ -110,7 +110,9 @@ def splines_at_knots(basis: ModelBasis) -> tuple[scipy.sparse.csr_matrix, f64]:
     return lateral, basis.radial_values(np.asarray(basis.radial_knots_m))
 
 
-def own_columns(system: Any, block: ParameterBlock) -> Iterator[tuple[i64, i64, tuple[i64, i64], tuple[i64, i64]]]:
+def own_columns(
+    system: ConvergentMatrix, block: ParameterBlock
+) -> Iterator[tuple[i64, i64, tuple[i64, i64], tuple[i64, i64]]]:
     """This rank's elements of a block, some columns at a time: local rows, local columns, (lateral, radial) knots of each."""
     rows, cols = np.asarray(system.local_rows_global), np.asarray(system.local_cols_global)
     own_rows, own_cols = (
@@ -141,11 +143,11 @@ class Separable(PriorPart):
         half = scipy.linalg.solve(self.lateral_inverse, table, assume_a="pos")
         return np.asarray(scipy.linalg.solve(self.radial_inverse, half.T, assume_a="pos")).T
 
-    def add_to(self, system: Any, scale: float) -> None:
+    def add_to(self, system: ConvergentMatrix, scale: float) -> None:
         """Adds scale * C^-1 to the system's upper triangle."""
         system.add_kronecker(self.lateral_inverse, self.radial_inverse, scale, self.block.offset)
 
-    def own_elements(self, system: Any) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
         """Products of an element of each factor."""
         for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):
             yield rows, cols, self.lateral_inverse[np.ix_(a, b)] * self.radial_inverse[np.ix_(i_radial, j_radial)]
@@ -200,7 +202,7 @@ class Layered(PriorPart):
         mixed = scipy.linalg.solve(self.radial_inverse, self._layers_times(table, 1).T, assume_a="pos")
         return self._layers_times(np.asarray(mixed).T, 1)
 
-    def own_elements(self, system: Any) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
         """One product of two inverse roots for each pair of radial knots."""
         inverse_roots = [root.matrix(-1) for root in self.roots]
         for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):

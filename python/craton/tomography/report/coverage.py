@@ -41,7 +41,8 @@ def coverage_figure(results: Results) -> Figure:
     step = 2.0
     latitude, longitude = np.broadcast_arrays(*maps.cells(results.centre_deg, step))
     places, coverage = (geocentric_deg(latitude).ravel(), longitude.ravel()), np.asarray(results.model["coverage"])
-    nearest = nearest_knot(results.basis, *places)
+    knots = unit_vectors(np.asarray(results.basis.latitude_deg), np.asarray(results.basis.longitude_deg))
+    nearest = np.argmax(unit_vectors(*places) @ knots.T, axis=1)
     smooth = smoothed_coverage(results.basis, coverage, *places).reshape(latitude.shape)
     mesh = maps.mesh_on_map(left, smooth, step, "YlGnBu", 0.0, float(np.quantile(smooth, 0.99)))
     maps.draw_globe(left, results.centre_deg)
@@ -68,12 +69,6 @@ def coverage_figure(results: Results) -> Figure:
     legend.legend(*right.get_legend_handles_labels(), loc="upper center", ncols=2, fontsize=9)
     right.set_title("earthquakes, stations, paths (tint: upper half)", loc="left")
     return figure
-
-
-def nearest_knot(basis: ModelBasis, latitude_deg: f64, longitude_deg: f64) -> NDArray[np.int64]:
-    """The lateral knot nearest to each place; geocentric latitudes."""
-    knots = unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg))
-    return np.asarray(np.argmax(unit_vectors(latitude_deg, longitude_deg) @ knots.T, axis=1))
 
 
 def smoothed_coverage(basis: ModelBasis, coverage: f64, latitude_deg: f64, longitude_deg: f64) -> f64:
