@@ -1,8 +1,8 @@
 """Longitude and latitude to a plane, on the WGS84 ellipsoid: two projections about an origin, by formulas of our own.
 
-azimuthal_equidistant   distance and azimuth from the origin are those of the geodesic (Vincenty 1975, to 0.1 mm)
-transverse_mercator     conformal, true to scale along the origin's meridian (Krueger 1912, to the fourth order in the third
-                        flattening: below a micrometre within 3000 km of that meridian)
+- azimuthal_equidistant: distance and azimuth from the origin are those of the geodesic (Vincenty 1975, to 0.1 mm).
+- transverse_mercator: conformal, true to scale along the origin's meridian (Krueger 1912, to the fourth order in the third
+  flattening: below a micrometre within 3000 km of that meridian).
 
 Both give metres (east, north) of the origin. The Earth's curvature is left out of depth: z is depth.
 """

@@ -1,11 +1,11 @@
 """Media on grids in files: NetCDF in the convention of IRIS EMC, HDF5, and the binary triple of AWP.
 
-NetCDF   classic or 4: three-dimensional variables vp, vs, rho and perhaps qp, qs over the dimensions longitude, latitude and depth,
-         in any order: the dimensions' names say which is which. Without the attribute `units`: km/s, g/cm^3, km, degrees
-HDF5     datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and one-dimensional datasets of those
-         names: x, y, z in m of the grid, or longitude, latitude, depth. Without the attribute `units`: SI
-AWP      float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI; no header, so the size
-         of the file must be that of its grid. A value fills its cell
+- NetCDF, classic or 4: three-dimensional variables vp, vs, rho and perhaps qp, qs over longitude, latitude and depth. The names of
+  the dimensions say which is which. Without the attribute `units`: km/s, g/cm^3, km, degrees.
+- HDF5: datasets vp, vs, rho ... whose attribute `axes` names their dimensions, as "x y z", and one-dimensional datasets of those
+  names: x, y, z in m of the grid, or longitude, latitude, depth. Without the attribute `units`: SI.
+- AWP: float32 vp, vs, rho (and qp, qs) of each cell together, x fastest, then y, then z downwards, in SI. There is no header, so
+  the size of the file must be that of its grid. A value fills its cell.
 
 Each rank reads the part it needs. Values of NetCDF and HDF5 are interpolated linearly between the points.
 """

@@ -174,7 +174,7 @@ def write_srf(path: str | os.PathLike[str], subfaults: Iterable[Subfault], plane
 
 
 def iterate_hdf5(path: str | os.PathLike[str]) -> Iterator[Subfault]:
-    """Some rows at a time. UserError for what is missing or of another shape."""
+    """The subfaults of the HDF5 form, some rows at a time. UserError for what is missing or of another shape."""
     path = Path(path)
     with readable(path, "a whole HDF5 file"), h5py.File(path, "r") as file:
         yield from _hdf5_rows(path, file)

@@ -1,19 +1,20 @@
 """The configuration of `craton waves run CONFIG`. `craton waves template` prints all of it.
 
-config_tables has the settings, config_checks what they must be together. What a configuration names is made by setup.py.
+config_tables has the settings; what they must be together is checked here. What a configuration names is made by setup.py.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from craton.errors import UserError
-from craton.seismology.wave_run.config_checks import check_grid, check_media, check_source
+from craton.seismology.geometry.grid import THINNEST
+from craton.seismology.sources.source_time import KINDS, source_time
 from craton.seismology.wave_run.config_tables import (
     TABLES,
     AttenuationConfig,
@@ -29,7 +30,7 @@ from craton.seismology.wave_run.config_tables import (
     SourceConfig,
     TimeConfig,
 )
-from craton.settings import Configuration, read_toml, template_of
+from craton.settings import Configuration, read_toml, shown, template_of
 
 __all__ = ["SAFETY", "STABILITY", "TABLES", "Config", "build", "load_config", "template"]
 
@@ -68,13 +69,114 @@ class Config(Configuration):
 
     def check(self) -> None:
         """Refuses tables that do not go together. UserError."""
-        check_grid(self.grid, self.boundary, self.run, self.wrong)
-        check_media(self.media, self.attenuation, self.wrong)
-        for at, source in enumerate(self.sources, 1):
-            check_source(source, self.grid, self.boundary, partial(self._wrong_source, at))
+        for line in self._wrong_lines():
+            raise self.wrong(line)
 
-    def _wrong_source(self, at: int, line: str) -> UserError:
-        return self.wrong(f"[[source]] {at} {line}")
+    def _wrong_lines(self) -> Iterator[str]:
+        """What is wrong; what stands after a line may take for granted that it was not."""
+        yield from self._wrong_grid()
+        yield from self._wrong_media()
+        for at, source in enumerate(self.sources, 1):
+            yield from (f"[[source]] {at} {line}" for line in self._wrong_source(source))
+
+    def _wrong_grid(self) -> Iterator[str]:
+        """Sizes, absorbing sides, the place on the Earth and the bricks."""
+        grid, boundary, run = self.grid, self.boundary, self.run
+        if bool(grid.size_km) == bool(grid.size_m):
+            yield f"[grid] {'both size_km and size_m' if grid.size_km else 'no size'}; allowed: size_km or size_m, [x, y, z]"
+        for axis, size, n in zip("xyz", grid.extent_m, grid.cells, strict=True):
+            if n < 1 or abs(size / grid.spacing_m - n) > 1e-6 * n:
+                yield f"[grid] size along {axis} = {size:g} m; allowed: a whole number of cells of spacing_m = {grid.spacing_m:g} m"
+        sides = 2 if boundary.absorbing != "none" else 0
+        for axis, n in zip("xyz", grid.cells, strict=True):
+            layers = (1 + (boundary.top == "absorbing")) * sides // 2 if axis == "z" else sides
+            needed = layers * boundary.layer_cells + 8
+            if n < needed:
+                yield (
+                    f"[grid] {n} cells along {axis}; allowed: {needed} or more, {layers} absorbing layers of width_cells = "
+                    f"{boundary.layer_cells} and 8 between"
+                )
+        if boundary.top == "absorbing" and boundary.absorbing == "none":
+            yield '[boundary] top = "absorbing" with absorbing = "none"; allowed: absorbing = "pml" or "sponge"'
+        if grid.origin_lon_lat and abs(grid.origin_lon_lat[1]) > 89:
+            yield f"[grid] origin_lon_lat = {shown(grid.origin_lon_lat)}; allowed: a latitude in [-89, 89] degrees"
+        parts, ranks = run.decomposition, run.ranks
+        if parts and ranks and math.prod(parts) != ranks:
+            yield f"[run] decomposition = {shown(parts)} of {math.prod(parts)} bricks; allowed: ranks = {ranks} of them"
+        if any(n // p < THINNEST for p, n in zip(parts, grid.cells, strict=False)):
+            most = [n // THINNEST for n in grid.cells]
+            yield f"[run] decomposition = {shown(parts)}; allowed: at most {shown(most)}, for bricks of {THINNEST} cells a side"
+
+    def _wrong_media(self) -> Iterator[str]:
+        """The ground and its quality factors."""
+        media, attenuation = self.media, self.attenuation
+        if media.kind == "layers" and bool(media.layers) == bool(media.file):
+            yield f"[media] {'both layers and file' if media.file else 'no layers'}; allowed: layers, or a file of them"
+        if media.kind == "file" and not media.file:
+            yield '[media] file is missing; allowed: a model\'s file, because kind = "file"'
+        if media.kind == "constant" and (media.file or media.layers):
+            yield f'[media] {"file" if media.file else "layers"} with kind = "constant"; allowed: kind = "layers" or "file"'
+        if media.read == "partitioned" and media.kind != "file":
+            yield '[media] read = "partitioned"; allowed: with kind = "file"'
+        if attenuation is None:
+            return
+        low, high = attenuation.band_hz
+        if not 3 * low < high:
+            given = shown(attenuation.band_hz)
+            yield f"[attenuation] band_hz = {given}; allowed: [lower, higher] Hz, more than a factor of 3 apart"
+        if (attenuation.qp == "") != (attenuation.qs == ""):
+            yield '[attenuation] only one of qp and qs is ""; allowed: both (the model\'s own), or rules for both'
+        if attenuation.qp == "" and media.kind == "constant":
+            yield '[attenuation] qp = "" with constant media; allowed: a number or a rule'
+
+    def _wrong_source(self, source: SourceConfig) -> Iterator[str]:
+        """Where a source is, what it is, and how it acts in time."""
+        grid, boundary = self.grid, self.boundary
+        given = [name for name in ("event_file", "fault_file") if getattr(source, name)]
+        moments = [name for name in ("moment_Nm", "strike_dip_rake_deg") if getattr(source, name)]
+        point = [name for name in ("position_m", "lon_lat") if getattr(source, name)]
+        if given:
+            others = [*given[1:], *moments, *point, *(["force_N"] if source.force_N else [])]
+            if others or source.mode != "moment_rate":
+                yield f"{given[0]} with {', '.join(others) or source.mode}; allowed: {given[0]} alone says where and what"
+            if given[0] == "fault_file" and source.time_function:
+                yield "fault_file with time_function; allowed: neither, because the file has slip rates"
+        elif len(point) != 1:
+            yield f"{'both' if point else 'neither'} position_m and lon_lat; allowed: position_m, or lon_lat and depth_m"
+        elif source.mode == "moment_rate":
+            if len(moments) != 1 or source.force_N:
+                found = ", ".join([*moments, *(["force_N"] if source.force_N else [])]) or "no moment"
+                yield f"moment_rate with {found}; allowed: moment_Nm, or strike_dip_rake_deg with m0_Nm or mw"
+            if source.strike_dip_rake_deg and (source.m0_Nm > 0) == (source.mw > -99):
+                yield "strike_dip_rake_deg needs a moment; allowed: one of m0_Nm (above 0) and mw"
+        elif moments or len(source.force_N) != (3 if source.mode == "force_xyz" else 1):
+            count = "[Fx, Fy, Fz]" if source.mode == "force_xyz" else "[F]"
+            yield f"{source.mode} with force_N = {shown(source.force_N)}{' and moments' * bool(moments)}; allowed: {count} in N"
+        if source.mode.startswith("traction") and boundary.top != "free":
+            yield f'{source.mode} with [boundary] top = "{boundary.top}"; allowed: on a free surface'
+        if (grid.origin_lon_lat == ()) and (source.lon_lat or given):
+            yield f"{(given or ['lon_lat'])[0]} needs a place on the Earth; allowed: [grid] origin_lon_lat = [lon, lat]"
+        if source.lon_lat and abs(source.lon_lat[1]) > 90:
+            yield f"lon_lat = {shown(source.lon_lat)}; allowed: a latitude in [-90, 90] degrees"
+        yield from _wrong_time(source, bool(given))
+
+
+def _wrong_time(source: SourceConfig, from_file: bool) -> Iterator[str]:
+    kind = source.time_function
+    if not kind and not from_file:
+        yield f"time_function is missing; allowed: {', '.join(KINDS)}, file"
+    if kind == "file" and not source.time_file:
+        yield 'time_file is missing; allowed: rows of time and rate, because time_function = "file"'
+    needed = KINDS[kind][1] if kind in KINDS else ""
+    for name in sorted({parameter for _, parameter in KINDS.values()}):
+        if (getattr(source, name) > 0) != (name == needed):
+            what = "missing" if name == needed else "not of it"
+            yield f'time_function = "{kind}": {name} is {what}; allowed: {f"{needed} above 0" if needed else "none"}'
+    if kind in KINDS:
+        try:
+            source_time(kind, getattr(source, needed), source.centre_s if source.centre_s >= 0 else None)
+        except UserError as error:
+            yield str(error)
 
 
 build = Config.build

@@ -1,11 +1,10 @@
 """Where the motion is recorded: stations with names, and lists of points without (millions of them).
 
-stations  .csv    a header with name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m); other columns are left alone
-          .xml    StationXML through ObsPy, at the surface
-points    .npy    an array (n, 3) of x, y, z in m
-          .h5     a dataset position_m of that shape
-          others  text: rows of x y z in m, or as the AWP codes have it: their count alone on the first line, then cells
-                  counted from 1 (k = 1: the surface)
+- Stations in .csv: a header with name and x_m, y_m (z_m), or longitude_deg, latitude_deg (depth_m); other columns are left alone.
+- Stations in .xml: StationXML through ObsPy, at the surface.
+- Points in .npy: an array (n, 3) of x, y, z in m. In .h5: a dataset position_m of that shape.
+- Points in other files: rows of x y z in m as text. Or as the AWP codes have it: the count alone on the first line, then cells
+  counted from 1 (k = 1: the surface).
 """
 
 from __future__ import annotations

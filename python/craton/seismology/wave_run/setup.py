@@ -201,9 +201,9 @@ def rigidity_of(medium: Medium, grid: Grid) -> Rigidity:
 def unrelaxed_factor(config: Config, found: Range) -> float:
     """How much faster P waves of infinite frequency, which limit the step, are at most than those of the reference frequency.
 
-    To first order in 1/Q, from that (f0) to the band's end (f2), by the integral of df / (pi f Q(f)) (Kjartansson 1979); beyond it
-    relaxation that imitates Q within the band adds up to 2 / (pi Q(f2)). The exponential covers higher orders down to Q = 5. About
-    0.1% above what the mechanisms of relaxation.hpp give at Q = 50, 1% at 10. 1 without attenuation.
+    To first order in 1/Q, from that (f0) to the band's end (f2), by the integral of df / (pi f Q(f)) (Kjartansson 1979). Beyond it
+    relaxation that imitates Q within the band adds up to 2 / (pi Q(f2)). The exponential covers higher orders down to Q = 5. It is
+    about 0.1% above what the mechanisms of relaxation.hpp give at Q = 50, 1% at 10. 1 without attenuation.
     """
     attenuation = config.attenuation
     # shear loss alone makes Qp at most 3/4 (vp / vs)^2 Qs, which is 1.5 Qs where lambda is 0

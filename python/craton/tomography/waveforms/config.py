@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -321,49 +321,49 @@ class WaveformConfig(Configuration):
         return tuple(phase for phase in self.phases if component in phase.components)
 
     def check(self) -> None:
-        """Refuses what no single setting can be wrong about alone."""
+        """Refuses what no single setting can be wrong about alone. UserError."""
+        for line in self._wrong_lines():
+            raise self.wrong(line)
+
+    def _wrong_lines(self) -> Iterator[str]:
         processing, windows, synthetics = self.processing, self.windows, self.synthetics
         periods, wide = processing.filter_periods_s, processing.pre_filter_periods_s
         if 2 * processing.sample_interval_s > periods[3]:
-            raise self.wrong(
+            yield (
                 f"[processing] sample_interval_s = {processing.sample_interval_s:g}; allowed: at most half of the shortest "
                 f"period let through, {periods[3] / 2:g} s"
             )
         if wide and not (wide[1] >= periods[0] and wide[2] <= periods[3]):
-            raise self.wrong(
+            yield (
                 f"[processing] pre_filter_periods_s = {list(wide)}; allowed: a band that passes all between "
                 f"{periods[0]:g} and {periods[3]:g} s untouched"
             )
         if windows.min_distance_deg >= windows.max_distance_deg:
-            raise self.wrong(
+            yield (
                 f"[windows] min_distance_deg = {windows.min_distance_deg:g}; "
                 f"allowed: less than max_distance_deg = {windows.max_distance_deg:g}"
             )
         for phase in self.phases:
             if phase.slowest_km_s >= phase.fastest_km_s:
-                raise self.wrong(
+                yield (
                     f"[[phases]] {phase.name}: slowest_km_s = {phase.slowest_km_s:g}; allowed: less than fastest_km_s = "
                     f"{phase.fastest_km_s:g}"
                 )
         for component in windows.components:
             names = [phase.name for phase in self.phases_of(component)]
             if not names:
-                raise self.wrong(
-                    f"[windows] components names {component}, but no [[phases]] is on {component}; allowed: one that is"
-                )
+                yield f"[windows] components names {component}, but no [[phases]] is on {component}; allowed: one that is"
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice:
-                raise self.wrong(
-                    f"[[phases]] {twice} stands twice for component {component}; allowed: each name once per component"
-                )
+                yield f"[[phases]] {twice} stands twice for component {component}; allowed: each name once per component"
         if synthetics.kind == "modes" and periods[3] < self.modes.shortest_period_s:
-            raise self.wrong(
+            yield (
                 f"[processing] filter_periods_s ends at {periods[3]:g} s; allowed: not below [modes] shortest_period_s = "
                 f"{self.modes.shortest_period_s:g} s, because shorter modes are not computed"
             )
         needed = NEEDS.get(synthetics.kind)
         if needed and not getattr(synthetics, needed):
-            raise self.wrong(f'[synthetics] {needed} is missing; allowed: a folder, because kind = "{synthetics.kind}"')
+            yield f'[synthetics] {needed} is missing; allowed: a folder, because kind = "{synthetics.kind}"'
 
 
 def load_waveform_config(path: str | os.PathLike[str]) -> WaveformConfig:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 STAGES = ("file", "event", "station", "channel", "window")
@@ -45,7 +45,3 @@ class Ledger:
         """How often each reason to leave something out was given, by stage and code."""
         found = Counter((item.stage, item.code) for item in self.decisions if not item.accepted)
         return dict(sorted(found.items(), key=lambda entry: (STAGES.index(entry[0][0]), -entry[1], entry[0][1])))
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """As JSON holds it."""
-        return [asdict(item) for item in self.decisions]

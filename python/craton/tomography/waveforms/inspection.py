@@ -7,6 +7,7 @@ from typing import Any
 
 from craton.tomography.waveforms.config import WaveformConfig
 from craton.tomography.waveforms.preparation import find_inputs
+from craton.tomography.waveforms.records.channels import Unusable
 from craton.tomography.waveforms.records.rotation import distance_deg, place_of
 
 MOST_LEFT_OUT = 20
@@ -39,7 +40,7 @@ def inspect(config: WaveformConfig, console: Any = None) -> str:
                     found = inputs.instruments.find(SimpleNamespace(id=channel, stats={}), time)
                     distance = distance_deg(place_of(events, row), (found.latitude_deg, found.longitude_deg))
                     note += f", {distance:.1f} degrees"
-                except ValueError as problem:
+                except Unusable as problem:
                     note += f", {problem}"
                 texts.append(f"    {channel:<18} {first:+.0f} to {last:+.0f} s{note}")
             lines += texts or [f"    {station:<18} nothing recorded at that time"]

@@ -73,6 +73,7 @@ class Picker:
     ) -> None:
         settings, interval_s = self.config.windows, self.config.processing.sample_interval_s
         candidates = expected_windows(distance, component, self.config.phases_of(component), settings.arcs, interval_s)
+        names = self.events.name[event], self.stations.name[station]
         noise = noise_before(trace, distance, candidates, settings, interval_s)
         clear = [window for window in candidates if window.arc_overlap <= settings.max_arc_overlap]
         for window in (*(window for window in candidates if window not in clear), *without_shared_samples(clear)):
@@ -89,7 +90,15 @@ class Picker:
                     code, reason = "no noise", f"sigma = {sigma:.3g} m; allowed: {SIGMA_TEXT}"
             if code:
                 sigma, observed = np.nan, None
-            self._decide(event, station, window, code, reason, quality, sigma, observed)
+            kind, first_s, count = (
+                (window.component, window.arc, window.phase),
+                window.first * interval_s,
+                max(window.count, 0),
+            )
+            self.windows.append(Window(event, station, *kind, first_s, count, code, reason, quality, observed, sigma))
+            numbers = {name: value for name, value in quality.items() if np.isfinite(value)}
+            decision = Decision("window", f"{names[1]} {window}", not code, code or "accepted", reason, *names, numbers)
+            self.ledger.decisions.append(decision)
 
     def _obstacle(self, window: Candidate, trace: Displacement, synthetic: Any, noise: Any) -> tuple[str, str]:
         """What keeps a window from being compared with the synthetic seismogram: code and sentence, or two empty texts."""
@@ -112,19 +121,3 @@ class Picker:
         if window.last >= len(synthetic) or not np.all(np.isfinite(synthetic[window.first : window.last + 1])):
             return "no synthetic", f"{self.source.describe()} ends before {window.last * interval_s:g} s"
         return "", ""
-
-    def _decide(
-        self, event: int, station: int, window: Candidate, code: str, reason: str, quality: dict[str, float],
-        sigma: float = np.nan, observed: Any = None,
-    ) -> None:  # fmt: skip
-        interval_s = self.config.processing.sample_interval_s
-        self.windows.append(
-            Window(
-                event, station, window.component, window.arc, window.phase, window.first * interval_s, max(window.count, 0),
-                code, reason, quality, observed, sigma,
-            )
-        )  # fmt: skip
-        names = self.events.name[event], self.stations.name[station]
-        numbers = {name: value for name, value in quality.items() if np.isfinite(value)}
-        decision = Decision("window", f"{names[1]} {window}", not code, code or "accepted", reason, *names, numbers)
-        self.ledger.decisions.append(decision)

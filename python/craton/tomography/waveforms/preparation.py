@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -59,14 +59,14 @@ class Preparation:
         return {
             "craton": craton.__version__,
             "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "config": json.loads(json.dumps(self.config.to_dict())),
+            "config": self.config.to_dict(),
             "synthetics": self.synthetics,
             "accepted_windows": len(self.table.accepted),
             "rejected_windows": len(self.table.rejected),
             "reasons": [
                 {"stage": stage, "code": code, "count": count} for (stage, code), count in self.ledger.counts().items()
             ],
-            "decisions": self.ledger.to_list(),
+            "decisions": [asdict(decision) for decision in self.ledger.decisions],
             "traces": [json.loads(text) for text in self.table.provenance],
         }
 
@@ -134,10 +134,9 @@ def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
         "origin": f"observed seismograms, windows picked by `craton tomography data windows` against {source.describe()}",
         "configuration": json.dumps(config.to_dict()),
     }
-    table = WindowTable(
-        events, stations, tuple(picker.windows), settings.sample_interval_s, settings.filter_periods_s,
-        tuple(picker.provenance), attributes,
-    )  # fmt: skip
+    windows, provenance = tuple(picker.windows), tuple(picker.provenance)
+    sampling = settings.sample_interval_s, settings.filter_periods_s
+    table = WindowTable(events, stations, windows, *sampling, provenance, attributes)
     return Preparation(config, table, ledger, source.describe(), picker.traces)
 
 

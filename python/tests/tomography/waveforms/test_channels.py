@@ -26,7 +26,8 @@ def unusable(traces, largest_gap_s=10.0):
     with pytest.raises(Unusable) as caught:
         whole_channel(traces, largest_gap_s)
     assert "\n" not in str(caught.value)
-    return caught.value.code, str(caught.value)
+    assert str(caught.value) == f"{caught.value.code}: {caught.value.reason}"
+    return caught.value.code, caught.value.reason
 
 
 def piece(first, last, samples=ORDINARY, delta_s=1.0):

@@ -19,11 +19,11 @@ STUCK = 0.95
 
 
 class Unusable(ValueError):
-    """A channel that cannot be used: `code` for counting, the text for people."""
+    """A channel that cannot be used: `code` for counting, `reason` for people."""
 
     def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code = code
+        super().__init__(f"{code}: {reason}")
+        self.code, self.reason = code, reason
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,12 @@ def whole_channel(traces: list[Any], largest_gap_s: float) -> RawChannel:
         if not np.all(np.isfinite(trace.data)):
             raise Unusable("not finite", f"{int(np.sum(~np.isfinite(trace.data)))} samples are NaN or infinite")
     files = tuple(dict.fromkeys(trace.stats.craton_file for trace in traces))
-    copies = []
-    for trace in traces:
-        copy = trace.copy()
-        copy.data = np.asarray(trace.data, np.float64)
-        copy.stats.pop("processing", None)
-        copies.append(copy)
-    steps = []
-    overlap_s = overlap(copies)
+    steps, overlap_s, pieces = [], overlap(traces), Stream(traces).copy()
+    for piece in pieces:
+        piece.data = np.asarray(piece.data, np.float64)
     try:
         with warnings.catch_warnings(action="ignore"):
-            merged = Stream(copies).merge(method=0)
+            merged = pieces.merge(method=0)
     except Exception as error:  # ObsPy raises bare Exceptions here
         raise Unusable("not mergeable", str(error)) from None
     if len(merged) != 1:

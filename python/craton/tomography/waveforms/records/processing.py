@@ -51,10 +51,8 @@ def displacement_of(
     """
     interval, periods = settings.sample_interval_s, settings.filter_periods_s
     if raw.delta_s > 0.5 * periods[3]:
-        raise Unusable(
-            "sampled too rarely",
-            f"every {raw.delta_s:g} s; allowed: {0.5 * periods[3]:g} s, twice in the shortest period",
-        )
+        allowed = f"{0.5 * periods[3]:g} s, twice in the shortest period"
+        raise Unusable("sampled too rarely", f"every {raw.delta_s:g} s; allowed: {allowed}")
     start_s = float(raw.start - centroid_time)
     edge = int(np.ceil(settings.taper_s / raw.delta_s))
     end_s = start_s + (len(raw.counts) - 1) * raw.delta_s
@@ -66,10 +64,7 @@ def displacement_of(
     wide = settings.pre_filter_periods_s
 
     def inverse(frequency_Hz: f64) -> NDArray[np.complex128]:
-        try:
-            response = instrument.displacement_response(frequency_Hz)
-        except ValueError as error:
-            raise Unusable("no response", f"the response cannot be evaluated: {error}") from None
+        response = instrument.displacement_response(frequency_Hz)
         size = np.abs(response)
         raised = np.maximum(size, level * size.max()) / size
         return np.asarray((band_pass_gain(wide, frequency_Hz) if wide else 1.0) / (response * raised))
@@ -77,13 +72,12 @@ def displacement_of(
     tapered = with_ends_tapered(detrend(raw.counts, type="linear"), edge, edge)
     times_s = interval * np.arange(first, last + 1, dtype=float)
     samples = in_band(tapered, start_s, raw.delta_s, periods, times_s, inverse)
+    water = f"water level {settings.water_level_dB:g} dB" if level else "no water level"
     steps = [
         *raw.steps,
         "linear trend removed",
         f"tapered over {settings.taper_s:g} s at both ends (half a cosine)",
-        f"response to displacement divided out (evalresp), water level {settings.water_level_dB:g} dB"
-        if level
-        else "response to displacement divided out (evalresp), no water level",
+        f"response to displacement divided out (evalresp), {water}",
         *([f"pre-filter {list(wide)} s"] if wide else []),
         f"band-pass {list(periods)} s, zero phase",
         f"evaluated every {interval:g} s from the centroid time",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from craton.seismology.files import one_line
 from craton.tomography.waveforms.decisions import Ledger
 from craton.tomography.waveforms.records.archive import read_by_obspy
+from craton.tomography.waveforms.records.channels import Unusable
 
 MOTION = ("M", "M/S", "M/S**2", "M/S/S", "M/(S**2)", "M/SEC", "M/SEC**2", "METER", "METERS", "NM", "NM/S", "NM/S**2")
 """Input units of an instrument that feels the ground move; all that evalresp turns to displacement."""
@@ -40,7 +41,7 @@ class Instrument:
     """what was evaluated before: events are alike in length, and evalresp takes longer than all other steps"""
 
     def displacement_response(self, frequency_Hz: NDArray[np.float64]) -> NDArray[np.complex128]:
-        """Counts per metre, by evalresp (through ObsPy). ValueError where it cannot be evaluated."""
+        """Counts per metre, by evalresp (through ObsPy). Unusable where it cannot be evaluated."""
         key = id(self.response), len(frequency_Hz), float(frequency_Hz[0]), float(frequency_Hz[-1])
         if key not in self.known:
             self.known[key] = self._evaluated(frequency_Hz)
@@ -51,9 +52,9 @@ class Instrument:
             with warnings.catch_warnings(action="ignore"):
                 found = self.response.get_evalresp_response_for_frequencies(frequency_Hz, output="DISP")
         except Exception as error:  # of evalresp
-            raise ValueError(one_line(error)) from None
+            raise Unusable("no response", f"the response cannot be evaluated: {one_line(error)}") from None
         if not np.all(np.isfinite(found)) or not np.all(np.abs(found) > 0.0):
-            raise ValueError("it is zero or not finite in the band")
+            raise Unusable("no response", "the response cannot be evaluated: it is zero or not finite in the band")
         return np.asarray(found)
 
 
@@ -74,21 +75,18 @@ class Instruments:
         return len(self._epochs)
 
     def find(self, trace: Any, time: Any) -> Instrument:
-        """The instrument of a trace's channel at a time.
-
-        ValueError where there is none that will do: code and reason, separated by a colon, as decisions have them.
-        """
+        """The instrument of a trace's channel at a time. Unusable where there is none that will do."""
         epochs = [(station, channel) for station, channel in self._epochs.get(trace.id, ()) if runs_at(channel, time)]
         if not epochs:
             known = len(self._epochs.get(trace.id, ()))
             more = f"none of its {known} epochs holds {time}" if known else "no file has this channel"
-            raise ValueError(f"no response: {more}")
+            raise Unusable("no response", more)
         station, channel = epochs[-1]  # the latest, where epochs overlap
         if channel.response is None or not channel.response.response_stages:
-            raise ValueError("no response: the inventory has the channel, but not its response")
+            raise Unusable("no response", "the inventory has the channel, but not its response")
         units = (channel.response.response_stages[0].input_units or "").upper()
         if units and units not in MOTION:
-            raise ValueError(f"not a seismometer: its input is {units}")
+            raise Unusable("not a seismometer", f"its input is {units}")
         latitude, longitude, elevation = place(trace, station, channel)
         azimuth, dip, source = orientation(trace, channel)
         return Instrument(trace.id, latitude, longitude, elevation, azimuth, dip, channel.response, source, self._known)
@@ -108,7 +106,7 @@ def place(trace: Any, station: Any, channel: Any) -> tuple[float, float, float]:
     sac = trace.stats.get("sac", {})
     if "stla" in sac and "stlo" in sac:
         return float(sac["stla"]), float(sac["stlo"]), float(sac.get("stel", 0.0))
-    raise ValueError("no coordinates: neither the inventory nor a SAC header says where the station is")
+    raise Unusable("no coordinates", "neither the inventory nor a SAC header says where the station is")
 
 
 def orientation(trace: Any, channel: Any) -> tuple[float, float, str]:
@@ -121,7 +119,7 @@ def orientation(trace: Any, channel: Any) -> tuple[float, float, str]:
     by_letter = {"Z": (0.0, -90.0), "N": (0.0, 0.0), "E": (90.0, 0.0)}
     letter = trace.id[-1]
     if letter not in by_letter:
-        raise ValueError(f"no orientation: no azimuth and dip, and the letter {letter} does not say")
+        raise Unusable("no orientation", f"no azimuth and dip, and the letter {letter} does not say")
     return (*by_letter[letter], "channel code")
 
 

@@ -91,10 +91,7 @@ class StationReader:
                 instrument = self.instruments.find(traces[0], centroid_time)
                 usable.append((instrument, displacement_of(raw, instrument, centroid_time, self.config.processing)))
             except Unusable as problem:
-                self.ledger.reject("channel", name, problem.code, str(problem), **about)
-            except ValueError as problem:  # of Instruments.find
-                code, _, reason = str(problem).partition(": ")
-                self.ledger.reject("channel", name, code, reason, **about)
+                self.ledger.reject("channel", name, problem.code, problem.reason, **about)
             else:
                 self.ledger.accept("channel", name, "usable", "; ".join(raw.steps) or "whole", **about)
         return usable
