@@ -16,7 +16,7 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
@@ -52,16 +52,18 @@ __all__ = [
 
 
 class Block:
-    """Something between two others on a page; `kind` names its macro in templates/blocks.html.j2."""
+    """Something between two others on a page."""
 
-    kind: ClassVar[str]
+    @property
+    def kind(self) -> str:
+        """Names its HTML in templates/blocks.html.j2."""
+        return type(self).__name__.lower()
 
 
 @dataclass(frozen=True)
 class Text(Block):
     """A paragraph."""
 
-    kind = "text"
     text: str
     muted: bool = False
 
@@ -70,7 +72,6 @@ class Text(Block):
 class Notice(Block):
     """What a reader must know first; `strong` begins it in bold."""
 
-    kind = "notice"
     text: str
     strong: str = ""
 
@@ -79,7 +80,6 @@ class Notice(Block):
 class Numbers(Block):
     """Key numbers side by side: (number with its unit, what it is)."""
 
-    kind = "numbers"
     entries: Sequence[tuple[str, str]]
 
 
@@ -87,7 +87,6 @@ class Numbers(Block):
 class Picture(Block):
     """A figure, or the bytes of a PNG or GIF file, with its caption. narrow: not wider than half a page."""
 
-    kind = "picture"
     figure: Figure | bytes
     caption: str
     narrow: bool = False
@@ -144,7 +143,6 @@ class Link:
 class Links(Block):
     """Links in a line."""
 
-    kind = "links"
     links: Sequence[Link]
 
 
@@ -155,7 +153,6 @@ class Table(Block):
     The first column is to the left, numbers to the right; words: all to the left, and long ones are wrapped.
     """
 
-    kind = "table"
     header: Sequence[str]
     rows: Sequence[Sequence[str | Link]]
     words: bool = False
@@ -165,7 +162,6 @@ class Table(Block):
 class Code(Block):
     """Lines to be typed or copied."""
 
-    kind = "code"
     text: str
 
 
@@ -173,7 +169,6 @@ class Code(Block):
 class Details(Block):
     """Blocks that open with a click."""
 
-    kind = "details"
     summary: str
     blocks: Sequence[Block]
 
@@ -182,7 +177,6 @@ class Details(Block):
 class Columns(Block):
     """Groups of blocks side by side; one below the other where the page is narrow."""
 
-    kind = "columns"
     groups: Sequence[Sequence[Block]]
 
 
@@ -190,7 +184,6 @@ class Columns(Block):
 class Section(Block):
     """Blocks below a title. id: where links lead; menu: its name in the menu at the head of the page."""
 
-    kind = "section"
     title: str
     blocks: Sequence[Block]
     id: str = ""
@@ -202,7 +195,6 @@ class Section(Block):
 class Part(Block):
     """HTML that `render_part` has made, perhaps in another process."""
 
-    kind = "part"
     html: str
 
     @property
