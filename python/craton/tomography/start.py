@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mpi4py import MPI
 
@@ -25,6 +25,8 @@ from craton.tomography.results import section_place
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from rich.console import Console
+
     from craton.runs.progress_file import ProgressFile
     from craton.tomography.config.load import Config
 
@@ -35,7 +37,7 @@ def run(
     config: Config,
     comm: MPI.Comm | None = None,
     ranks_per_node: int = 0,
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
     report: bool = True,
 ) -> RunRecord:
@@ -64,7 +66,7 @@ def resume(
     config: Config | None = None,
     comm: MPI.Comm | None = None,
     ranks_per_node: int = 0,
-    console: Any = None,
+    console: Console | None = None,
     report: bool = True,
 ) -> RunRecord:
     """Collective, on any number of ranks: goes on with a run that was ended, and returns its record.
@@ -92,7 +94,7 @@ def _go(
     config: Config,
     comm: MPI.Comm,
     ranks_per_node: int,
-    console: Any,
+    console: Console | None,
     report: bool,
     resuming: bool,
 ) -> RunRecord:

@@ -192,6 +192,13 @@ def test_every_rank_owns_a_block(folder: Path, block: int, ranks: int, allowed: 
         check_ranks(config, ranks)
 
 
+def test_radial_anisotropy_makes_twice_as_many_blocks(folder: Path) -> None:
+    text = MINIMAL + "[basis]\nlateral_level = 2\nradial = 4\nxi = {}\n[inversion]\nblock = 168"
+    check_ranks(load_config(written(folder, text.format("true"))), 4)
+    with pytest.raises(UserError, match="because 168 unknowns make 1 x 1 of them"):
+        check_ranks(load_config(written(folder, text.format("false"))), 4)
+
+
 def test_another_prior(folder: Path) -> None:
     base = PriorConfig(correlation_km=500.0)
     assert load_prior("strength=0.05,nugget=0.01", base) == PriorConfig(

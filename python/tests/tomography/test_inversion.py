@@ -27,7 +27,7 @@ from craton.tomography.data.sources import without_near_paths
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import ModeTheory, share
-from craton.tomography.inversion.solve import solve_again
+from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import gaussian_prior
@@ -119,6 +119,12 @@ def test_a_weaker_prior_gives_a_weaker_model(small_config, folder, tmp_path):
     weaker = dataclasses.replace(small_config.prior, strength=0.002)
     summary = solve_again(folder.hessian, weaker, tmp_path / "weaker", MPI.COMM_SELF)
     assert summary.rms_model < summary.rms_run_model
+
+
+def test_a_prior_that_is_given_twice_gives_one_model_twice(small_config, folder, tmp_path):
+    solve_all(folder.hessian, [small_config.prior] * 2, tmp_path / "twice", MPI.COMM_SELF)
+    _, first, second = RunFolder(tmp_path / "twice").read_model()["models"]
+    np.testing.assert_allclose(second, first, rtol=1e-12, atol=1e-15)
 
 
 def test_solve_refuses_what_is_not_a_runs_hessian(folder, tmp_path):

@@ -13,6 +13,8 @@ from craton.cli.output import check_folders, print_json
 from craton.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from craton.tomography.report.drawing import Drawing
 
 app = typer.Typer()
@@ -63,7 +65,7 @@ def slices(
     file = _drawn(directory, output, "slice.png")
     depths, chosen = drawing.parse_depths(depth), fields.read_fields(directory, model, iteration, target)
     drawn = drawing.slices(chosen, depths, parameter, centre)
-    _save(drawn, file, as_json, model=chosen.label, fields=_extremes)
+    _save(drawn, file, as_json, _fields, model=chosen.label)
 
 
 @app.command("section", rich_help_panel=PANEL)
@@ -108,9 +110,7 @@ def section(
     else:
         raise UserError("where is the section? allowed: --from with --to, or --through with --azimuth")
     chosen = fields.read_fields(directory, model, iteration, target)
-    _save(
-        drawing.section(chosen, arc, parameter), file, as_json, model=chosen.label, section=arc.text, fields=_extremes
-    )
+    _save(drawing.section(chosen, arc, parameter), file, as_json, _fields, model=chosen.label, section=arc.text)
 
 
 @app.command("profile", rich_help_panel=PANEL)
@@ -137,7 +137,7 @@ def profile(
     file = _drawn(directory, output, "profile.png")
     places = [drawing.parse_place(text, "--at") for text in at]
     chosen = fields.read_fields(directory, model, iteration, target)
-    _save(drawing.profile(chosen, places, parameter), file, as_json, model=chosen.label, columns=_columns)
+    _save(drawing.profile(chosen, places, parameter), file, as_json, _curves, model=chosen.label)
 
 
 @app.command("fit", rich_help_panel=PANEL)
@@ -166,7 +166,7 @@ def fit(
     results = read_results(RunFolder(directory))
     number = drawing.find_path(results, path, component or "")
     window = results.observations.paths.describe(number)
-    _save(drawing.fit(results, number), file, as_json, path=window, columns=_columns)
+    _save(drawing.fit(results, number), file, as_json, _curves, path=window)
 
 
 @app.command("export", rich_help_panel=PANEL)
@@ -223,30 +223,35 @@ def _drawn(directory: Path, output: Path | None, name: str) -> Path:
     return directory / name if output is None else output
 
 
-def _save(drawn: Drawing, file: Path, as_json: bool, **facts: Any) -> None:
-    """Writes a picture or table and prints its name; or JSON with the file, `facts`, and what functions among them make of it."""
+def _save(
+    drawn: Drawing, file: Path, as_json: bool, numbers: Callable[[Drawing], dict[str, Any]], **facts: str
+) -> None:
+    """Writes a picture or table and prints its name; or JSON: the file, `facts`, and the `numbers` of the drawing."""
     from craton.tomography.report.drawing import save
 
     save(drawn, file)
     if as_json:
-        made = {name: fact(drawn) if callable(fact) else fact for name, fact in facts.items()}
-        print_json({"files": [str(file)], **made})
+        print_json({"files": [str(file)], **facts, **numbers(drawn)})
     else:
         typer.echo(file)
 
 
-def _columns(drawn: Drawing) -> dict[str, list[Any]]:
-    """The numbers of curves, by name."""
+def _table(drawn: Drawing) -> dict[str, list[Any]]:
     return {name: list(values.tolist()) for name, values in zip(drawn.header, drawn.columns, strict=True)}
 
 
-def _extremes(drawn: Drawing) -> list[dict[str, Any]]:
-    """The least and the greatest change of each parameter at each depth, in percent."""
-    table = _columns(drawn)
-    found: dict[tuple[str, float], list[float]] = {}
+def _curves(drawn: Drawing) -> dict[str, Any]:
+    """All numbers, in columns."""
+    return {"columns": _table(drawn)}
+
+
+def _fields(drawn: Drawing) -> dict[str, Any]:
+    """The least and the greatest change of each parameter at each depth; the .csv file has all numbers."""
+    table, found = _table(drawn), dict[tuple[str, float], list[float]]()
     for parameter, depth, percent in zip(table["parameter"], table["depth_km"], table["percent"], strict=True):
         found.setdefault((parameter, depth), []).append(percent)
-    return [
+    rows = [
         {"parameter": parameter, "depth_km": depth, "least_percent": min(values), "greatest_percent": max(values)}
         for (parameter, depth), values in found.items()
     ]
+    return {"fields": rows}

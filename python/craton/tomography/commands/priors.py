@@ -65,11 +65,11 @@ def solve(
         raise UserError(f"--precision {precision}; allowed: float32 or float64")
     source = _hessian_of(hessian)
     settings, comm, console = _on_ranks(lambda: _priors(prior or [], source), ranks, directory, as_json)
-    from craton.tomography.inversion.solve import SOLUTION, solve_all
+    from craton.tomography.inversion.solve import SolutionFolder, solve_all
 
     found = solve_all(source, settings, directory, comm, precision, console, overwrite)
     if as_json and comm.rank == 0:
-        files = [str(directory / name) for name in SOLUTION]
+        files = [str(file) for file in SolutionFolder(directory).results]
         print_json({"files": files, "solutions": [asdict(one) for one in found]})
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-import craton
+from craton import Checkpoint, ConvergentMatrix, ConvergentVector
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
@@ -29,14 +29,12 @@ class Assembly:
         """size: of the model."""
         self.run, self.panels, self.observations = run, panels, observations
         settings = run.config.inversion
-        self.hessian: Any = craton.ConvergentMatrix(
-            run.world, size, size, dtype=settings.precision, block=settings.block
-        )
-        self.gradient: Any = craton.ConvergentVector(run.world, size, settings.block)
+        self.hessian = ConvergentMatrix(run.world, size, size, dtype=settings.precision, block=settings.block)
+        self.gradient = ConvergentVector(run.world, size, settings.block)
 
     def release(self) -> None:
         """Gives the memory of Hessian and gradient back; hessian.h5 has them."""
-        self.hessian = self.gradient = None
+        del self.hessian, self.gradient
 
     def at(self, state: State) -> Linearised:
         """Hessian, gradient and misfit at the latest model; from a checkpoint where an earlier session has left one.
@@ -74,7 +72,7 @@ class Assembly:
         return sums
 
     def until_pause(
-        self, state: State, sums: dict[str, float], saved: Any, pause_after_s: float, bar: ProgressBar
+        self, state: State, sums: dict[str, float], saved: Checkpoint | None, pause_after_s: float, bar: ProgressBar
     ) -> int:
         """Adds paths to Hessian, gradient and `sums`, and returns how many are left."""
         run = self.run
@@ -96,12 +94,12 @@ class Assembly:
             sums[name] += value
         return int(found["left"])
 
-    def resumed_checkpoint(self, state: State, sums: dict[str, float]) -> Any:
+    def resumed_checkpoint(self, state: State, sums: dict[str, float]) -> Checkpoint:
         """The assembly's checkpoint; Hessian, gradient and `sums` become what they were when it was saved."""
         run = self.run
         with run.phases("checkpoint"):
             for _ in range(2):
-                saved = craton.Checkpoint(run.world, str(run.place.checkpoint), keep_previous=False)
+                saved = Checkpoint(run.world, str(run.place.checkpoint), keep_previous=False)
                 saved.add("hessian", self.hessian)
                 saved.add("gradient", self.gradient)
                 found = saved.resume()
@@ -115,7 +113,7 @@ class Assembly:
             sums.update({name: float(found[0][name]) for name in sums})
         return saved
 
-    def save_checkpoint(self, saved: Any, state: State, sums: dict[str, float], paths: int) -> None:
+    def save_checkpoint(self, saved: Checkpoint, state: State, sums: dict[str, float], paths: int) -> None:
         """Saves Hessian, gradient and `sums`. UserError on every rank where it cannot be written; the one before then stays."""
         with self.run.phases("checkpoint"):
             saved.save({**sums, "linearised_at": state.linearised_at})

@@ -15,6 +15,7 @@ from craton.tomography.inversion.say import say
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+    from rich.console import Console
 
     from craton import _craton
     from craton.runs.progress_file import ProgressFile
@@ -76,7 +77,7 @@ class RunContext:
     config: Config
     comm: MPI.Comm
     world: _craton.World
-    console: Any
+    console: Console | None
     folder: RunFolder
     place: RunFolder
     """Where files are written: the folder, or one inside until there are results to put in the place of earlier ones."""

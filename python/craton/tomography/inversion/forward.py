@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from craton import _craton
 
 if TYPE_CHECKING:
+    from craton import Checkpoint, ConvergentMatrix, ConvergentVector, World
     from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, PathSet, SpheroidalCatalogue
     from craton.tomography.config.load import Config, TheorySettings
     from craton.tomography.config.tables import AssemblyConfig
@@ -50,16 +51,19 @@ class Panels(Protocol):
         self,
         model: f64,
         observed: f64,
-        hessian: Any,
-        gradient: Any,
+        hessian: ConvergentMatrix,
+        gradient: ConvergentVector,
         told: Told | None = None,
-        saved: Any = None,
+        saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
     ) -> dict[str, Any]:
         """Collective: adds each path's G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient.
 
-        observed: d, all windows one after the other, in metres, the same on every rank. told: is told the progress on rank 0.
-        saved: the checkpoint that counts paths; those in it are left out. pause_after_s: returns after so long; 0 at the end.
+        - observed: d, all windows one after the other, in metres, the same on every rank.
+        - told: is told the progress, on rank 0.
+        - saved: the checkpoint that counts paths; those in it are left out.
+        - pause_after_s: returns after so long; 0 for the end.
+
         Returns chi_data and data_norm of the paths done, `left` (how many are not), and what it took.
         """
 
@@ -99,7 +103,12 @@ class ModeTheory:
     """
 
     def __init__(
-        self, problem: ForwardProblem, observations: Observations, world: Any, comm: MPI.Comm, settings: AssemblyConfig
+        self,
+        problem: ForwardProblem,
+        observations: Observations,
+        world: World,
+        comm: MPI.Comm,
+        settings: AssemblyConfig,
     ) -> None:
         self.problem, self.observations, self.settings = problem, observations, settings
         self.paths = observations.paths.path_set(problem)
@@ -122,10 +131,10 @@ class ModeTheory:
         self,
         model: f64,
         observed: f64,
-        hessian: Any,
-        gradient: Any,
+        hessian: ConvergentMatrix,
+        gradient: ConvergentVector,
         told: Told | None = None,
-        saved: Any = None,
+        saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
     ) -> dict[str, Any]:
         """As Panels says."""

@@ -23,6 +23,7 @@ from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 
 if TYPE_CHECKING:
+    from craton import ConvergentMatrix
     from craton.tomography.folder import RunFolder
     from craton.tomography.inversion.context import RunContext
 
@@ -121,7 +122,7 @@ class Linearised:
 
 
 def write_hessian(
-    run: RunContext, hessian: Any, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
+    run: RunContext, hessian: ConvergentMatrix, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
 ) -> None:
     """Collective: writes hessian.h5, with all that `craton tomography solve` needs. It replaces the last one when complete.
 

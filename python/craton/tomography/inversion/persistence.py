@@ -30,6 +30,7 @@ from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import Step
 
 if TYPE_CHECKING:
+    from craton import ConvergentMatrix
     from craton._craton import ModelBasis
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
@@ -104,7 +105,7 @@ class RunFiles:
 
     # --------------------------------------------------------------------------------------------------------- hessian.h5
 
-    def linearised(self, hessian: Any, state: State) -> Linearised | None:
+    def linearised(self, hessian: ConvergentMatrix, state: State) -> Linearised | None:
         """What was assembled at the latest model, and its Hessian loaded; None where the run had not come so far."""
         run = self.run
         found = self._left(lambda place: read_linearised(place, state.linearised_at))
@@ -114,7 +115,7 @@ class RunFiles:
             run.say(f"iteration {len(state.models)}: the Hessian is in {run.place.hessian}")
         return found
 
-    def save_hessian(self, hessian: Any, found: Linearised, state: State, more: dict[str, Any]) -> None:
+    def save_hessian(self, hessian: ConvergentMatrix, found: Linearised, state: State, more: dict[str, Any]) -> None:
         """Writes the Hessian at the latest model, and what it was assembled for. more: arrays and attributes."""
         with self.run.phases("save"):
             write_hessian(self.run, hessian, found, state.latest, state.linearised_at, more)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from craton.tomography.folder import CoverageCorrelation, IterationRecord
 
 TABLE_HEAD = (
@@ -14,7 +16,7 @@ TABLE_HEAD = (
 )
 
 
-def say(console: Any, text: str) -> None:
+def say(console: Console | None, text: str) -> None:
     """Prints a text as it is; nothing where the console is None, as on ranks other than 0."""
     if console is not None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)

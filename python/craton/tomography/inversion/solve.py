@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import pathlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib
@@ -20,8 +20,8 @@ from craton.pages.figures import new_figure, png
 from craton.pages.maps import rounded_limit, velocity_bar
 from craton.pages.style import SETTINGS
 from craton.runs.agreement import on_root
-from craton.runs.files import replaced, write_json
-from craton.runs.folder import reserved
+from craton.runs.files import replaced, write_hdf5, write_json
+from craton.runs.folder import Folder, RunFile, reserved
 from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
@@ -36,13 +36,27 @@ from craton.tomography.prior.prior import Step, misfit
 from craton.tomography.prior.words import about_lengths, changes, explained
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from craton._craton import ModelBasis
 
 
 f64 = NDArray[np.float64]
 
-SOLUTION = ("model.h5", "summary.json", "maps.png")
 MAP_DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
+
+
+class SolutionFolder(Folder):
+    """What solve_all leaves."""
+
+    model = RunFile("model.h5")
+    summary = RunFile("summary.json")
+    maps = RunFile("maps.png")
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All three."""
+        return self.model, self.summary, self.maps
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,7 @@ def solve_again(
     output: str | os.PathLike[str],
     comm: MPI.Comm | None = None,
     precision: str = "float64",
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
 ) -> SolveSummary:
     """Collective, on any number of ranks: writes model.h5, summary.json and maps.png to the output folder.
@@ -87,7 +101,7 @@ def solve_all(
     output: str | os.PathLike[str],
     comm: MPI.Comm | None = None,
     precision: str = "float64",
-    console: Any = None,
+    console: Console | None = None,
     overwrite: bool = False,
 ) -> list[SolveSummary]:
     """Collective: solve_again under any number of priors; the Hessian is read once and copied for each.
@@ -99,55 +113,63 @@ def solve_all(
     craton.check_mpi()
     if not prior_configs:
         raise UserError("solve: no prior; allowed: one or more")
-    source, folder = pathlib.Path(hessian_file), RunFolder(output)
+    source, folder = Path(hessian_file), SolutionFolder(output)
     stored = on_root(comm, lambda: read_system(source, precision))
     with reserved(comm, folder, lambda: check_output(source, folder, overwrite)):
         problem = read_problem(source, comm, stored=stored)
-        dtype = "float64" if precision == "float64" else stored["precision"]
-        return solve_into(
-            folder, problem, prior_configs, dtype, (console or make_console()) if comm.rank == 0 else None
-        )
+        console = (console or make_console()) if comm.rank == 0 else None
+        steps = steps_of(problem, prior_configs, precision if precision == "float64" else stored["precision"], console)
+        return on_root(comm, lambda: conclude(folder, problem, prior_configs, steps, console))
 
 
-def solve_into(
-    folder: RunFolder, problem: LinearisedProblem, prior_configs: Sequence[PriorConfig], dtype: str, console: Any
-) -> list[SolveSummary]:
-    """Collective: the solutions and their files. dtype: of the factorisation. console: rank 0's, None elsewhere."""
-    basis, steps = problem.basis, list[Step]()
+def steps_of(
+    problem: LinearisedProblem, prior_configs: Sequence[PriorConfig], dtype: str, console: Console | None
+) -> list[Step]:
+    """Collective: the step under each prior; the last one takes the Hessian itself. dtype: of the factorisation."""
     for config in prior_configs:
         say(console, explained(config))
-    say(console, about_lengths(basis))
-    for config in prior_configs:
-        prior = make_prior(basis, config, problem.world, problem.comm, console)
-        system = problem.taken(dtype) if config is prior_configs[-1] else problem.system(dtype)
+    say(console, about_lengths(problem.basis))
+    steps = list[Step]()
+    for number, config in enumerate(prior_configs, 1):
+        prior = make_prior(problem.basis, config, problem.world, problem.comm, console)
+        system = problem.taken(dtype) if number == len(prior_configs) else problem.system(dtype)
         steps.append(solve_step(system, prior, problem.gradient, problem.model, problem.damping))
-
-    def finish() -> list[SolveSummary]:
-        run_model = model_of_run(problem)
-        summaries = [
-            summarise(problem, config, step, run_model) for config, step in zip(prior_configs, steps, strict=True)
-        ]
-        names = [changes(config, problem.prior or prior_configs[0]) for config in prior_configs]
-        models = [problem.model + step.model for step in steps]
-        write_outputs(folder, problem, names, models, run_model, summaries)
-        show(console, names, summaries, folder, problem.damping)
-        return summaries
-
-    return on_root(problem.comm, finish)
+    return steps
 
 
-def check_output(source: pathlib.Path, folder: RunFolder, overwrite: bool) -> None:
+def conclude(
+    folder: SolutionFolder,
+    problem: LinearisedProblem,
+    prior_configs: Sequence[PriorConfig],
+    steps: Sequence[Step],
+    console: Console | None,
+) -> list[SolveSummary]:
+    """Writes model.h5, summary.json and maps.png, and prints what changed. Not collective."""
+    run_model = model_of_run(problem)
+    summaries = [summarise(problem, *one, run_model) for one in zip(prior_configs, steps, strict=True)]
+    names = [changes(config, problem.prior or prior_configs[0]) for config in prior_configs]
+    models = [problem.model + step.model for step in steps]
+    with replaced(folder.model) as aside:
+        write_hdf5(aside, {"models": np.stack([problem.model, *models]), **splines_of(problem.basis)})
+    found = [asdict(summary) for summary in summaries]
+    write_json(folder.summary, found[0] if len(found) == 1 else {"solutions": found})
+    shown = list(zip(names if len(names) > 1 else ["this prior"], models, strict=True))
+    if run_model is not None:
+        shown.append(("the run's prior", run_model))
+    with replaced(folder.maps) as aside:
+        aside.write_bytes(map_picture(problem.basis, shown))
+    show(console, names, summaries, folder, problem.damping)
+    return summaries
+
+
+def check_output(source: Path, folder: SolutionFolder, overwrite: bool) -> None:
     """UserError where a solution would take the place of a run, or of another solution unless `overwrite`."""
     if folder.path.resolve() == source.resolve().parent.resolve():
         raise UserError(f"output folder {folder.path}: holds the run itself; allowed: another folder")
-    runs_own = [file.name for file in folder.results if file != folder.model]
+    runs_own = [file.name for file in RunFolder(folder.path).results if file != folder.model]
     if runs_own:
         raise UserError(f"output folder {folder.path}: {runs_own[0]} of a run is there; allowed: another folder")
-    present = [name for name in SOLUTION if (folder.path / name).exists()]
-    if present and not overwrite:
-        raise UserError(
-            f"output folder {folder.path}: {present[0]} is there already; allowed: another folder, or --overwrite"
-        )
+    folder.check(overwrite)
 
 
 def model_of_run(problem: LinearisedProblem) -> f64 | None:
@@ -190,25 +212,6 @@ def tangent_misfit(problem: LinearisedProblem, solution: Step) -> float | None:
     return float(problem.chi_data - gradient @ step + 0.5 * step @ (gradient - solution.weights))
 
 
-def write_outputs(
-    folder: RunFolder,
-    problem: LinearisedProblem,
-    names: Sequence[str],
-    models: Sequence[f64],
-    run_model: f64 | None,
-    summaries: Sequence[SolveSummary],
-) -> None:
-    """model.h5, summary.json and maps.png. names: of the models, on the maps."""
-    folder.write_model({"models": np.stack([problem.model, *models]), **splines_of(problem.basis)})
-    found = [asdict(summary) for summary in summaries]
-    write_json(folder.path / "summary.json", found[0] if len(found) == 1 else {"solutions": found})
-    with replaced(folder.path / "maps.png") as aside:
-        shown = list(zip(names if len(names) > 1 else ["this prior"], models, strict=True))
-        aside.write_bytes(
-            map_picture(problem.basis, shown if run_model is None else [*shown, ("the run's prior", run_model)])
-        )
-
-
 def map_picture(basis: ModelBasis, shown: Sequence[tuple[str, f64]]) -> bytes:
     """Maps of models side by side, a row for each depth."""
     limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))
@@ -226,7 +229,11 @@ def map_picture(basis: ModelBasis, shown: Sequence[tuple[str, f64]]) -> bytes:
 
 
 def show(
-    console: Any, names: Sequence[str], summaries: Sequence[SolveSummary], folder: RunFolder, damping: float
+    console: Console | None,
+    names: Sequence[str],
+    summaries: Sequence[SolveSummary],
+    folder: SolutionFolder,
+    damping: float,
 ) -> None:
     """A few lines for whoever asked; a table where there are several priors."""
     lines = []

@@ -9,7 +9,7 @@ step_percent bounds the step, and is halved while the misfit would rise.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from craton.tomography.model.knots import largest_at_knots
 from craton.tomography.prior.prior import AnyPrior, Step, misfit
 
 if TYPE_CHECKING:
+    from craton import ConvergentMatrix
     from craton._craton import ModelBasis
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.inversion.forward import Synthetics
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 
-def solve_step(system: Any, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
+def solve_step(system: ConvergentMatrix, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
     """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor.
 
     damping: added to the diagonal, as a fraction of its mean.
@@ -65,7 +66,7 @@ class StepSearch:
         self.run, self.files = run, files
         self.basis, self.prior, self.synthetics = basis, prior, synthetics
 
-    def solve(self, hessian: Any, at: Linearised, state: State) -> FoundStep:
+    def solve(self, hessian: ConvergentMatrix, at: Linearised, state: State) -> FoundStep:
         """The step from the latest model. The Hessian is overwritten unless it has to be copied: it is saved by now."""
         run = self.run
         run.enter("step", len(state.models))
@@ -76,7 +77,7 @@ class StepSearch:
         self.files.save_step(found, state)
         return found
 
-    def gauss_newton_step(self, system: Any, gradient: f64, state: State) -> Step:
+    def gauss_newton_step(self, system: ConvergentMatrix, gradient: f64, state: State) -> Step:
         """Solves equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
         settings = self.run.config.inversion
         with self.run.phases("factorise"):

@@ -13,7 +13,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import _craton
+from craton import ConvergentMatrix, ConvergentVector, World, _craton
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.tomography.config.load import theory_settings
@@ -42,9 +42,9 @@ class LinearisedProblem:
     source: pathlib.Path
     """The run's hessian.h5."""
     basis: ModelBasis
-    world: Any
+    world: World
     comm: MPI.Comm
-    hessian: Any
+    hessian: ConvergentMatrix
     """Distributed, by its upper triangle; of the run's precision."""
     gradient: f64
     model: f64
@@ -65,24 +65,22 @@ class LinearisedProblem:
         """What the model is made up of, and the splines of each."""
         return [(block, self.basis) for block in blocks_in(self.basis)]
 
-    def system(self, dtype: str = "float64") -> Any:
+    def system(self, dtype: str = "float64") -> ConvergentMatrix:
         """Collective: a copy of the Hessian, to be overwritten."""
-        mine = self.hessian
-        rows, columns = mine.shape
-        copy = craton.ConvergentMatrix(mine.world, rows, columns, dtype=dtype, block=mine.block, grid=mine.grid)
-        copy.local[:] = mine.local
+        copy = self.hessian.like(dtype)
+        copy.local[:] = self.hessian.local
         copy.commit()
         return copy
 
-    def taken(self, dtype: str = "float64") -> Any:
+    def taken(self, dtype: str = "float64") -> ConvergentMatrix:
         """Collective: the same where the Hessian itself is not wanted any more, and its memory is given back."""
         system = self.hessian if self.hessian.dtype == np.dtype(dtype) else self.system(dtype)
-        self.hessian = None
+        del self.hessian
         return system
 
 
 def read_problem(
-    source: pathlib.Path, comm: MPI.Comm, world: Any = None, stored: dict[str, Any] | None = None
+    source: pathlib.Path, comm: MPI.Comm, world: World | None = None, stored: dict[str, Any] | None = None
 ) -> LinearisedProblem:
     """Collective: reads hessian.h5, the matrix to where it is dealt. UserError for what is not a run's.
 
@@ -91,7 +89,7 @@ def read_problem(
     craton.check_mpi()
     there = stored or on_root(comm, lambda: read_system(source))
     chi_data, samples = on_root(comm, lambda: misfit_of(source, there))
-    world = world or craton.World(comm)
+    world = world or World(comm)
     basis = basis_of(there)
     gradient, model, mean = (np.ascontiguousarray(there[name]) for name in ("gradient", "model", "prior_mean"))
     return LinearisedProblem(
@@ -101,19 +99,21 @@ def read_problem(
     )  # fmt: skip
 
 
-def load_hessian(source: pathlib.Path, stored: dict[str, Any], size: int, world: Any, comm: MPI.Comm) -> Any:
+def load_hessian(
+    source: pathlib.Path, stored: dict[str, Any], size: int, world: World, comm: MPI.Comm
+) -> ConvergentMatrix:
     """Collective: the distributed matrix in hessian.h5, checked.
 
     It has the run's blocks, or smaller ones where there are more ranks than these.
     """
     block = min(stored["inversion"]["block"], max(1, size // comm.size))
-    system = craton.ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
+    system = ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
     system.load(str(source), "hessian")
     check_matrix(system, source, comm)
     return system
 
 
-def check_matrix(system: Any, source: pathlib.Path, comm: MPI.Comm) -> None:
+def check_matrix(system: ConvergentMatrix, source: pathlib.Path, comm: MPI.Comm) -> None:
     """Collective: UserError unless every element is finite."""
     mine, found = system.local, None
     for col in range(mine.shape[1]):
@@ -147,19 +147,17 @@ class RunData:
     observations: Observations
     assembly: AssemblyConfig
 
-    def theory(self, world: Any) -> ModeTheory:
+    def theory(self, world: World) -> ModeTheory:
         """Synthetics and panels of these windows."""
         return ModeTheory(self.forward, self.observations, world, MPI.COMM_WORLD, self.assembly)
 
-    def misfit(self, world: Any, model: f64) -> float:
+    def misfit(self, world: World, model: f64) -> float:
         """Collective: chi_data of a model, by the theory itself, not by its tangent."""
         return self.theory(world).chi_data(model)
 
-    def assemble(self, world: Any, model: f64, like: Any) -> tuple[Any, f64, float]:
+    def assemble(self, world: World, model: f64, like: ConvergentMatrix) -> tuple[ConvergentMatrix, f64, float]:
         """Collective: H, G^T C_d^-1 (d - g) and chi_data at a model; the matrix is float64, dealt as `like`."""
-        size = len(model)
-        hessian = craton.ConvergentMatrix(world, size, size, dtype="float64", block=like.block, grid=like.grid)
-        gradient = craton.ConvergentVector(world, size, like.block[0])
+        hessian, gradient = like.like("float64"), ConvergentVector(world, len(model), like.block[0])
         sums = self.theory(world).assemble(model, self.observations.observed, hessian, gradient)
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 

@@ -2,12 +2,12 @@
 
     dlnVs(r, theta, phi) = c Y(theta, phi) cos(pi n x) + p exp(-(d / R)^2)
 
-Y is the real spherical harmonic of the checkerboard's degree l and order l / 2, scaled to a largest value of 1; x runs
-from 0 at the surface to 1 at the core, so that the pattern changes sign n times; d is the distance from the plume's
-axis, a straight line from the core to the surface.
+Y is the real spherical harmonic of the checkerboard's degree l and order l / 2, scaled to a largest value of 1. x runs from 0 at
+the surface to 1 at the core, so that the pattern changes sign n times. d is the distance from the plume's axis, a straight line
+from the core to the surface.
 
-A basis of splines cannot hold that field exactly. The target that data are made from, and that a result is compared
-with, is its least-squares projection onto the basis, so that a perfect inversion could find it.
+A basis of splines cannot hold that field exactly. The target of synthetic data is its least-squares projection onto the basis, so
+that a perfect inversion could find it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SAMPLES_PER_RADIAL_KNOT = 20
 
 
 def checkerboard(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64:
-    """Real spherical harmonic of order degree / 2, largest value 1."""
+    """Real spherical harmonic of order degree / 2 at geocentric places, largest value 1."""
     order = degree // 2
     fine = np.linspace(-1.0, 1.0, 2001)
     scale = np.max(np.abs(scipy.special.lpmv(order, degree, fine)))
@@ -47,7 +47,7 @@ def checkerboard(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64:
 def sampled_target(
     config: TargetConfig, latitude_deg: f64, longitude_deg: f64, radius_m: f64, mantle_m: tuple[float, float]
 ) -> f64:
-    """The target before it is filtered, shape (places, radii), at geocentric latitudes."""
+    """The target before it is projected, shape (places, radii), at geocentric latitudes. mantle_m: radii of its ends."""
     bottom_m, top_m = mantle_m
     depth_fraction = (top_m - radius_m) / (top_m - bottom_m)
     lateral = config.checkerboard_amplitude * checkerboard(latitude_deg, longitude_deg, config.checkerboard_degree)
@@ -64,7 +64,7 @@ def sampled_target(
 
 
 def project(basis: ModelBasis, field: f64, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
-    """Least-squares coefficients of a field sampled on places x radii.
+    """Least-squares coefficients, shape (size,), of a field of shape (places, radii).
 
     The basis is a product, so the problem is two small ones: a sparse one over the sphere for all radii at once, and a
     dense one over radius for all lateral knots at once.

@@ -40,6 +40,7 @@ class Appended:
         return f'<DataArray type="{kind}" Name={quoteattr(name)}{components} format="appended" offset="{offset}"/>'
 
     def tail(self) -> bytes:
+        """The arrays and the end of the file."""
         return b'<AppendedData encoding="raw">\n_' + self._bytes.getvalue() + b"\n</AppendedData>\n</VTKFile>\n"
 
 
