@@ -17,10 +17,10 @@ AXES_SQUARED = (1.0 - FLATTENING) ** 2
 
 
 def geocentric_deg(latitude_deg: f64 | np.float64) -> f64:
-    """Of geographic latitudes on the ellipsoid, of any shape; a number gives a number."""
+    """Geocentric latitudes of geographic ones on the ellipsoid, of any shape; a number gives a number."""
     return np.degrees(np.arctan(AXES_SQUARED * np.tan(np.radians(latitude_deg))))
 
 
 def geographic_deg(latitude_deg: f64 | np.float64) -> f64:
-    """The inverse of geocentric_deg."""
+    """Geographic latitudes of geocentric ones: the inverse of geocentric_deg."""
     return np.degrees(np.arctan(np.tan(np.radians(latitude_deg)) / AXES_SQUARED))

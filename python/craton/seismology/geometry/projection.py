@@ -189,5 +189,5 @@ PROJECTIONS: dict[str, type[Projection]] = {
 
 
 def projection_about(name: str, longitude_deg: float, latitude_deg: float) -> Projection:
-    """name: a key of PROJECTIONS."""
+    """A projection about an origin in degrees. name: a key of PROJECTIONS."""
     return PROJECTIONS[name](longitude_deg, latitude_deg)

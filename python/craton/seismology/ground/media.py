@@ -53,7 +53,7 @@ class Material:
         return np.asarray(np.asarray(self.rho, float) * np.asarray(self.vp, float) ** 2 - 2 * self.mu)
 
     def fields(self) -> dict[str, Field]:
-        """Those that there are, by name."""
+        """The arrays that there are, by name."""
         named = {"vp": self.vp, "vs": self.vs, "rho": self.rho, "qp": self.qp, "qs": self.qs}
         return {name: values for name, values in named.items() if values is not None}
 
@@ -148,11 +148,11 @@ class Medium:
     """Instead of the medium's own quality factors."""
 
     def raw(self, grid: Grid, x: Array, y: Array, z: Array) -> Material:
-        """At points inside the grid, of any shapes that can be broadcast together: what the source says."""
+        """What the source says at points inside the grid, m, of any shapes that can be broadcast together."""
         raise NotImplementedError
 
     def range(self, grid: Grid) -> Range:
-        """Of all that lies in the grid; reads it through once, part by part. UserError for what cannot be."""
+        """The range of all that lies in the grid; reads it once, part by part. UserError for what cannot be."""
         return Range.over(Range.of(material) for _, material in self.slabs(grid, grid.box))
 
     def subsamples(self, _grid: Grid) -> Subsamples:
@@ -160,7 +160,7 @@ class Medium:
         return 2, 2, 2
 
     def at(self, grid: Grid, x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Material:
-        """At points; those outside the grid are moved to its nearest face. UserError for what cannot be, naming the place."""
+        """Material at points, m, moved to the nearest face where they are outside the grid. UserError for what cannot be."""
         at = [np.clip(np.asarray(p, float), 0, size) for p, size in zip((x, y, z), grid.size_m, strict=True)]
         material = self.raw(grid, *at)
         if self.slowest_vs > 0:
@@ -171,7 +171,7 @@ class Medium:
         return material
 
     def sample(self, grid: Grid, box: Box, subsamples: Subsamples = (1, 1, 1)) -> Material:
-        """At the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory.
+        """Material at the middles of all parts of a box's cells: float32, [i, j, k] of parts, i fastest in memory.
 
         Not collective: each rank reads what its box needs. Cells outside the grid are as its outer faces.
         """
@@ -290,7 +290,7 @@ class Layers(Medium):
 
 
 def read_layers(path: str | os.PathLike[str], **common: object) -> Layers:
-    """A text file of such rows, # begins a comment. UserError names the row."""
+    """Layers of a text file with a row for each; # begins a comment. UserError names the row."""
     rows: list[tuple[float, ...]] = []
     for place, line, words in numbered_rows(Path(path), "a text file of layers"):
         try:

@@ -134,10 +134,7 @@ class GriddedMedium(Medium):
         if across is not None:
             moved = [tuple(np.moveaxis(values, across, 2) for values in one) for one in near]
             return np.moveaxis(_in_planes(block, *moved), 2, across)  # type: ignore[arg-type]
-        total: Any = 0
-        for corner in np.ndindex(2, 2, 2):
-            total = total + _part(block, near, corner)
-        return np.asarray(total, dtype=np.float32)
+        return np.asarray(sum(_part(block, near, corner) for corner in np.ndindex(2, 2, 2)), dtype=np.float32)
 
     def _block(self, name: str, part: tuple[slice, ...]) -> NDArray[np.float32]:
         """In the order of the axes, increasing, in SI; NaN where the file has none."""
@@ -182,17 +179,12 @@ def _across(u: NDArray[np.int64], v: NDArray[np.int64], w: NDArray[np.int64]) ->
 
 def _in_planes(block: NDArray[np.float32], u: Weights, v: Weights, w: Weights) -> NDArray[np.float32]:
     """Values on planes of z: first between points of each level of the file, then between levels. i fastest in memory."""
-    flat: list[Weights] = [(below[:, :, 0], weight[:, :, 0]) for below, weight in (u, v)]
+    flat: list[Weights] = [(below[:, :, 0], weight) for below, weight in (u, v)]
     below, weight = w[0].ravel(), w[1].ravel()
-    levels = {}
-    for level in np.union1d(below, below[weight > 0] + 1):
-        plane = sum(_part(block[:, :, level], flat, corner) for corner in np.ndindex(2, 2))
-        levels[level] = np.asfortranarray(plane)
-    out = np.empty((*levels[below[0]].shape, len(below)), np.float32, order="F")
-    for k, (level, part) in enumerate(zip(below, weight, strict=True)):
-        lower = levels[level]
-        out[:, :, k] = lower + (levels[level + 1] - lower) * part if part > 0 else lower
-    return out
+    levels = np.union1d(below, below[weight > 0] + 1)
+    planes: Any = sum(_part(block[:, :, levels], flat, corner) for corner in np.ndindex(2, 2))
+    lower, upper = (planes[:, :, np.searchsorted(levels, at)] for at in (below, below + (weight > 0)))
+    return np.asfortranarray(lower + (upper - lower) * weight)
 
 
 def open_netcdf(path: str | os.PathLike[str], *, outside: str = "refuse", **common: Any) -> GriddedMedium:

@@ -111,7 +111,7 @@ class PartitionedMedium(Medium):
 
 
 def open_partitions(manifest: str | os.PathLike[str], **common: Any) -> PartitionedMedium:
-    """manifest: the media.json that write_partitions made."""
+    """The medium of a folder of parts. manifest: the media.json that write_partitions made. UserError where it is none."""
     path = Path(manifest)
     with readable(path, f"{MANIFEST} of media written in parts", ""):
         facts = json.loads(path.read_text(encoding="utf-8"))

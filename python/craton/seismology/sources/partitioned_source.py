@@ -157,5 +157,4 @@ def _scatter(samples: h5py.Dataset, offsets: list[int], values: list[NDArray[np.
 
 def frame_of(grid: Grid) -> dict[str, object]:
     """Where the grid lies, which a partitioned source is written for."""
-    facts = grid.facts()
-    return {name: facts[name] for name in ("spacing_m", "azimuth_deg", "origin_m", "projection", "origin_lon_lat")}
+    return {name: fact for name, fact in grid.facts().items() if name != "cells"}

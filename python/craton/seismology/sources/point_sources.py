@@ -79,7 +79,7 @@ class PointSource:
 
     @property
     def kind(self) -> str:
-        """Kind: "moment" or "force"."""
+        """A key of COMPONENTS."""
         return "moment" if self.mode == "moment_rate" else "force"
 
     def in_steps(self, first_step: int, steps: int, dt_s: float) -> NDArray[np.float32]:
@@ -176,13 +176,13 @@ def double_couple(strike_deg: ArrayLike, dip_deg: ArrayLike, rake_deg: ArrayLike
 
 
 def from_r_theta_phi(tensor: ArrayLike, north_deg: float = 0.0) -> Array:
-    """rr, tt, pp, rt, rp, tp (up, south, east) to xx, yy, zz, xy, xz, yz."""
+    """Turns rr, tt, pp, rt, rp, tp (up, south, east) to xx, yy, zz, xy, xz, yz, as `turned`."""
     rr, tt, pp, rt, rp, tp = np.asarray(tensor, float)
     return turned(np.array([tt, pp, rr, -tp, rt, -rp]), north_deg)
 
 
 def turned(tensor: ArrayLike, north_deg: float) -> Array:
-    """From north, east, down to axes of which north has the direction north_deg (from x towards y)."""
+    """Turns a tensor from north, east, down to axes of which north has the direction north_deg (from x towards y)."""
     xx, yy, zz, xy, xz, yz = np.asarray(tensor, float)
     sine, cosine = math.sin(math.radians(north_deg)), math.cos(math.radians(north_deg))
     to_axes = np.array([[cosine, -sine, 0], [sine, cosine, 0], [0, 0, 1]])
@@ -190,7 +190,7 @@ def turned(tensor: ArrayLike, north_deg: float) -> Array:
 
 
 def moment_of_magnitude(mw: float) -> float:
-    """N m (Hanks and Kanamori 1979, in the constants of IASPEI 2005)."""
+    """Seismic moment of a moment magnitude, N m (Hanks and Kanamori 1979, in the constants of IASPEI 2005)."""
     return float(10 ** (1.5 * mw + 9.1))
 
 

@@ -302,7 +302,7 @@ def means_over_steps(
 
 
 def read_series(path: str | os.PathLike[str]) -> Table:
-    """Rows of time in s and rate (any unit: the integral becomes 1), # begins a comment. UserError names the row."""
+    """A series from rows of time in s and rate (any unit: the integral becomes 1); # begins a comment. UserError names the row."""
     path, rows = Path(path), list[tuple[float, float]]()
     for place, line, words in numbered_rows(path, "a text file of time and rate"):
         try:
@@ -334,7 +334,10 @@ KINDS: dict[str, tuple[type[SourceTime], str]] = {
 
 
 def source_time(kind: str, parameter: float, centre_s: float | None = None) -> SourceTime:
-    """kind: a key of KINDS; parameter: of the name there; centre_s: of gaussian and ricker alone."""
+    """A time function by its name, a key of KINDS, with the parameter named there. UserError for one that is not above 0.
+
+    centre_s: of gaussian and ricker alone.
+    """
     what, name = KINDS[kind]
     if not (parameter > 0 and math.isfinite(parameter)):
         raise UserError(f"time function {kind}: {name} = {parameter:g}; allowed: above 0, and finite")

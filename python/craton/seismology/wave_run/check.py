@@ -189,7 +189,7 @@ def check_sources(setup: Setup, found: Range) -> float:
 
 
 def memory_bytes(box: Box, config: Config, anelastic: bool) -> int:
-    """Of a brick's fields, media and absorbing sides, with halos and padding."""
+    """Bytes of a brick's fields, media and absorbing sides, with halos and padding."""
     nx, ny, nz = box.shape
     pitch = -(-(nx + 2 * HALO) // LINE) * LINE
     each = 4 * FIELDS + 2 * MEDIA + (4 * MEMORY_VARIABLES + 2 * WEIGHTS if anelastic else 0)

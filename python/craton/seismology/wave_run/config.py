@@ -73,7 +73,7 @@ class Config(Configuration):
             raise self.wrong(line)
 
     def _wrong_lines(self) -> Iterator[str]:
-        """What is wrong; what stands after a line may take for granted that it was not."""
+        """Lines that say what is wrong; only the first is shown, so later checks may rely on earlier ones."""
         yield from self._wrong_grid()
         yield from self._wrong_media()
         for at, source in enumerate(self.sources, 1):

@@ -66,7 +66,7 @@ class Snapshots:
 
 
 def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismograms:
-    """Those of the run in a folder. UserError where they are not there, or not whole."""
+    """The seismograms of the run in a folder. UserError where they are not there, or not whole."""
     folder = folder if isinstance(folder, WavesFolder) else WavesFolder(folder)
     names, position, placed = _read_stations(folder.stations)
     with _opened(folder.seismograms) as file:
@@ -83,7 +83,7 @@ def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismogram
 
 
 def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
-    """Those of a file: snapshots.h5 or surface.h5 of a run. UserError where they are not there, or not whole."""
+    """The fields of a file: snapshots.h5 or surface.h5 of a run. UserError where they are not there, or not whole."""
     path = Path(path)
     with _opened(path) as file:
         fields = {

@@ -34,7 +34,7 @@ MOST_SIDE = 4
 
 
 def samples_per_side(setup: Setup) -> int:
-    """Of a cell, for the solver's averages."""
+    """Samples of a cell along x and y for the solver's averages."""
     cut = setup.subsamples
     if setup.config.media.subsamples:
         return cut[0]
@@ -42,7 +42,7 @@ def samples_per_side(setup: Setup) -> int:
 
 
 def ground_of(setup: Setup, comm: MPI.Comm, own: Box) -> Ground:
-    """Collective. own: this rank's cells."""
+    """Collective: the ground as the solver asks for it, read as [media] read says. own: this rank's cells."""
     reading = setup.config.media.read
     anelastic = setup.config.attenuation is not None
     around = _around(own)
@@ -109,7 +109,7 @@ def _around(own: Box) -> Box:
 
 
 def _mean(material: Material, anelastic: bool) -> Planes:
-    """Over the first axis: as averages of the solver are, so that means of means are means."""
+    """Mean over the first axis, as the solver averages, so that means of means are means."""
     if anelastic and (material.qp is None or material.qs is None):
         raise UserError("media: no quality factors in the model; allowed: [attenuation] qp and qs")
     if len(material.vp) == 1:

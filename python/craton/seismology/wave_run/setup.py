@@ -85,12 +85,12 @@ class Setup:
 
     @cached_property
     def sgt_points(self) -> Array | None:
-        """(n, 3), m."""
+        """Points of strain Green's tensors, (n, 3), m; None without any. UserError for one outside the grid."""
         return read_points(self.config.sgt.points, self.grid) if self.config.sgt.points else None
 
     @property
     def subsamples(self) -> Subsamples:
-        """Of a cell, for its effective media."""
+        """Parts of a cell along x, y and z for its effective media."""
         given = self.config.media.subsamples
         return (given, given, given) if given else self.medium.subsamples(self.grid)
 
@@ -112,7 +112,7 @@ class Setup:
         return given
 
     def steps(self, dt_s: float) -> int:
-        """So many last as long as the configuration says."""
+        """Steps of dt_s that last as long as the configuration says."""
         return max(1, math.ceil(self.config.time.duration_s / dt_s - 1e-9))
 
     def decomposition(self, ranks: int) -> tuple[int, int, int]:
@@ -124,7 +124,7 @@ class Setup:
         return list(bricks(self.grid.cells, self.decomposition(ranks)))
 
     def sources(self, box: Box, dt_s: float) -> list[Source]:
-        """Those that reach into a brick: points' moments, points' forces, and faults. Empty ones are left out."""
+        """Sources that reach into a brick: points' moments, points' forces, and faults. Empty ones are left out."""
         points = PointSources.of(self.points, *box_metres(box, self.grid, MARGIN_CELLS))
         faults = [self.fault(source, box, dt_s) for source in self.config.sources if source.fault_file]
         return [one for one in (*points, *faults) if len(one.position_m)]
@@ -164,7 +164,7 @@ def grid_of(config: Config) -> Grid:
 
 
 def medium_of(config: Config, grid: Grid) -> Medium:
-    """Files are opened, their sizes and axes checked; values are read when they are asked for."""
+    """The ground that [media] names. Files are opened and checked; values are read when they are asked for."""
     media, attenuation = config.media, config.attenuation
     rules = None
     if attenuation is not None and attenuation.qs != "":
@@ -250,7 +250,7 @@ def _series(source: SourceConfig) -> SourceTime | None:
 
 
 def _is_partitioned(path: str) -> bool:
-    """Of HDF5 files: those that partition_source wrote."""
+    """Whether partition_source wrote the file."""
     if not h5py.is_hdf5(path):
         return False
     with readable(Path(path), "a whole file"), h5py.File(path, "r") as file:

@@ -290,7 +290,7 @@ class WaveformConfig(Configuration):
 
     @property
     def folder(self) -> Path:
-        """Of the file."""
+        """The folder of the file, which patterns are relative to."""
         return self.path.absolute().parent
 
     @classmethod

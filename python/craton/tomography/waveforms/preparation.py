@@ -89,7 +89,7 @@ def find_inputs(config: WaveformConfig, console: Any = None) -> Inputs:
 
 
 def input_files(config: WaveformConfig, name: str) -> list[Path]:
-    """Of [input], or else what fetch has left."""
+    """The files of a setting of [input], or else what fetch has left."""
     patterns = getattr(config.input, name)
     if patterns:
         return matching_files(patterns, config.folder, f"{config.path}: [input] {name}")
@@ -97,7 +97,7 @@ def input_files(config: WaveformConfig, name: str) -> list[Path]:
 
 
 def prepare(config: WaveformConfig, console: Any = None) -> Preparation:
-    """Everything but files. Not collective. UserError where there is nothing to work on.
+    """Reads, processes, looks for windows and judges them; writes nothing. Not collective. UserError where there is nothing.
 
     What is wrong with single files, channels and windows is in the ledger.
     """

@@ -197,10 +197,10 @@ def _read_rejected(group: h5py.Group, paths: PathTable) -> tuple[Window, ...]:
 
 
 def _windows(columns: Mapping[str, Sequence[Any]]) -> tuple[Window, ...]:
-    """From the values of each field."""
+    """Windows from the values of each field."""
     return tuple(Window(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
 
 
 def provenance_text(event: str, station: str, trace: dict[str, Any]) -> str:
-    """Of one trace, for `WindowTable.provenance`."""
+    """What was done with one trace, as JSON, for `WindowTable.provenance`."""
     return json.dumps({"event": event, "station": station, **trace}, allow_nan=False)

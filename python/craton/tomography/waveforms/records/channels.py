@@ -123,6 +123,6 @@ def flat_samples(counts: NDArray[np.float64], level: float) -> int:
 
 
 def run_lengths(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Of each run of True."""
+    """Length of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
     return edges[1::2] - edges[::2]

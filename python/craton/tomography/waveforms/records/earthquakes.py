@@ -61,7 +61,7 @@ def usual_half_duration_s(tensor_Nm: Sequence[float]) -> float:
 
 
 def check(event: MomentTensorEvent) -> None:
-    """That it fits the inversion's table of earthquakes. ValueError says what does not."""
+    """Refuses what does not fit the inversion's table of earthquakes. ValueError says what does not."""
     values = {
         "latitude_deg": event.latitude_deg,
         "longitude_deg": event.longitude_deg,

@@ -44,7 +44,7 @@ class FetchFolder(Folder):
     request = RunFile("fetch.json")
 
     def waveforms(self, event: str, station: str) -> Path:
-        """Of one earthquake and station."""
+        """The file of one earthquake and station."""
         return self.path / "waveforms" / event / f"{station}.mseed"
 
     @property

@@ -60,7 +60,7 @@ def channel_weights(vectors: Sequence[f64], wanted: f64) -> f64 | None:
 
 
 def place_of(table: Events | Stations, row: int) -> Place:
-    """Of an event or a station."""
+    """Geographic latitude and longitude of an event or a station, degrees."""
     return float(table.latitude_deg[row]), float(table.longitude_deg[row])
 
 
