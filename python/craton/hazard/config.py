@@ -108,12 +108,12 @@ class RunConfig:
 
     @property
     def all_cores(self) -> int:
-        """That jobs may use together."""
+        """Cores that jobs may use together."""
         return self.cores or usable_cores()
 
     @property
     def rank_threads(self) -> int:
-        """Of each rank of a wave run."""
+        """Threads of each rank of a wave run."""
         return self.threads or (max(1, self.all_cores // self.ranks) if self.schedule == "sequential" else 1)
 
 

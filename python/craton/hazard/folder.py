@@ -57,7 +57,7 @@ class HazardRecord(Record):
 
     @property
     def jobs_s(self) -> float:
-        """From the first job's beginning to the last one's end."""
+        """Seconds from the first job's beginning to the last one's end."""
         return self.seconds.get("jobs", 0.0)
 
 
@@ -94,7 +94,7 @@ class HazardFolder(RunFolder[HazardRecord]):
         return self.site(site) / f"{direction}.toml"
 
     def measures(self, site: str, ruptures: Sequence[int]) -> Path:
-        """Of a portion: ruptures one after the other."""
+        """The measures of a portion: ruptures one after the other."""
         return self.site(site) / f"measures-{ruptures[0]:04d}-{ruptures[-1]:04d}.h5"
 
     def finished(self, site: str) -> Path:

@@ -33,7 +33,7 @@ class Answer:
     rows: list[tuple[Any, ...]]
 
     def table(self) -> Table:
-        """For a console."""
+        """The table, for a console."""
         table = Table(title=self.title, title_justify="left")
         for heading, _, form in self.columns:
             table.add_column(heading, justify="right" if form else "left")
@@ -42,7 +42,7 @@ class Answer:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: title, and rows as objects; null for a value that is not known."""
+        """Title and rows, for JSON; rows as objects, null for a value that is not known."""
         keys = [key for _, key, _ in self.columns]
         rows = [
             [None if isinstance(value, float) and math.isnan(value) else value for value in row] for row in self.rows

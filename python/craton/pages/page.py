@@ -199,7 +199,7 @@ class Part(Block):
 
     @property
     def markup(self) -> Markup:
-        """As it is."""
+        """The HTML, which templates leave as it is."""
         return Markup(self.html)
 
 

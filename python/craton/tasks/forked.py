@@ -56,7 +56,7 @@ class JobServer:
 
     @property
     def pids(self) -> list[int]:
-        """Of the jobs that have begun, and have not ended as far as ended() has told."""
+        """Process ids of the jobs that have begun, and have not ended as far as ended() has told."""
         return [pid for _, pid in self._running.values() if pid is not None]
 
     @property
@@ -65,7 +65,7 @@ class JobServer:
         return self._process.stdout.fileno() if self._process is not None and self._process.stdout is not None else None
 
     def start(self) -> None:
-        """Without waiting for it to have imported its module. OSError if there is no process to be had."""
+        """Starts the server, without waiting for its imports. OSError if there is no process to be had."""
         if self._process is not None:
             return
         self._unread = b""

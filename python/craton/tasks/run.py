@@ -46,7 +46,7 @@ class TaskRecord:
 
     @property
     def seconds(self) -> float:
-        """From its beginning to its end."""
+        """Seconds from its beginning to its end."""
         return self.ended_s - self.begun_s
 
 
@@ -141,7 +141,7 @@ class _Run:
         return bool(self.running)
 
     def wait(self) -> None:
-        """For what ends next."""
+        """Waits for what ends next."""
         for one in self.backend.ended(WAIT_S):
             self._settle(one)
 

@@ -70,7 +70,7 @@ class Forecast:
         return tuple(i for i, one in enumerate(self.ruptures) if one.surface.outside(0.0, size_m).any())
 
     def check_inside(self, size_m: Sequence[float], volume: str = "the model") -> None:
-        """UserError for the first subfault outside 0 to size_m (x, y, z); nothing is left out in silence."""
+        """Refuses the first subfault outside 0 to size_m (x, y, z): UserError. Nothing is left out in silence."""
         for index in self.outside(size_m)[:1]:
             one = self.ruptures[index]
             subfault = np.argmax(one.surface.outside(0.0, size_m))

@@ -51,7 +51,7 @@ class MagnitudeFrequency:
 
     @property
     def moment_rate_Nm(self) -> float:
-        """Per year."""
+        """Moment rate, N m per year."""
         return math.fsum(moment_Nm(self.magnitudes) * self.annual_rates)
 
     def balanced(self, moment_rate_Nm: float) -> MagnitudeFrequency:

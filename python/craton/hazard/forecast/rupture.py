@@ -93,7 +93,7 @@ class Rupture:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Source and number, for messages."""
         return f"rupture {self.number} of '{self.source}'"
 
 

@@ -139,7 +139,7 @@ class GreenTensors(_Facts):
 
     @property
     def duration_s(self) -> float:
-        """For how long after the impulse the tensors are known."""
+        """Seconds after the impulse for which the tensors are known."""
         return self.first_time_s + (self.samples - 1) * self.dt_s - self.centre_s
 
     @cached_property

@@ -44,6 +44,6 @@ def flat_spectrum(frequency_hz: ArrayLike, highest_hz: float) -> Array:
 
 
 def flat_text(highest_hz: float) -> str:
-    """As craton waves reads a series."""
+    """The pulse as a file that craton waves reads."""
     rows = (f"{t:.9g} {value:.9g}" for t, value in zip(*flat_pulse(highest_hz), strict=True))
     return "\n".join(["# s, part of the force", *rows]) + "\n"

@@ -48,7 +48,7 @@ class SlipRates:
 
     @property
     def centre(self) -> float:
-        """Of the shape, in rise times."""
+        """Centre of the shape, in rise times."""
         return _shape(self.shape)[0]
 
     def covers(self, shortest_s: float, longest_s: float) -> bool:

@@ -35,12 +35,12 @@ class Waves:
 
     @property
     def steps(self) -> int:
-        """Of each wave run."""
+        """Steps of each wave run."""
         return self.setup.steps(self.dt_s)
 
     @property
     def seismogram_s(self) -> float:
-        """From the beginning of a rupture: what of a wave run is left after the middle of its pulse."""
+        """Length of seismograms: what of a wave run is left after the middle of its pulse."""
         (force,) = self.setup.points
         pulse = force.time_function.pulse_s
         return self.setup.config.time.duration_s - (pulse[1] if pulse is not None else 0.0)

@@ -41,7 +41,7 @@ def overview(results: Results) -> list[Block]:
 
 
 def site_section(results: Results, name: str, beside: Beside) -> list[Block]:
-    """From the curves of a site to what makes them, to the rupture that matters most and its seismograms. Writes its pictures.
+    """A site: its curves, what makes them, the rupture that matters most and its seismograms. Writes its pictures.
 
     UserError for results that are not there, or not whole.
     """
