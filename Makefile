@@ -9,6 +9,8 @@ SHELL := /bin/bash
 # How many processes a build may use (make JOBS=1 ...), and whether compiler warnings stop the Python extension's build.
 JOBS ?= $(shell nproc)
 WERROR ?= OFF
+# Files of tests in Python run side by side, in as many processes as a build may use.
+PYTEST_SIDE_BY_SIDE := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 CTEST_ARGS ?=
 
@@ -30,7 +32,7 @@ demo: build
 .PHONY: test
 test: build build/audit/build.ninja
 	cmake --build --preset audit
-	tools/run_tests "C++" ctest --preset audit $(CTEST_ARGS) -- "Python" $(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
+	tools/run_tests "C++" ctest --preset audit $(CTEST_ARGS) -- "Python" $(BIN)/python -m pytest -m "not long" $(PYTEST_SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 ## build      the Python package and that of the benchmarks, optimised for this machine, in .venv
 .PHONY: build

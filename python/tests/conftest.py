@@ -1,5 +1,6 @@
 """What several test files share: a configuration small enough to be inverted in seconds."""
 
+import os
 import signal
 from pathlib import Path
 
@@ -8,8 +9,34 @@ import pytest
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "demo.toml"
 
 
+DEAR = (
+    "tomography/test_inversion.py",
+    "tomography/test_inversion_resume.py",
+    "tomography/test_report.py",
+    "tomography/test_posterior_run.py",
+    "commands/test_verbs.py",
+    "hazard/test_run.py",
+)
+"""Files that take longest: with several processes (pytest -n 2 --dist loadfile) they begin first, so that none ends alone."""
+
+
+def pytest_collection_modifyitems(items):
+    """Files of DEAR, then the others; the tests of a file stay in their order."""
+    begin = {name: number for number, name in enumerate(DEAR)}
+    items.sort(key=lambda item: begin.get("/".join(item.path.parts[-2:]), len(DEAR)))
+
+
 @pytest.fixture(scope="session")
-def small_config(tmp_path_factory):
+def shared_folder(tmp_path_factory):
+    """One folder of all processes of this session of pytest, for files that are written whole or not at all."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_config(tmp_path_factory, shared_folder):
     """The demo at a quarter of its resolution: 162 x 6 parameters, T > 120 s, 200 paths."""
     from craton.tomography.config.load import load_config
 
@@ -17,7 +44,7 @@ def small_config(tmp_path_factory):
         load_config(EXAMPLE)
         .replaced("run", directory=str(tmp_path_factory.mktemp("runs") / "small-run"))
         .replaced("data", filter_periods_s=(400.0, 250.0, 150.0, 120.0), sample_interval_s=15.0)
-        .replaced("modes", shortest_period_s=120.0, cache=str(tmp_path_factory.mktemp("modes")))
+        .replaced("modes", shortest_period_s=120.0, cache=str(shared_folder / "modes"))
         .replaced("basis", lateral_level=3, radial=6, radial_depths_km=())
         .replaced("paths", maximum=200)
         .replaced("target", checkerboard_degree=5, checkerboard_depth_nodes=1, plume_radius_km=1200.0)
