@@ -94,11 +94,8 @@ class _Plan:
         tile_of = np.repeat(np.arange(len(self.tiles)), np.diff(self.first_point))
         pieces = []
         for point, (t0, dt, n) in enumerate(zip(begin, sample, count, strict=True)):
-            window, starts, lengths = np.unique(
-                np.floor((t0 + np.arange(n) * dt) / self.window_s).astype(np.int64),
-                return_index=True,
-                return_counts=True,
-            )
+            at = np.floor((t0 + np.arange(n) * dt) / self.window_s).astype(np.int64)
+            window, starts, lengths = np.unique(at, return_index=True, return_counts=True)
             group = tile_of[point] * self.windows + window
             pieces.append(np.stack([group, np.full_like(starts, point), starts, lengths], axis=1))
         flat = np.concatenate(pieces)

@@ -74,13 +74,9 @@ def read_points(path: str | os.PathLike[str], grid: Grid) -> Array:
 
 def check_points(position: Array, grid: Grid, where: str, names: Sequence[str] = ()) -> None:
     """UserError for the first point that is not finite, or outside the grid."""
-    for wrong, allowed in (
-        (~np.isfinite(position).all(axis=1), "finite x, y and z"),
-        (
-            ~grid.contains(*position.T),
-            "inside the grid: x in [0, {:g}], y in [0, {:g}], z in [0, {:g}] m".format(*grid.size_m),
-        ),
-    ):
+    inside = "inside the grid: x in [0, {:g}], y in [0, {:g}], z in [0, {:g}] m".format(*grid.size_m)
+    finite = np.isfinite(position).all(axis=1)
+    for wrong, allowed in ((~finite, "finite x, y and z"), (~grid.contains(*position.T), inside)):
         if wrong.any():
             at = int(np.argmax(wrong))
             x, y, z = position[at]

@@ -90,12 +90,9 @@ class Picker:
                     code, reason = "no noise", f"sigma = {sigma:.3g} m; allowed: {SIGMA_TEXT}"
             if code:
                 sigma, observed = np.nan, None
-            kind, first_s, count = (
-                (window.component, window.arc, window.phase),
-                window.first * interval_s,
-                max(window.count, 0),
-            )
-            self.windows.append(Window(event, station, *kind, first_s, count, code, reason, quality, observed, sigma))
+            place = event, station, window.component, window.arc, window.phase
+            span = window.first * interval_s, max(window.count, 0)
+            self.windows.append(Window(*place, *span, code, reason, quality, observed, sigma))
             numbers = {name: value for name, value in quality.items() if np.isfinite(value)}
             decision = Decision("window", f"{names[1]} {window}", not code, code or "accepted", reason, *names, numbers)
             self.ledger.decisions.append(decision)

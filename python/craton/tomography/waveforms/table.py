@@ -149,29 +149,16 @@ class WindowTable:
         observed = {"observed": np.split(data.observed, paths.offsets[1:-1]), "sigma_m": data.sigma.tolist()}
         windows = _windows({**numbers, **{name: getattr(paths, name) for name in KIND}, "quality": quality, **observed})
         own = ("kind", "sample_interval_s", "filter_periods_s", "units")
-        return cls(
-            paths.events,
-            paths.stations,
-            windows + left_out,
-            paths.sample_interval_s,
-            tuple(data.attributes.get("filter_periods_s", ())),
-            provenance,
-            {name: value for name, value in data.attributes.items() if name not in own},
-        )
+        attributes = {name: value for name, value in data.attributes.items() if name not in own}
+        sampling = paths.sample_interval_s, tuple(data.attributes.get("filter_periods_s", ()))
+        return cls(paths.events, paths.stations, windows + left_out, *sampling, provenance, attributes)
 
     def _paths(self, windows: Sequence[Window]) -> PathTable:
-        return PathTable(
-            self.events,
-            self.stations,
-            np.array([window.event for window in windows], np.int64),
-            np.array([window.station for window in windows], np.int64),
-            np.array([window.t_first_s for window in windows], np.float64),
-            np.array([window.samples for window in windows], np.int64),
-            self.sample_interval_s,
-            tuple(window.component for window in windows),
-            tuple(window.arc for window in windows),
-            tuple(window.phase for window in windows),
-        )
+        whole = [(one.event, one.station, one.samples) for one in windows]
+        event, station, samples = np.array(whole, np.int64).reshape(-1, 3).T.copy()
+        t_first_s = np.array([one.t_first_s for one in windows], np.float64)
+        kinds = [tuple(getattr(one, name) for one in windows) for name in KIND]
+        return PathTable(self.events, self.stations, event, station, t_first_s, samples, self.sample_interval_s, *kinds)
 
 
 def _quality(windows: Sequence[Window]) -> dict[str, f64]:

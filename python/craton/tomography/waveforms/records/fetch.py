@@ -281,11 +281,8 @@ class Fetcher:
 
         (row, network, station), file, done = item, self._file(events, item), self.done
         file.parent.mkdir(parents=True, exist_ok=True)
-        settings, processing, centroid_time = (
-            self.config.fetch,
-            self.config.processing,
-            UTCDateTime(events.origin_time[row]),
-        )
+        settings, processing = self.config.fetch, self.config.processing
+        centroid_time = UTCDateTime(events.origin_time[row])
         start, end = centroid_time - processing.before_s, centroid_time + processing.after_s
         codes = network, station, ",".join(settings.locations), ",".join(settings.channels)
         client = self._client(settings.server)
