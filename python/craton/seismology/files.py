@@ -38,9 +38,9 @@ def readable(path: Path, allowed: str, wrong: str = "cannot be read: ") -> Itera
 
 
 def opened_hdf5(path: Path, allowed: str, kind: str = "HDF5") -> h5py.File:
-    """An HDF5 file, open to be read. UserError where it is damaged or something else. kind: what the error calls it."""
+    """An HDF5 file, open to be read. UserError where it is missing, damaged or something else. kind: as the error calls it."""
     with readable(path, allowed, f"not a complete {kind} file: "):
-        return h5py.File(path, "r")
+        return h5py.File(present(path, allowed), "r")
 
 
 def numbered_rows(path: Path, allowed: str) -> Iterator[tuple[str, str, list[str]]]:

@@ -180,8 +180,7 @@ class Medium:
         for (k0, k1), material in self.slabs(grid, box, subsamples=subsamples):
             planes = slice((k0 - box.first[2]) * subsamples[2], (k1 - box.first[2]) * subsamples[2])
             for name, values in material.fields().items():
-                field = out.setdefault(name, np.empty(shape, np.float32, order="F"))
-                field[:, :, planes] = values
+                out.setdefault(name, np.empty(shape, np.float32, order="F"))[:, :, planes] = values
         return Material(**out)
 
     def slabs(
@@ -274,11 +273,9 @@ class Layers(Medium):
         tops = tops[tops < grid.size_m[2]]
         origin = np.zeros(1)
         for number, top in enumerate(tops, 1):
-            where = f"{self.where}: layer {number}"
-            check_material(
-                self.raw(grid, origin, origin, np.array([top])), origin, origin, [top], water=self.water, where=where
-            )
-        return Range.of(self.at(grid, np.zeros(1), np.zeros(1), tops))
+            at = origin, origin, np.array([top])
+            check_material(self.raw(grid, *at), *at, water=self.water, where=f"{self.where}: layer {number}")
+        return Range.of(self.at(grid, origin, origin, tops))
 
     def subsamples(self, grid: Grid) -> Subsamples:
         """As few along z as put every interface between two parts of half cells: fields of a cell also lie at its faces."""

@@ -6,13 +6,14 @@ import json
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.seismology.files import opened_hdf5, present
+from craton.seismology.files import opened_hdf5
 from craton.seismology.geometry.grid import Box, Grid
 from craton.seismology.sources.partitioned_source import frame_of
 from craton.seismology.sources.point_sources import box_metres
@@ -45,7 +46,7 @@ class StreamedSource:
         margin_cells: int = 4,
         memory_bytes: int = 2**28,
     ) -> None:
-        self.path, self.dt_s, self.memory_bytes = present(path, "a partitioned source"), dt_s, memory_bytes
+        self.path, self.dt_s, self.memory_bytes = Path(path), dt_s, memory_bytes
         self._file = opened_hdf5(self.path, "a partitioned source")
         try:
             self._check_frame(grid)

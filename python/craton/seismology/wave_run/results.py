@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.seismology.files import opened_hdf5, present
+from craton.seismology.files import opened_hdf5, present, readable
 from craton.seismology.wave_run.folder import WavesFolder
+
+WRITTEN = "what craton waves run has written to its end"
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismogram
     """The seismograms of the run in a folder. UserError where they are not there, or not whole."""
     folder = folder if isinstance(folder, WavesFolder) else WavesFolder(folder)
     names, position, placed = _read_stations(folder.stations)
-    with _opened(folder.seismograms) as file:
+    with opened_hdf5(folder.seismograms, WRITTEN) as file:
         if "velocity" not in file:
             raise UserError(f"{folder.seismograms}: no dataset velocity; allowed: what craton waves run wrote")
         facts = dict(file["velocity"].attrs)
@@ -85,7 +87,7 @@ def read_seismograms(folder: WavesFolder | str | os.PathLike[str]) -> Seismogram
 def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
     """The fields of a file: snapshots.h5 or surface.h5 of a run. UserError where they are not there, or not whole."""
     path = Path(path)
-    with _opened(path) as file:
+    with opened_hdf5(path, WRITTEN) as file:
         fields = {
             name: np.asarray(item, np.float32)
             for name, item in file.items()
@@ -99,12 +101,9 @@ def read_snapshots(path: str | os.PathLike[str]) -> Snapshots:
     return Snapshots(fields, float(facts["first_time_s"]), float(facts["dt_s"]), h_m, (a, b, c))
 
 
-def _opened(path: Path) -> h5py.File:
-    return opened_hdf5(present(path, "what craton waves run has written to its end"), "what craton waves run wrote")
-
-
 def _read_stations(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64] | None]:
-    try:
+    present(path, "the folder of a run with stations")
+    with readable(path, "what craton waves run wrote", "not a table of stations: "):
         with path.open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
         names = [row["name"] for row in rows]
@@ -112,8 +111,4 @@ def _read_stations(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[
         placed = None
         if rows and "longitude_deg" in rows[0]:
             placed = np.array([[float(row[c]) for c in ("longitude_deg", "latitude_deg")] for row in rows])
-    except OSError as problem:
-        raise UserError(f"{path}: {problem.strerror or problem}; allowed: the folder of a run with stations") from None
-    except (KeyError, ValueError, TypeError) as problem:
-        raise UserError(f"{path}: not a table of stations ({problem}); allowed: what craton waves run wrote") from None
     return names, position, placed

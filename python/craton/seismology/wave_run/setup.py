@@ -103,11 +103,11 @@ class Setup:
         if not given:
             return SAFETY * largest
         if given >= largest:
-            speed = found.fastest_vp * unrelaxed_factor(self.config, found)
+            speed, h = found.fastest_vp * unrelaxed_factor(self.config, found), self.grid.spacing_m
             raise self.config.wrong(
-                f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / "
-                f"{self.grid.spacing_m:g} m = {speed * given / self.grid.spacing_m:.4g} is not below "
-                f"{STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have {SAFETY * largest:.6g} s chosen"
+                f"[time] dt_s = {given:g}: unstable, because vp dt / h = {speed:.6g} m/s x {given:g} s / {h:g} m = "
+                f"{speed * given / h:.4g} is not below {STABILITY:.4g}; allowed: below {largest:.6g} s, or 0 to have "
+                f"{SAFETY * largest:.6g} s chosen"
             )
         return given
 

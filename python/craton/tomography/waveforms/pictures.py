@@ -57,14 +57,10 @@ def _section(axes: Axes, prepared: Preparation, component: str, traces: list[Dra
             axes.plot(interval_s * np.arange(len(shown)), shown, color=SECOND, lw=0.6)
         for window in windows.get((trace.event, trace.station), ()):
             if window.samples:
-                axes.fill_between(
-                    [window.t_first_s, window.t_first_s + (window.samples - 1) * interval_s],
-                    trace.distance_deg - height,
-                    trace.distance_deg + height,
-                    color=ACCEPTED if window.accepted else REJECTED,
-                    alpha=0.25,
-                    lw=0,
-                )
+                span_s = [window.t_first_s, window.t_first_s + (window.samples - 1) * interval_s]
+                low, high = trace.distance_deg - height, trace.distance_deg + height
+                colour = ACCEPTED if window.accepted else REJECTED
+                axes.fill_between(span_s, low, high, color=colour, alpha=0.25, lw=0)
         axes.annotate(
             prepared.table.stations.name[trace.station], (1.0, trace.distance_deg),
             xycoords=("axes fraction", "data"), fontsize=6, va="center",

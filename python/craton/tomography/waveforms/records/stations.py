@@ -75,10 +75,8 @@ class StationReader:
 
     def _preference(self, key: tuple[str, str]) -> tuple[int, int, str, str]:
         """Bands first: one long-period record is as good as another, at whatever location."""
-        location, band = key
-        settings = self.config.processing
-        locations = settings.locations
-        at = locations.index(location) if location in locations else len(locations)
+        (location, band), settings = key, self.config.processing
+        at = [*settings.locations, location].index(location)
         return settings.bands.index(band), at, location, band
 
     def _channels(
