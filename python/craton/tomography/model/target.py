@@ -2,9 +2,9 @@
 
     dlnVs(r, theta, phi) = c Y(theta, phi) cos(pi n x) + p exp(-(d / R)^2)
 
-Y is the real spherical harmonic of the checkerboard's degree l and order l / 2, scaled to a largest value of 1. x runs from 0 at
-the surface to 1 at the core, so that the pattern changes sign n times. d is the distance from the plume's axis, a straight line
-from the core to the surface.
+Y is the real spherical harmonic of the checkerboard's degree l and order l / 2, scaled to a largest value of 1. The depth x runs
+from 0 at the surface to 1 at the core, so that the pattern changes sign n times. The distance d is from the plume's axis, a
+straight line from the core to the surface.
 
 A basis of splines cannot hold that field exactly. The target of synthetic data is its least-squares projection onto the basis, so
 that a perfect inversion could find it.
