@@ -15,8 +15,9 @@ PYTEST_ARGS ?=
 CTEST_ARGS ?=
 
 BIN := .venv/bin
-# Everything that the extension module is made of, and the commit that it names.
-EXTENSION_SOURCES := $(shell find src include cmake benchmarks python/bindings -type f) CMakeLists.txt pyproject.toml \
+# Everything that the extension module is made of, the commit that it names, and the list of Python modules: an editable install
+# finds those that were there when it was made.
+EXTENSION_SOURCES := build/python/modules.txt $(shell find src include cmake benchmarks python/bindings -type f) CMakeLists.txt pyproject.toml \
     $(wildcard .git/HEAD .git/logs/HEAD)
 FORMATTED := $(shell find include src benchmarks tests examples python/bindings -name '*.hpp' -o -name '*.cpp')
 
@@ -129,7 +130,15 @@ build/%/build.ninja: CMakePresets.json .venv/craton-bootstrapped
 	cmake --preset $*
 	@touch $@
 
-# Python files are used where they stand; only a change in C++ or in the packaging comes here, and build/python keeps the objects.
+# Changes only where a module has come or gone.
+build/python/modules.txt: FORCE
+	@mkdir -p $(@D)
+	find python/craton python/craton_studies -name '*.py' | sort >$@.new
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+FORCE:
+
+# Python files are used where they stand; only a change in C++, in the packaging or of the list of modules comes here, and
+# build/python keeps the objects.
 build/python/installed: .venv/craton-bootstrapped $(EXTENSION_SOURCES)
 	@echo "building the Python package (about two minutes the first time)"
 	CRATON_STUDIES=ON CRATON_WARNINGS_AS_ERRORS=$(WERROR) $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-build-isolation --no-deps \
