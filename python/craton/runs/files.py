@@ -55,7 +55,10 @@ def replaced(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         os.replace(aside, path)
     except OSError as problem:
-        raise UserError(f"{path}: cannot be written: {problem.strerror or problem}") from problem
+        raise UserError(
+            f"{path}: cannot be written: {problem.strerror or ' '.join(str(problem).split())}; "
+            "allowed: a file in a folder that may be written to, on a disk with room"
+        ) from problem
     finally:
         aside.unlink(missing_ok=True)
 

@@ -220,7 +220,7 @@ def test_every_application_has_the_verbs(application: str) -> None:
         ("run", {"CONFIG", "--directory", "--overwrite", "--report", "--json"}),
         ("resume", {"DIR", "--json"}),
         ("status", {"DIR", "--json"}),
-        ("report", {"DIR"}),
+        ("report", {"DIR", "--json"}),
     ],
 )
 def test_a_verb_takes_the_same_everywhere(application: str, verb: str, expected: set[str]) -> None:

@@ -15,8 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -106,7 +105,7 @@ def write_hdf5(
     """Writes all of them to one file. Of each measure there is a curve of every site, all with the same levels and time span."""
     _check_maps(sites, maps)
     of = {measure: _by_site(sites, curves, measure) for measure in dict.fromkeys(one.measure for one in curves)}
-    with _written(path) as aside, h5py.File(aside, "w") as file:
+    with replaced(Path(path)) as aside, h5py.File(aside, "w") as file:
         file["sites/name"] = [site.name for site in sites]
         file["sites/longitude_deg"] = np.array([site.longitude_deg for site in sites], float)
         file["sites/latitude_deg"] = np.array([site.latitude_deg for site in sites], float)
@@ -210,19 +209,9 @@ def write_csv(path: str | os.PathLike[str], rows: Iterable[Sequence[object]], le
     """Writes rows of values below some text, whole or not at all. UserError where the file cannot be written."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
-    with _written(path) as aside:
+    with replaced(Path(path)) as aside:
         aside.write_text(lead + text.getvalue(), encoding="utf-8", newline="")
     return Path(path)
-
-
-@contextmanager
-def _written(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """As replaced(), which does not say what is allowed."""
-    try:
-        with replaced(Path(path)) as aside:
-            yield aside
-    except UserError as error:
-        raise UserError(f"{' '.join(str(error).splitlines())}; allowed: a file that can") from None
 
 
 def _by_site(sites: Sequence[Site], curves: Sequence[HazardCurve], measure: str) -> list[HazardCurve]:
