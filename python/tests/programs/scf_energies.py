@@ -2,9 +2,10 @@
 
 mpiexec -n 3 python scf_energies.py small ENERGIES.json TURN | known NAME,NAME... WAY,WAY...
 
-small: beside those of pyscf that the file has. Twelve molecules in the smallest basis by each way to a density, which all ranks
-compute together for the first ones; then in every basis one by each way, others with each TURN: four turns have all molecules in
-all bases. known: larger ones in cc-pvdz, purification by all ranks together.
+small: compares with the energies of PySCF in the file. First come twelve molecules in the smallest basis by each way to a density;
+all ranks compute the first ones together. Then each way computes one molecule in every basis. Four TURNs cover all molecules in all
+bases.
+known: larger molecules in cc-pvdz, purification by all ranks together.
 """
 
 import json

@@ -205,9 +205,9 @@ def loh1_velocity(folder: Path, sigma: float, without_drift: bool = False) -> tu
     (clockwise of radial, seen from above), vertical (downwards). From the frequency-wavenumber response in shared/data/loh1, by
     its README.
 
-    The radial response oscillates by 0.017 m/s at 3 / 16.384 s, the third frequency of its own transform, from t = 0 on,
-    where no wave can have arrived, and for ever after: alone a misfit of 0.1 for an exact solution. without_drift takes
-    that one term off, as fitted where the response must be at rest (before 1.6 s and after 11 s).
+    The radial response oscillates by 0.017 m/s at 3 / 16.384 s, the third frequency of its own transform. It does so from
+    t = 0 on, before any wave can arrive, and for ever after. This alone gives an exact solution a misfit of 0.1.
+    without_drift removes that term, fitted where the response must be at rest (before 1.6 s and after 11 s).
     """
     t, vertical, radial, transverse = np.loadtxt(folder / "LOH.1_prose3").T
     dt = (t[-1] - t[0]) / (len(t) - 1)

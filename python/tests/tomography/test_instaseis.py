@@ -60,8 +60,8 @@ def band_passed(record, dt_s, periods_s=(600.0, 500.0, 120.0, 100.0)):
 def random_pairs(count=PAIRS, nearest_deg=45, seed=20150611):
     """Distances of up to 57 degrees: the Love wave has passed when the database's record of 1600 s ends.
 
-    At shorter distances spheroidal modes, which a toroidal sum leaves out, show on the transverse component: they are smaller
-    than the toroidal ones by 1 / (l sin(distance)), 4% at 35 degrees and 200 s, and arrive with the Rayleigh wave.
+    At shorter distances spheroidal modes show on the transverse component; a toroidal sum leaves them out. They are smaller than
+    the toroidal ones by 1 / (l sin(distance)), 4% at 35 degrees and 200 s, and arrive with the Rayleigh wave.
     """
     rng = np.random.default_rng(seed)
     lat, lon = rng.uniform(-60, 60, count), rng.uniform(-180, 180, count)
@@ -154,8 +154,8 @@ def test_transverse_seismogram_agrees_with_axisem(database, records, pair, recor
 def toroidal_part(transverse, radial, distance_rad, order):
     """Transverse motion of the toroidal potential alone, from records (distances x samples) of a source with one azimuthal order m.
 
-    With u_r = s' + m t / sin and u_t = t' + m s / sin (at the azimuths where each is largest) the sum and the difference of the
-    potentials s and t obey first-order equations, whose integrating factors are tan^m and cot^m of half the distance.
+    At the azimuths where each is largest, u_r = s' + m t / sin and u_t = t' + m s / sin. The sum and the difference of the
+    potentials s and t then obey first-order equations. Their integrating factors are tan^m and cot^m of half the distance.
     """
     step = distance_rad[1] - distance_rad[0]
     factor = np.tan(distance_rad / 2)[:, None] ** order

@@ -6,8 +6,8 @@ sources       simpleFaultSource, characteristicFaultSource (with a simpleFaultGe
 frequencies   truncGutenbergRichterMFD, incrementalMFD, arbitraryMFD
 relations     those of magnitude_area.py that have OpenQuake's names
 
-Anything else is refused by its name and line, and so is what would change the meaning of what is read: groups of sources that
-exclude each other, clusters, ruptures that are not of a Poisson process, lists of hypocentres or slips. Depths are km below z = 0.
+Anything else is refused by its name and line. So are groups of sources that exclude each other, clusters, ruptures that are not of
+a Poisson process, and lists of hypocentres or slips: ignoring them would change the forecast. Depths are km below z = 0.
 """
 
 from __future__ import annotations

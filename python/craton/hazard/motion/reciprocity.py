@@ -68,9 +68,12 @@ def measure(
 ) -> SiteMeasures:
     """Measures of all variations of all ruptures: collective with world and comm (all ranks get all rows), else of this process.
 
-    variations: a function of a rupture's index, called by the rank that does the rupture, so that no more than a batch is ever in
-    memory; or all of them in any order. costs: predicted, one per rupture (its subfaults times its variations); by default the
-    subfaults. progress: called with the number of rows just done. UserError on every rank for what one refuses.
+    variations: all of them in any order; or a function of a rupture's index, called by the rank that computes the rupture, so
+        that only a batch is in memory.
+    costs: predicted cost of each rupture, its subfaults times its variations; by default the subfaults.
+    progress: called with the number of rows just done.
+
+    UserError on every rank for what one refuses.
     """
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
     predicted = [float(cost) for cost in (costs if costs is not None else [len(one.surface) for one in ruptures])]

@@ -1,9 +1,9 @@
 """From raw counts to accepted windows, and on into an inversion: real records, real responses, a real moment tensor.
 
 The earthquake is the one of 24 May 2013 below the Sea of Okhotsk (Mw 8.3, 607 km), recorded in Arizona and Alaska; MiniSEED,
-StationXML and QuakeML are those that pyasdf brings. ObsPy itself brings the earthquake of 9 June 1994 below Bolivia (Mw 8.2) on a
-vertical seismometer in the Arctic, with the instrument in the record's header, which goes all the way; a long-period record with
-its StationXML, of one horizontal channel, which goes to displacement and no further; and one of three channels, without a response.
+StationXML and QuakeML are those that pyasdf brings. ObsPy itself brings three more. The earthquake of 9 June 1994 below Bolivia
+(Mw 8.2) on a vertical seismometer in the Arctic, with the instrument in the record's header, goes all the way. A long-period record
+of one horizontal channel with its StationXML goes to displacement. One of three channels has no response.
 """
 
 import json
