@@ -1,9 +1,10 @@
 """Random slip with von Karman correlation, by the spectral method.
 
-The power spectrum of slip on a plane is a_s a_d / (1 + (k_s a_s)^2 + (k_d a_d)^2)^(H + 1), k angular wavenumbers along strike and
-down dip, H the Hurst exponent (Mai and Beroza 2002, table 1). White noise is given that spectrum on a plane at
-least twice as large as the fault in both directions, and so large that the field's period exceeds its correlation. The fault is a
-corner of this plane, so that opposite edges are not alike. The field has zero mean and unit variance over all realisations, at every point.
+The power spectrum of slip on a plane is a_s a_d / (1 + (k_s a_s)^2 + (k_d a_d)^2)^(H + 1), k angular wavenumbers along strike
+and down dip, H the Hurst exponent (Mai and Beroza 2002, table 1). White noise is given that spectrum on a plane at least twice
+as large as the fault in both directions, and so large that the field's period exceeds its correlation. The fault is a corner of
+this plane, so that opposite edges are not alike. The field has zero mean and unit variance over all realisations, at every
+point.
 
 Correlation lengths: log10 a_s = M / 2 - 2.5, log10 a_d = M / 3 - 1.5, in km (Mai and Beroza 2002 as Graves and Pitarka 2010 use
 them).
