@@ -9,6 +9,7 @@ processor, one line says so, no stub is written, and the exit code is 0: the ext
 
 import argparse
 import importlib
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,15 @@ def parts(text: str) -> Iterator[str]:
             begin = at + 1
         depth += 0 if quote else (character in "([{") - (character in ")]}")
     yield text[begin:].strip()
+
+
+def docstring(found: re.Match[str]) -> str:
+    """Its first line beside the quotation marks, and all of it in one line where that is short."""
+    margin, text = found.groups()
+    first, *rest = [line.rstrip() for line in text.strip("\n").splitlines()]
+    if rest:
+        return "\n".join([f'{margin}"""{first.lstrip()}', *rest, f'{margin}"""'])
+    return f'{margin}"""{first.lstrip()}"""'
 
 
 def wrapped(line: str) -> str:
@@ -60,7 +70,8 @@ def stub_of(modules: dict[str, str], stubgen_folder: str, names: str) -> str:
     stubgen = importlib.import_module("stubgen")
     generator = stubgen.StubGen(module, include_private=True, patterns=stubgen.load_pattern_file(names))
     generator.put(module)
-    return "\n".join(wrapped(line) for line in generator.get().splitlines()) + "\n"
+    text = re.sub(r'^( *)"""\n(.*?)\n *"""$', docstring, generator.get(), flags=re.MULTILINE | re.DOTALL)
+    return "\n".join(wrapped(line) for line in text.splitlines()) + "\n"
 
 
 def main() -> None:

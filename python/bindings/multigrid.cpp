@@ -84,13 +84,16 @@ nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, 
     return to_numpy(std::move(cells), {count, 3});
 }
 
-std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s) {
-    std::vector<std::tuple<std::int64_t, array::index3, int>> found;
+using boxes_along = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+std::vector<std::tuple<std::int64_t, boxes_along, int>> levels(const solver& s) {
+    std::vector<std::tuple<std::int64_t, boxes_along, int>> found;
     for (int at = 0; at < s.levels(); ++at) {
         const auto& layout = s.layout(at);
         int busy = 0;
         for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.blocks_of(rank).empty() ? 0 : 1;
-        found.emplace_back(layout.side(), layout.what().boxes, busy);
+        const auto& boxes = layout.what().boxes;
+        found.emplace_back(layout.side(), boxes_along(boxes[0], boxes[1], boxes[2]), busy);
     }
     return found;
 }

@@ -378,7 +378,7 @@ in strides. It is called on a thread of its own; what it raises ends the run.)")
 Collective, blocking. UserError on every rank when it cannot be written.)")
         .def(
             "restore", [](run& r, const std::string& path) { without_gil([&] { return r.waves().restore(path); }); }, "path"_a,
-            R"(Goes on from a checkpoint.
+            R"(Goes on from a checkpoint; returns its note.
 
 Collective, blocking. UserError on every rank for one of another grid, step or physics.)")
         .def("finish", &run::finish, nb::call_guard<nb::gil_scoped_release>(),
@@ -448,9 +448,9 @@ craton.waves.Simulation is its face. All ranks make the same calls. Cui et al. 2
              "brick_of_rank"_a = std::vector<int>{}, nb::keep_alive<1, 2>(), R"(Collective, blocking.
 
 cells: of the grid along x, y, z; processes: bricks along them; brick_of_rank: which each rank has, as place_bricks finds
-them, or empty. ground(x0_m, y0_m, z_m, spacing_m, nx, ny) gives vp, vs (m/s), rho (kg/m^3) and, where there is
-attenuation, qp, qs at the points (x0 + i spacing, y0 + j spacing, z), as arrays (ny, nx) or what can be broadcast to
-them. UserError on every rank for what is no ground, a step that is not stable, and what ground raises.)");
+them, or empty. ground(x0_m, y0_m, z_m, spacing_m, nx, ny) gives vp, vs (m/s), rho (kg/m^3) and, with attenuation, qp, qs
+at the points (x0 + i spacing, y0 + j spacing, z). They are arrays (ny, nx) or what can be broadcast to them. UserError on
+every rank for what is no ground, a step that is not stable, and what ground raises.)");
 }
 
 nb::typed<nb::dict, nb::str, double> to_dict(const array::placement_cost& cost) {
