@@ -26,18 +26,19 @@ function(craton_python_stub target module)
   string(REPLACE "." "/" path ${module})
   set(stub ${CMAKE_CURRENT_BINARY_DIR}/${name}.pyi)
   if(NOT SKBUILD OR SKBUILD_STATE STREQUAL "editable")
-    set(copy --copy ${PROJECT_SOURCE_DIR}/python/${path}.pyi)
+    set(copy ${PROJECT_SOURCE_DIR}/python/${path}.pyi)
+    set(copy_to --copy ${copy})
   endif()
   if(arg_AFTER)
     list(POP_FRONT arg_AFTER first_target first_module)
     set(first ${first_module}=$<TARGET_FILE_DIR:${first_target}>)
   endif()
-  add_custom_command(OUTPUT ${stub}
-    COMMAND ${Python_EXECUTABLE} ${craton_stub_maker} --stubgen ${stubgen_folder} --names ${craton_stub_names} --output ${stub} ${copy}
+  add_custom_command(OUTPUT ${stub} ${copy}
+    COMMAND ${Python_EXECUTABLE} ${craton_stub_maker} --stubgen ${stubgen_folder} --names ${craton_stub_names} --output ${stub} ${copy_to}
       ${first} ${module}=$<TARGET_FILE_DIR:${target}>
     DEPENDS ${target} ${first_target} ${craton_stub_maker} ${craton_stub_names}
     COMMENT "Stub of ${module}" VERBATIM)
-  add_custom_target(${target}_stub ALL DEPENDS ${stub})
+  add_custom_target(${target}_stub ALL DEPENDS ${stub} ${copy})
   get_filename_component(folder ${path} DIRECTORY)
   install(FILES ${stub} DESTINATION ${folder} COMPONENT python OPTIONAL)
 endfunction()
