@@ -31,8 +31,11 @@ namespace craton::bindings {
 
 namespace {
 
-nb::dict to_dict(const bench::comparison& found) {
-    nb::dict result;
+using communicator = annotated<"mpi4py.MPI.Comm">;
+using findings = nb::typed<nb::dict, nb::str, annotated<"typing.Any">>;
+
+findings to_dict(const bench::comparison& found) {
+    findings result;
     result["mean_run"] = found.mean_run;
     result["memcpy_gb_s"] = std::vector{found.one_thread.memcpy_gb_s, found.two_threads.memcpy_gb_s};
     result["triad_gb_s"] = std::vector{found.one_thread.triad_gb_s, found.two_threads.triad_gb_s};
@@ -67,10 +70,14 @@ void bind_workload(nb::module_& m) {
             auto update =
                 bench::make_update({matrix_side, update_side, static_cast<bench::unknown_order>(order), number + 1}, number);
             const auto side = update.indices.size();
-            return nb::make_tuple(to_numpy(std::move(update.indices)), to_numpy(std::move(update.block), {side, side}));
+            return std::make_pair(to_numpy(std::move(update.indices)), to_numpy(std::move(update.block), {side, side}));
         },
         nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("number"),
-        "One update of the assembly workload: its indices and its symmetric block.");
+        R"(One update of the assembly workload: its indices, ascending, and its symmetric block.
+
+The cells that a random great circle crosses on a latitude-longitude grid, in all layers; values are whole numbers from -4
+to 4. order: 0 numbers lateral cells fastest, 1 layers. UserError for sides that are no multiple of the layers, or an
+update larger than half the matrix. Not collective.)");
     m.def(
         "expected_sum",
         [](std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates) {
@@ -78,24 +85,27 @@ void bind_workload(nb::module_& m) {
             return bench::expected_sum(pool.share(0, 1));
         },
         nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"),
-        "The weighted sum that every contender's matrix must have.");
+        "The weighted sum, modulo 2^64, that every contender's matrix must have. Not collective.");
     m.def(
         "sum_of_matrix",
         [](const input_2d<float>& transposed) {
             if (transposed.shape(0) != transposed.shape(1)) throw user_error("sum_of_matrix: the matrix is not square");
             return bench::sum_of_matrix(transposed.data(), static_cast<std::int64_t>(transposed.shape(0)));
         },
-        nb::arg("transposed"), "The weighted sum of a whole matrix, given as the C-contiguous transpose.");
+        nb::arg("transposed"), R"(The weighted sum, modulo 2^64, of a whole matrix, given as the C-contiguous transpose.
+
+Not collective. UserError unless it is square.)");
     m.def("add_updates", &add_updates, nb::arg("world"), nb::arg("matrix"), nb::arg("update_side"), nb::arg("order"),
           nb::arg("updates"), nb::call_guard<nb::gil_scoped_release>(),
-          "Collective: adds the updates of the assembly workload to a float32 matrix, each from one of the world's ranks, and "
-          "commits.");
+          R"(Adds the updates of the assembly workload to a float32 matrix, and commits.
+
+Collective, blocking. Each comes from one of the world's ranks.)");
 }
 
 void bind_benchmarks(nb::module_& m) {
     m.def(
         "assembly",
-        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates,
+        [](const communicator& comm, std::int64_t matrix_side, std::int64_t update_side, int order, std::int64_t updates,
            std::int64_t passes, int repeats, const std::vector<int>& ranks, bool peers) {
             const MPI_Comm native = native_communicator(comm);
             if (order != 0 && order != 1) throw user_error("order is " + std::to_string(order) + "; allowed: 0 or 1");
@@ -110,10 +120,16 @@ void bind_benchmarks(nb::module_& m) {
         },
         nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("order"), nb::arg("updates"), nb::arg("passes"),
         nb::arg("repeats"), nb::arg("ranks"), nb::arg("peers"),
-        "Collective: the comparison of `craton bench assembly` for one shape.");
+        R"(The comparison of `craton bench assembly` for one shape: the same updates by all contenders in turn.
+
+Collective over comm, blocking. passes: how often each update is applied. ranks: numbers of ranks to measure, each the
+first so many of the job. peers: also MPI-3 RMA and replicated matrices. Returns on rank 0 mean_run; memcpy_gb_s and
+triad_gb_s, each on one and two threads; and contenders, each with name, ranks, rates (million elements per second),
+processor_rates (per processor second) and note. benchmarks/assembly/comparison.hpp describes the contenders. UserError
+for shapes and ranks that make no sense; RuntimeError where a sum is wrong.)");
     m.def(
         "overlap",
-        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int periods, double period_s,
+        [](const communicator& comm, std::int64_t matrix_side, std::int64_t update_side, int periods, double period_s,
            double computing, int repeats, int ranks_per_node) {
             const MPI_Comm native = native_communicator(comm);
             const nb::gil_scoped_release release;
@@ -121,10 +137,14 @@ void bind_benchmarks(nb::module_& m) {
                                           {matrix_side, update_side, periods, period_s, computing, repeats, ranks_per_node});
         },
         nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("periods"), nb::arg("period_s"),
-        nb::arg("computing"), nb::arg("repeats"), nb::arg("ranks_per_node"), "Collective: producers with and without updates.");
+        nb::arg("computing"), nb::arg("repeats"), nb::arg("ranks_per_node"),
+        R"(Seconds of producers that compute, with updates and without.
+
+Collective over comm, blocking. computing: fraction of a period, of period_s, that a producer computes. Returns on rank 0
+lists by name, a value per repeat (benchmarks/overlap/overlap.hpp).)");
     m.def(
         "busy_target",
-        [](const nb::object& comm, double busy_s, int updates, std::int64_t update_side, int repeats, int ranks_per_node,
+        [](const communicator& comm, double busy_s, int updates, std::int64_t update_side, int repeats, int ranks_per_node,
            std::size_t max_bytes_in_flight) {
             const MPI_Comm native = native_communicator(comm);
             const nb::gil_scoped_release release;
@@ -132,19 +152,25 @@ void bind_benchmarks(nb::module_& m) {
         },
         nb::arg("comm"), nb::arg("busy_s"), nb::arg("updates"), nb::arg("update_side"), nb::arg("repeats"),
         nb::arg("ranks_per_node"), nb::arg("max_bytes_in_flight"),
-        "Collective: update() towards a rank that computes and does not poll.");
+        R"(Milliseconds of update() towards a rank that computes for busy_s and does not poll.
+
+Collective over comm, which has 2 ranks or more; blocking. Returns on rank 0 lists by name, a value per repeat
+(benchmarks/overlap/overlap.hpp). UserError when the blocks together exceed max_bytes_in_flight.)");
     m.def(
         "flood",
-        [](const nb::object& comm, std::int64_t increments, int repeats, int ranks_per_node) {
+        [](const communicator& comm, std::int64_t increments, int repeats, int ranks_per_node) {
             const MPI_Comm native = native_communicator(comm);
             const nb::gil_scoped_release release;
             return bench::measure_flood(native, {increments, repeats, ranks_per_node});
         },
         nb::arg("comm"), nb::arg("increments"), nb::arg("repeats"), nb::arg("ranks_per_node"),
-        "Collective: counters that are fetched and added to as fast as one call after the other goes.");
+        R"(Million increments per second of counters, one call after the other.
+
+Collective over comm, blocking. increments: of each rank and repeat. Returns on rank 0 lists by name, a value per repeat
+(benchmarks/counters/flood.hpp). RuntimeError on every rank where a sum is wrong.)");
     m.def(
         "gram",
-        [](const nb::object& comm, std::int64_t cells, std::int64_t cells_touched, std::int64_t radial_splines,
+        [](const communicator& comm, std::int64_t cells, std::int64_t cells_touched, std::int64_t radial_splines,
            std::int64_t samples, std::int64_t rank, double noise, double tolerance, int updates, int repeats, int ranks_per_node) {
             const MPI_Comm native = native_communicator(comm);
             const nb::gil_scoped_release release;
@@ -153,20 +179,26 @@ void bind_benchmarks(nb::module_& m) {
         },
         nb::arg("comm"), nb::arg("cells"), nb::arg("cells_touched"), nb::arg("radial_splines"), nb::arg("samples"), nb::arg("rank"),
         nb::arg("noise"), nb::arg("tolerance"), nb::arg("updates"), nb::arg("repeats"), nb::arg("ranks_per_node"),
-        "Collective: update_gram beside BLAS and update().");
+        R"(Updates per second of update_gram, beside BLAS and update().
+
+Collective over comm, blocking. Panels are samples x (cells_touched x radial_splines) of a numerical rank, with noise
+beside it; tolerance: of the compression. Returns on rank 0 lists by name, a value per repeat (benchmarks/gram/gram.hpp).)");
     m.def(
         "memory",
-        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, int updates, std::size_t max_bytes_in_flight,
-           int ranks_per_node) {
+        [](const communicator& comm, std::int64_t matrix_side, std::int64_t update_side, int updates,
+           std::size_t max_bytes_in_flight, int ranks_per_node) {
             const MPI_Comm native = native_communicator(comm);
             const nb::gil_scoped_release release;
             return bench::measure_memory_bound(native, {matrix_side, update_side, updates, max_bytes_in_flight, ranks_per_node});
         },
         nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("updates"), nb::arg("max_bytes_in_flight"),
-        nb::arg("ranks_per_node"), "Collective: resident sets while all ranks add to rank 0.");
+        nb::arg("ranks_per_node"), R"(Bytes of resident sets while all ranks add to rank 0.
+
+Collective over comm, blocking. updates: of each rank. Returns on rank 0 lists by name, a value per rank, and seconds
+(benchmarks/memory/memory.hpp).)");
     m.def(
         "scaling",
-        [](const nb::object& comm, std::int64_t matrix_side, std::int64_t update_side, std::int64_t updates, int ranks,
+        [](const communicator& comm, std::int64_t matrix_side, std::int64_t update_side, std::int64_t updates, int ranks,
            int producers, double making_s, int by) {
             const MPI_Comm native = native_communicator(comm);
             if (by < 0 || by > 2) throw user_error("by is " + std::to_string(by) + "; allowed: 0 direct, 1 messages, 2 MPI-3 RMA");
@@ -175,7 +207,11 @@ void bind_benchmarks(nb::module_& m) {
                 native, {matrix_side, update_side, updates, ranks, producers, making_s, static_cast<bench::applied_by>(by)});
         },
         nb::arg("comm"), nb::arg("matrix_side"), nb::arg("update_side"), nb::arg("updates"), nb::arg("ranks"), nb::arg("producers"),
-        nb::arg("making_s"), nb::arg("by"), "Collective: the paper's synthetic benchmark on the first `ranks` ranks.");
+        nb::arg("making_s"), nb::arg("by"), R"(The synthetic benchmark of French et al. (2015, IV-A) on the first `ranks` ranks.
+
+Collective over comm, blocking. producers: threads of each rank, each of which makes an update in making_s. by: 0 direct,
+1 messages, 2 MPI-3 RMA. Returns on rank 0 lists by name: seconds, and a value per rank of the others
+(benchmarks/scaling/scaling.hpp). UserError for another `by`.)");
 }
 
 } // namespace
@@ -183,7 +219,9 @@ void bind_benchmarks(nb::module_& m) {
 } // namespace craton::bindings
 
 NB_MODULE(_studies, m) {
-    m.doc() = "What Craton's benchmarks measure with.";
+    m.doc() = R"(What `craton bench` measures with.
+
+Each function is described in benchmarks/*/*.hpp. ranks_per_node: k > 0 makes virtual nodes of k consecutive ranks.)";
     craton::bindings::bind_workload(m);
     craton::bindings::bind_benchmarks(m);
 }

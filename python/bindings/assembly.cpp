@@ -1,4 +1,5 @@
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "python_checkpoint.hpp"
 #include "unwrapped.hpp"
 
@@ -52,53 +53,87 @@ std::map<std::string, double> as_dictionary(const tomography::assembly_result& r
             {"row_samples", static_cast<double>(r.times.samples)}};
 }
 
-template <class T> void bind_assemble(nb::module_& m) {
-    m.def(
-        "assemble",
-        [](runtime::world& ranks, const tomography::forward_problem& forward, const tomography::path_set& paths,
-           const input_1d<double>& observed, const input_1d<double>& sigma, const input_1d<double>& model,
-           const unwrapped<array::convergent_matrix<T>>& hessian, const unwrapped<array::convergent_vector<double>>& gradient,
-           int threads, int subset, const nb::object& progress, const std::optional<input_1d<double>>& correlation,
-           const python_checkpoint* checkpoint, double pause_after_s, double compress) {
-            const auto options = options_from(threads, subset, progress, pause_after_s, compress);
-            const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
-            tomography::assembly_result result;
-            {
-                const nb::gil_scoped_release release;
-                result = tomography::assemble(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model),
-                                              hessian.get(), gradient.get(), options, correlation_in(correlation), saved.get());
-            }
-            return as_dictionary(result);
-        },
-        nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"), nb::arg("sigma"), nb::arg("model"),
-        nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16, nb::arg("progress") = nb::none(),
-        nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(), nb::arg("pause_after_s") = 0.0,
-        nb::arg("compress") = 0.0,
-        "Collective: adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.");
+using progress_call = annotated<"collections.abc.Callable[[int, int], object]">;
+
+// What all of it sums up, in one precision of the Hessian.
+struct assembly_inputs {
+    runtime::world& ranks;
+    const tomography::forward_problem& forward;
+    const tomography::path_set& paths;
+    const input_1d<double>&observed, &sigma, &model;
+    array::convergent_vector<double>& gradient;
+    const tomography::team_options& options;
+    const std::optional<input_1d<double>>& correlation;
+    io::checkpoint* checkpoint;
+};
+
+// False where `hessian` is of another element type.
+template <class T> bool assembled(const assembly_inputs& in, const nb::object& hessian, tomography::assembly_result& result) {
+    unwrapped<array::convergent_matrix<T>> matrix;
+    if (!nb::try_cast(hessian, matrix, false)) return false;
+    const nb::gil_scoped_release release;
+    result = tomography::assemble(in.ranks, in.forward, in.paths, as_span(in.observed), as_span(in.sigma), as_span(in.model),
+                                  matrix.get(), in.gradient, in.options, correlation_in(in.correlation), in.checkpoint);
+    return true;
+}
+
+std::map<std::string, double> assemble(runtime::world& ranks, const tomography::forward_problem& forward,
+                                       const tomography::path_set& paths, const input_1d<double>& observed,
+                                       const input_1d<double>& sigma, const input_1d<double>& model,
+                                       const annotated<"_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
+                                       const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset,
+                                       const progress_call& progress, const std::optional<input_1d<double>>& correlation,
+                                       const python_checkpoint* checkpoint, double pause_after_s, double compress) {
+    const auto options = options_from(threads, subset, progress, pause_after_s, compress);
+    const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
+    const assembly_inputs in{ranks, forward, paths, observed, sigma, model, gradient.get(), options, correlation, saved.get()};
+    tomography::assembly_result result;
+    if (!assembled<float>(in, hessian, result) && !assembled<double>(in, hessian, result))
+        throw nb::next_overload(); // there is none: a TypeError
+    return as_dictionary(result);
+}
+
+std::map<std::string, double> evaluate_misfit(runtime::world& ranks, const tomography::forward_problem& forward,
+                                              const tomography::path_set& paths, const input_1d<double>& observed,
+                                              const input_1d<double>& sigma, const input_1d<double>& model, int threads, int subset,
+                                              const progress_call& progress, const std::optional<input_1d<double>>& correlation) {
+    const auto options = options_from(threads, subset, progress);
+    return as_dictionary(without_gil([&] {
+        return tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), options,
+                                           correlation_in(correlation));
+    }));
 }
 
 } // namespace
 
 void bind_assembly(nb::module_& m) {
-    bind_assemble<float>(m);
-    bind_assemble<double>(m);
-    m.def(
-        "evaluate_misfit",
-        [](runtime::world& ranks, const tomography::forward_problem& forward, const tomography::path_set& paths,
-           const input_1d<double>& observed, const input_1d<double>& sigma, const input_1d<double>& model, int threads, int subset,
-           const nb::object& progress, const std::optional<input_1d<double>>& correlation) {
-            const auto options = options_from(threads, subset, progress);
-            tomography::assembly_result result;
-            {
-                const nb::gil_scoped_release release;
-                result = tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model),
-                                                     options, correlation_in(correlation));
-            }
-            return as_dictionary(result);
-        },
-        nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"), nb::arg("sigma"), nb::arg("model"),
-        nb::arg("threads") = 1, nb::arg("subset") = 16, nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(),
-        "Collective: chi_data, data_norm and samples at a model, without the Jacobian.");
+    m.def("assemble", &assemble, nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"), nb::arg("sigma"),
+          nb::arg("model"), nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16,
+          nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(),
+          nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0,
+          R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
+
+Collective, blocking. hessian: a ConvergentMatrix of float32 or float64; gradient: a ConvergentVector of float64.
+observed: d, all samples in m, concatenated in path order, the same on every rank. sigma: standard deviation of the
+noise of each path, m. correlation: of neighbouring samples' noise, of each path, in [0, 1):
+C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. threads: of this rank; subset: paths that one
+takes at a time. progress(done, total) is called on rank 0 a few times per second. All windows of one event, station
+and arc are one update of the Hessian.
+
+checkpoint: one of hessian and gradient, resumed, whose subsets are the paths' numbers; paths counted in it are left out.
+pause_after_s: after so many seconds no more paths are handed out, and it returns when those that were are done: the
+moment for checkpoint.save(); 0: no pause. compress: in [0, 1); where it pays, what each panel G of a coupled theory has
+below `compress` times its Frobenius norm may be left out of G^T G, whose trace falls by compress^2 at most; 0: nothing.
+
+Returns sums over all ranks of the paths done in this call: chi_data (half the weighted squared residual), data_norm
+(half the weighted squared data), samples. Of this rank: seconds panel_s (g and G), product_s (G^T G, G^T r), update_s,
+commit_s, poll_s, wall_s; paths, updates, and rows of the panels that it multiplied, of row_samples. left: paths that a
+pause has left to do, the same on every rank. UserError names the path of a value that is not a number.)");
+    m.def("evaluate_misfit", &evaluate_misfit, nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"),
+          nb::arg("sigma"), nb::arg("model"), nb::arg("threads") = 1, nb::arg("subset") = 16, nb::arg("progress") = nb::none(),
+          nb::arg("correlation") = nb::none(), R"(chi_data, data_norm and samples at a model, without the Jacobian.
+
+Collective, blocking. Arguments and results are those of assemble.)");
 }
 
 } // namespace craton::bindings

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "python_types.hpp"
+
 #include <craton/base/error.hpp>
 
 #include <nanobind/nanobind.h>
@@ -10,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace craton::bindings {
@@ -35,10 +38,13 @@ void bind_hazard(nanobind::module_& m);
 void bind_distributed_fock(nanobind::module_& m);
 void bind_assembly(nanobind::module_& m);
 
-/// Read-only C-contiguous input of one dimension.
-template <class T> using input_1d = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-/// Read-only C-contiguous input of two dimensions.
-template <class T> using input_2d = nanobind::ndarray<const T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+/// Read-only C-contiguous input of so many dimensions; signatures call it a NumPy array of T.
+template <class T, int Dimensions>
+class input_array : public nanobind::ndarray<const T, nanobind::ndim<Dimensions>, nanobind::c_contig, nanobind::device::cpu> {};
+
+template <class T> using input_1d = input_array<T, 1>;
+template <class T> using input_2d = input_array<T, 2>;
+template <class T> using input_3d = input_array<T, 3>;
 
 template <class T> [[nodiscard]] std::span<const T> as_span(const input_1d<T>& array) { return {array.data(), array.shape(0)}; }
 
@@ -52,3 +58,20 @@ template <class T>
 }
 
 } // namespace craton::bindings
+
+namespace nanobind::detail {
+
+template <class T, int Dimensions> struct type_caster<craton::bindings::input_array<T, Dimensions>> {
+    using array = craton::bindings::input_array<T, Dimensions>;
+    using plain = ndarray<const T, ndim<Dimensions>, c_contig, device::cpu>;
+    NB_TYPE_CASTER(array, craton::bindings::array_of<T>::name)
+
+    template <class Flags> bool from_python(handle given, Flags flags, cleanup_list* cleanup) noexcept {
+        make_caster<plain> found;
+        if (!found.from_python(given, flags, cleanup)) return false;
+        static_cast<plain&>(value) = std::move(found.value);
+        return true;
+    }
+};
+
+} // namespace nanobind::detail

@@ -15,14 +15,8 @@
 namespace craton::bindings {
 
 /// NumPy's name of an element type.
-template <class T> constexpr const char* dtype_name() {
-    if constexpr (std::is_same_v<T, float>) return "float32";
-    if constexpr (std::is_same_v<T, double>) return "float64";
-    if constexpr (std::is_same_v<T, std::complex<float>>) return "complex64";
-    if constexpr (std::is_same_v<T, std::complex<double>>) return "complex128";
-    if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
-    if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
-}
+template <class T> inline constexpr auto element_text = element_name<T>();
+template <class T> constexpr const char* dtype_name() { return element_text<T>.text; }
 
 /// What names an element type in the extension's classes: ConvergentMatrix_f32.
 template <class T> constexpr const char* dtype_suffix() {
@@ -110,11 +104,21 @@ template <class T> [[nodiscard]] T number(const nanobind::object& given, const c
 }
 
 /// True for what names one row or column: an int or a NumPy integer.
-[[nodiscard]] inline bool is_one_index(const nanobind::object& given) {
+[[nodiscard]] inline bool is_one_index(nanobind::handle given) noexcept {
     if (PyLong_Check(given.ptr()) != 0) return true;
     if (PyIndex_Check(given.ptr()) == 0) return false;
-    return !nanobind::hasattr(given, "ndim") || nanobind::cast<int>(given.attr("ndim")) == 0;
+    const auto dimensions = nanobind::steal(PyObject_GetAttrString(given.ptr(), "ndim"));
+    const bool one = !dimensions.is_valid() || PyLong_AsLong(dimensions.ptr()) == 0;
+    PyErr_Clear();
+    return one;
 }
+
+/// An argument that names one row or column; anything else does not fit, so that overloads are told apart.
+class row_number : public object_of<named<"int">> {
+  public:
+    using object_of::object_of;
+    static bool check_(nanobind::handle given) { return is_one_index(given); }
+};
 
 [[nodiscard]] inline std::int64_t one_index(const nanobind::object& given, const char* what) {
     std::int64_t index = 0;

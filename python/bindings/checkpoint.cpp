@@ -10,6 +10,7 @@
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
@@ -18,6 +19,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace nb = nanobind;
 using craton::io::checkpoint;
@@ -66,6 +70,8 @@ class python_subset {
     bool is_new_ = false;
 };
 
+using given_numbers = nb::typed<nb::dict, nb::str, std::variant<std::int64_t, double>>;
+
 io::checkpoint_numbers numbers_from(const nb::dict& given) {
     io::checkpoint_numbers numbers;
     for (const auto& [key, value] : given) {
@@ -87,110 +93,118 @@ io::checkpoint_numbers numbers_from(const nb::dict& given) {
     return numbers;
 }
 
-template <class T, class Class> void bind_add(Class& c) {
-    c.def(
-        "add",
-        [](python_checkpoint& k, const std::string& name, const unwrapped<array::convergent_matrix<T>>& a) {
-            k.get()->add(name, a.get());
-        },
-        nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
-    c.def(
-        "add",
-        [](python_checkpoint& k, const std::string& name, const unwrapped<array::convergent_vector<T>>& a) {
-            k.get()->add(name, a.get());
-        },
-        nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
-    c.def(
-        "add",
-        [](python_checkpoint& k, const std::string& name, const unwrapped<array::symmetric_matrix<T>>& a) {
-            k.get()->add(name, a.get());
-        },
-        nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
+/// Adds `array` where it is an Array, or holds one.
+template <class Array> bool added(io::checkpoint& to, const std::string& name, const nb::object& array) {
+    unwrapped<Array> found;
+    if (!nb::try_cast(array, found, false)) return false;
+    to.add(name, found.get());
+    return true;
 }
 
-template <class T, class Class> void bind_add_reproducible(Class& c) {
-    c.def(
-        "add",
-        [](python_checkpoint& k, const std::string& name, const unwrapped<array::reproducible_matrix<T>>& a) {
-            k.get()->add(name, a.get());
-        },
-        nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>());
+template <class T> bool added_of(io::checkpoint& to, const std::string& name, const nb::object& array) {
+    return added<array::convergent_matrix<T>>(to, name, array) || added<array::convergent_vector<T>>(to, name, array) ||
+           added<array::symmetric_matrix<T>>(to, name, array);
 }
 
-template <class Class> void bind_adds(Class& c) {
-    bind_add<float>(c);
-    bind_add<double>(c);
-    bind_add<std::complex<float>>(c);
-    bind_add<std::complex<double>>(c);
-    bind_add<std::int64_t>(c);
-    bind_add_reproducible<float>(c);
-    bind_add_reproducible<double>(c);
+void add(python_checkpoint& k, const std::string& name, const annotated<"typing.Any">& array) {
+    const auto held = k.get();
+    if (added_of<float>(*held, name, array) || added_of<double>(*held, name, array) ||
+        added_of<std::complex<float>>(*held, name, array) || added_of<std::complex<double>>(*held, name, array) ||
+        added_of<std::int64_t>(*held, name, array) || added<array::reproducible_matrix<float>>(*held, name, array) ||
+        added<array::reproducible_matrix<double>>(*held, name, array))
+        return;
+    throw nb::next_overload(); // there is none: a TypeError
 }
 
 void bind_subset(nb::module_& m) {
-    nb::class_<python_subset>(m, "Subset", "The updates of one work subset; true when they are to be made.")
-        .def("__bool__", &python_subset::is_new)
-        .def("finish", &python_subset::finish, "All updates of the subset have been called and have returned. Not blocking.")
-        .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+    nb::class_<python_subset>(m, "Subset", R"(The updates of one work subset, from Checkpoint.begin to finish().
+
+True when they are to be made, false when they are counted already. In a `with` block the end without an exception
+finishes it. With one the subset is abandoned: its updates are in the arrays in part, and save() refuses from then on.)")
+        .def("__bool__", &python_subset::is_new, "Whether its updates are to be made.")
+        .def("finish", &python_subset::finish, R"(Says that all updates of the subset have been called and have returned.
+
+Any thread; not blocking. UserError the second time.)")
+        .def(
+            "__enter__", [](nb::handle self) -> annotated<"Subset"> { return nb::borrow(self); }, "The subset itself.")
         .def(
             "__exit__",
-            [](python_subset& s, const nb::object& kind, const nb::object&, const nb::object&) { s.end(kind.is_none()); },
-            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none());
+            [](python_subset& s, const raised_type& kind, const raised&, const raised_trace&) { s.end(kind.is_none()); },
+            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none(), "Finishes the subset, or abandons it.");
 }
 
 void bind_closing(nb::class_<python_checkpoint>& c) {
-    c.def("close", &python_checkpoint::close, "Gives the lock back. Not collective; no subset may be open.")
-        .def("__enter__", [](nb::handle self) { return nb::borrow(self); })
+    c.def("close", &python_checkpoint::close, R"(Gives the lock back; nothing else may be called after.
+
+Not collective. UserError while a subset is open. The end of a `with` block without an exception closes, as does the end
+of the object.)")
+        .def(
+            "__enter__", [](nb::handle self) -> annotated<"Checkpoint"> { return nb::borrow(self); }, "The checkpoint itself.")
         .def(
             "__exit__",
-            [](python_checkpoint& k, const nb::object& kind, const nb::object&, const nb::object&) {
+            [](python_checkpoint& k, const raised_type& kind, const raised&, const raised_trace&) {
                 if (kind.is_none()) k.close(); // after an exception a thread may still have a subset open
             },
-            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none());
+            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none(), "Closes it, unless there was an exception.");
 }
 
 void bind_save_and_resume(nb::class_<python_checkpoint>& c) {
     c.def(
          "resume",
-         [](python_checkpoint& k) -> nb::object {
-             const auto found = without_gil([held = k.get()] { return held->resume(); });
-             if (!found) return nb::none();
-             return nb::make_tuple(nb::cast(found->numbers), found->notice);
+         [](python_checkpoint& k) -> std::optional<std::pair<io::checkpoint_numbers, std::string>> {
+             auto found = without_gil([held = k.get()] { return held->resume(); });
+             if (!found) return std::nullopt;
+             return std::pair(std::move(found->numbers), std::move(found->notice));
          },
-         "Collective, blocking: (numbers, notice) of the last checkpoint, whose arrays are filled; None when there is none.")
+         R"(Fills the arrays and the list of counted subsets from the last checkpoint.
+
+Collective, blocking; call it once after add(), also when starting afresh. Any number of ranks may have written it.
+Returns the numbers saved and a notice (empty, or that the checkpoint before the last was used), or None when there is
+no checkpoint. UserError on every rank for a file that is no checkpoint, holds other arrays, or is damaged.)")
         .def(
             "begin",
             [](python_checkpoint& k, std::int64_t subset) {
                 auto held = k.get();
                 return python_subset(held, without_gil([&] { return held->begin(subset); }));
             },
-            nb::arg("subset"), "Opens a subset; false when it is counted already. Any thread.")
+            nb::arg("subset"), R"(Opens a subset for the calling thread; it is false when it is counted already.
+
+Any thread; not collective; waits while a save is under way.)")
         .def(
             "save",
-            [](python_checkpoint& k, const nb::dict& numbers) {
+            [](python_checkpoint& k, const given_numbers& numbers) {
                 const auto kept = numbers_from(numbers);
                 without_gil([&, held = k.get()] { held->save(kept); });
             },
-            nb::arg("numbers") = nb::dict(), "Collective, blocking: arrays and finished subsets, on disk when it returns.")
+            nb::arg("numbers") = nb::dict(),
+            R"(Writes the arrays and the list of finished subsets; they are on disk when it returns.
+
+Collective, blocking; waits for subsets that other threads have open. numbers: what is to be found again beside the
+arrays, 64-bit integers or real numbers. UserError on every rank when it cannot be written; the checkpoint before stays
+in place.)")
         .def_prop_ro(
             "counted",
             [](const python_checkpoint& k) {
-                const auto held = k.get();
-                nb::list result;
-                for (const auto& run : held->counted().runs()) result.append(nb::make_tuple(run.first, run.last));
+                std::vector<std::pair<std::int64_t, std::int64_t>> result;
+                for (const auto& run : k.get()->counted().runs()) result.emplace_back(run.first, run.last);
                 return result;
             },
-            "Subsets in the last checkpoint as runs (first, last), both included.")
+            "Subsets in the last checkpoint as runs (first, last), both included; the same on every rank.")
         .def(
             "missing", [](const python_checkpoint& k, std::int64_t total) { return to_numpy(k.get()->missing(total)); },
-            nb::arg("total"), "Those of 0 ... total - 1 that are not in the last checkpoint.");
+            nb::arg("total"), R"(Those of 0 ... total - 1 that are not in the last checkpoint, ascending: what is left to do.
+
+Not collective; the same on every rank.)");
 }
 
 } // namespace
 
 void bind_checkpoint(nb::module_& m) {
     bind_subset(m);
-    nb::class_<python_checkpoint> c(m, "Checkpoint", "Named arrays and the list of work subsets in them, together in one file.");
+    nb::class_<python_checkpoint> c(
+        m, "Checkpoint", R"(Named arrays, and which work subsets are counted in them, together in one file that survives any kill.
+
+docs/durability.md describes its use and its guarantee.)");
     c.def(
         "__init__",
         [](python_checkpoint* self, world& ranks, const std::string& path, bool keep_previous, double wait_for_other_job_s,
@@ -204,12 +218,23 @@ void bind_checkpoint(nb::module_& m) {
             new (self) python_checkpoint(std::move(held));
         },
         nb::arg("world"), nb::arg("path"), nb::kw_only(), nb::arg("keep_previous") = true, nb::arg("wait_for_other_job_s") = 10.0,
-        nb::arg("hints") = std::map<std::string, std::string>{}, nb::arg("buffer_bytes") = std::size_t{64} << 20,
-        nb::arg("verify") = true, nb::arg("patience_s") = 600.0, nb::keep_alive<1, 2>(), "Collective.");
-    bind_adds(c);
+        nb::arg("hints") = std::map<std::string, std::string>{}, nb::arg("buffer_bytes").sig("64 << 20") = std::size_t{64} << 20,
+        nb::arg("verify") = true, nb::arg("patience_s") = 600.0, nb::keep_alive<1, 2>(), R"(Collective. Takes `<path>.lock`.
+
+keep_previous: the checkpoint before the last one stays as `<path>.previous`. wait_for_other_job_s: for one that was
+killed a moment ago. hints go to MPI-IO. buffer_bytes: of each rank on the way to the file. verify: reads back what was
+written. After patience_s in one transfer the job ends. UserError on every rank when another job holds the checkpoint,
+or the folder is missing or may not be written.)");
+    c.def("add", &add, nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>(), R"(Names a matrix or a vector of craton's.
+
+The same names in the same order on every rank, before resume(). Not collective. A SymmetricMatrix is resumed with the
+block size it was saved with. UserError: a name given twice, empty or with '/'; an array of another world; after
+resume().)");
     bind_closing(c);
     bind_save_and_resume(c);
-    m.def("hints_from_environment", &io::hints_from_environment, "What CRATON_IO_HINTS says to MPI-IO.");
+    m.def("hints_from_environment", &io::hints_from_environment, R"(What CRATON_IO_HINTS ("name=value;name=value") says to MPI-IO.
+
+UserError for what is not of that form.)");
 }
 
 } // namespace craton::bindings

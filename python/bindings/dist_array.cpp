@@ -17,6 +17,7 @@
 #include <tuple>
 
 namespace nb = nanobind;
+using namespace nb::literals;
 using craton::runtime::world;
 
 namespace craton::bindings {
@@ -26,6 +27,7 @@ namespace {
 using operation = started<array::array_handle>;
 using numbers = std::vector<std::int64_t>;
 using hint_map = std::map<std::string, std::string>;
+using any_array = annotated<"numpy.typing.NDArray[typing.Any]">;
 
 std::unique_ptr<any_dist_array> make(world& ranks, const std::string& dtype, const std::vector<numbers>& boundaries,
                                      const std::vector<int>& owners) {
@@ -59,25 +61,25 @@ strided_array checked_memory(const any_dist_array& a, const nb::object& array, c
     return memory;
 }
 
-operation start_get(const any_dist_array& a, const numbers& low, const numbers& high, const nb::object& out) {
+operation start_get(const any_dist_array& a, const numbers& low, const numbers& high, const any_array& out) {
     const auto to = checked_memory(a, out, low, high, "get");
     auto handle = without_gil([&] { return a.start_get({low, high}, {to.bytes, to.strides}); });
     return {std::move(handle), out};
 }
 
-operation start_put(any_dist_array& a, const numbers& low, const numbers& high, const nb::object& block) {
+operation start_put(any_dist_array& a, const numbers& low, const numbers& high, const any_array& block) {
     const auto from = checked_memory(a, block, low, high, "put");
     auto handle = without_gil([&] { return a.start_put({low, high}, {from.bytes, from.strides}); });
     return {std::move(handle), nb::object()};
 }
 
-operation start_accumulate(any_dist_array& a, const numbers& low, const numbers& high, const nb::object& block) {
+operation start_accumulate(any_dist_array& a, const numbers& low, const numbers& high, const any_array& block) {
     const auto from = checked_memory(a, block, low, high, "accumulate");
     auto handle = without_gil([&] { return a.start_accumulate({low, high}, {from.bytes, from.strides}); });
     return {std::move(handle), nb::object()};
 }
 
-void post_accumulate(any_dist_array& a, const numbers& low, const numbers& high, const nb::object& block) {
+void post_accumulate(any_dist_array& a, const numbers& low, const numbers& high, const any_array& block) {
     const auto from = checked_memory(a, block, low, high, "accumulate");
     without_gil([&] { a.post_accumulate({low, high}, {from.bytes, from.strides}); });
 }
@@ -90,7 +92,7 @@ operation start_apply(any_dist_array& a, const numbers& low, const numbers& high
 }
 
 std::vector<std::tuple<std::int64_t, numbers, numbers, double, bool>>
-get_above(const any_dist_array& a, const numbers& low, const numbers& high, double threshold, const nb::object& out) {
+get_above(const any_dist_array& a, const numbers& low, const numbers& high, double threshold, const any_array& out) {
     const auto to = checked_memory(a, out, low, high, "get_above");
     const auto pieces = without_gil([&] { return a.get_above({low, high}, threshold, {to.bytes, to.strides}); });
     std::vector<std::tuple<std::int64_t, numbers, numbers, double, bool>> result;
@@ -104,56 +106,147 @@ io::transfer_options with_hints(hint_map hints) {
     return options;
 }
 
-void bind_core(nb::module_& m) {
+void bind_operations(nb::class_<any_dist_array>& c) {
     using core = any_dist_array;
-    using release_gil = nb::call_guard<nb::gil_scoped_release>;
-    nb::class_<operation>(m, "ArrayOperation", "An operation of a DistArray that was started.")
-        .def("test", &operation::test, "True when it is complete; polls when it is not. Any thread.")
-        .def("wait", &operation::wait, "Blocking; polls meanwhile. The array of a get, else None.");
-    nb::class_<core>(m, "DistArrayCore", "What craton.DistArray is made of.")
-        .def_prop_ro("world", [](const core& a) { return nb::cast(&a.ranks(), nb::rv_policy::reference); })
-        .def_prop_ro("dtype", [](const core& a) { return numpy_dtype(a.dtype()); })
-        .def_prop_ro("shape", [](const core& a) { return nb::tuple(nb::cast(a.shape())); })
-        .def_prop_ro("boundaries", [](const core& a) { return a.plan().boundaries; })
-        .def_prop_ro("owners", [](const core& a) { return a.plan().owners; })
-        .def("start_get", &start_get, nb::arg("low"), nb::arg("high"), nb::arg("out"), nb::keep_alive<0, 1>())
-        .def("start_put", &start_put, nb::arg("low"), nb::arg("high"), nb::arg("block"), nb::keep_alive<0, 1>())
-        .def("start_accumulate", &start_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"), nb::keep_alive<0, 1>())
-        .def("post_accumulate", &post_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"))
-        .def("get_above", &get_above, nb::arg("low"), nb::arg("high"), nb::arg("threshold"), nb::arg("out"))
-        .def("register_function", &core::register_function, nb::arg("call"))
-        .def("start_apply", &start_apply, nb::arg("low"), nb::arg("high"), nb::arg("function"), nb::arg("argument"),
-             nb::keep_alive<0, 1>())
-        .def("own_tiles", &core::own_tiles)
+    c.def("start_get", &start_get, nb::arg("low"), nb::arg("high"), nb::arg("out"), nb::keep_alive<0, 1>(),
+          R"(Starts copying a rectangle of the array into memory, which is to be left alone until it is complete.
+
+Any thread; not collective; owners on other nodes must poll.)")
+        .def("start_put", &start_put, nb::arg("low"), nb::arg("high"), nb::arg("block"), nb::keep_alive<0, 1>(),
+             R"(Starts copying memory into a rectangle of the array; the memory may be reused on return.
+
+Complete when the elements are in the owners' memory. Any thread; not collective; owners on other nodes must poll.)")
+        .def("start_accumulate", &start_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"), nb::keep_alive<0, 1>(),
+             R"(Starts adding memory to a rectangle of the array; the memory may be reused on return.
+
+Complete when all has been added. Any thread; not collective; owners on other nodes must poll.)")
+        .def("post_accumulate", &post_accumulate, nb::arg("low"), nb::arg("high"), nb::arg("block"),
+             R"(As start_accumulate without a receipt: all has been added after the next sync().
+
+Any thread; not collective.)")
+        .def("get_above", &get_above, nb::arg("low"), nb::arg("high"), nb::arg("threshold"), nb::arg("out"),
+             R"(Copies those pieces of a rectangle whose largest |element| is above the threshold.
+
+Memory of the others stays as it is. Returns of each tile's piece (tile, low, high, largest |element|, whether it came).
+Blocking, any thread; not collective. UserError for a threshold that is not a number.)")
         .def(
-            "tile_view", [](nb::handle self, std::int64_t tile) { return nb::cast<core&>(self).tile_view(tile, self); },
-            nb::arg("tile"))
-        .def("sync", &core::sync, release_gil())
-        .def("fill", &core::fill, nb::arg("value"))
-        .def("scale", &core::scale, nb::arg("by"))
-        .def("copy", &core::copy, nb::arg("source"))
-        .def("add", &core::add, nb::arg("alpha"), nb::arg("a"), nb::arg("beta"), nb::arg("b"))
-        .def("redistribute_to", &core::redistribute_to, nb::arg("to"))
-        .def("transpose_to", &core::transpose_to, nb::arg("to"))
-        .def("trace", &core::trace)
-        .def("dot", &core::dot, nb::arg("other"))
-        .def("norm", &core::norm, nb::arg("kind"))
+            "register_function",
+            [](core& a, const annotated<"collections.abc.Callable[[numpy.typing.NDArray[typing.Any], list[int], bytes], "
+                                        "object]">& call) { return a.register_function(call); },
+            nb::arg("call"), R"(Names a function for start_apply; returns its number.
+
+Collective, blocking; the same functions in the same order on every rank. It gets a view of a piece of a tile, the
+piece's first indices in the array, and the caller's argument. It runs under the tile's lock on any rank that has the
+memory, and must not raise, nor keep the array alive.)")
+        .def("start_apply", &start_apply, nb::arg("low"), nb::arg("high"), nb::arg("function"), nb::arg("argument"),
+             nb::keep_alive<0, 1>(), R"(Starts running a registered function on every piece of a rectangle.
+
+Complete when the function has returned everywhere. Any thread; not collective. UserError for a function that was not
+registered and for arguments of 1 GiB or more.)")
+        .def("own_tiles", &core::own_tiles, "The numbers of this rank's tiles. Not collective.")
+        .def(
+            "tile_view",
+            [](nb::handle self, std::int64_t tile) -> any_array { return nb::cast<core&>(self).tile_view(tile, self); },
+            nb::arg("tile"), R"(View (no copy) of a tile of this rank, which keeps the array alive.
+
+Not collective. UserError for a tile that is none of its own.)");
+}
+
+void bind_whole_array(nb::class_<any_dist_array>& c) {
+    using core = any_dist_array;
+    using element = annotated<"complex">;
+    c.def("sync", &core::sync, nb::call_guard<nb::gil_scoped_release>(),
+          R"(Returns when everything that was started before it on any rank is complete.
+
+Collective, blocking.)")
+        .def(
+            "fill", [](core& a, const element& value) { a.fill(value); }, nb::arg("value"),
+            "Every element becomes the value. Collective, blocking.")
+        .def(
+            "scale", [](core& a, const element& by) { a.scale(by); }, nb::arg("by"),
+            "Multiplies every element. Collective, blocking.")
+        .def("copy", &core::copy, nb::arg("source"), R"(This array becomes the other.
+
+Collective, blocking. UserError on every rank for another layout, element type or world.)")
+        .def(
+            "add",
+            [](core& to, const element& alpha, const core& a, const element& beta, const core& b) { to.add(alpha, a, beta, b); },
+            nb::arg("alpha"), nb::arg("a"), nb::arg("beta"), nb::arg("b"),
+            R"(This array becomes alpha a + beta b; either may be this array.
+
+Collective, blocking. UserError on every rank for another layout, element type or world.)")
+        .def("redistribute_to", &core::redistribute_to, nb::arg("to"), R"(Copies the elements to an array of another layout.
+
+Collective, blocking; each owner puts what it owns. UserError on every rank for other extents, element types or another
+world.)")
+        .def("transpose_to", &core::transpose_to, nb::arg("to"), R"(to[j, i] = this[i, j], whatever the layouts.
+
+Collective, blocking. Throws as redistribute_to; UserError unless both have two dimensions.)")
+        .def(
+            "trace", [](const core& a) -> annotated<"typing.Any"> { return a.trace(); },
+            "The sum of the diagonal, on every rank. Collective, blocking. UserError on every rank unless it is square.")
+        .def(
+            "dot", [](const core& a, const core& other) -> annotated<"typing.Any"> { return a.dot(other); }, nb::arg("other"),
+            R"(The sum over all elements of this one's, not conjugated, times the other's, on every rank.
+
+Collective, blocking. UserError on every rank for another layout, element type or world.)")
+        .def("norm", &core::norm, nb::arg("kind"), R"(A norm of the elements as one vector, on every rank.
+
+kind: 'fro', 'max' or 'one'. Collective, blocking. Not a number where any element is none.)")
         .def(
             "save",
             [](const core& a, const std::string& path, const std::string& dataset, bool append, hint_map hints) {
                 const nb::gil_scoped_release release;
                 a.save(path, dataset, {false, append, with_hints(std::move(hints))});
             },
-            nb::arg("path"), nb::arg("dataset"), nb::arg("append"), nb::arg("hints"))
+            nb::arg("path"), nb::arg("dataset"), nb::arg("append"), nb::arg("hints"),
+            R"(Writes the array to an HDF5 file, in global order.
+
+Collective, blocking. Arguments are those of ConvergentMatrix.save. UserError on every rank when the file cannot be
+written.)")
         .def(
             "load",
             [](core& a, const std::string& path, const std::string& dataset, hint_map hints) {
                 const nb::gil_scoped_release release;
                 a.load(path, dataset, with_hints(std::move(hints)));
             },
-            nb::arg("path"), nb::arg("dataset"), nb::arg("hints"));
+            nb::arg("path"), nb::arg("dataset"), nb::arg("hints"), R"(Reads the array from an HDF5 file.
+
+Collective, blocking. Any number of ranks may load what any other number saved. UserError on every rank: a missing file
+or dataset, a file that is cut short, another shape, another precision.)");
+}
+
+void bind_core(nb::module_& m) {
+    using core = any_dist_array;
+    nb::class_<operation>(m, "ArrayOperation", "An operation of a DistArray that was started. Any thread.")
+        .def("test", &operation::test, "True when it is complete; polls when it is not.")
+        .def("wait", &operation::wait, R"(Returns when it is complete: the array of a get, else None.
+
+Blocking; polls meanwhile.)");
+    nb::class_<core> c(m, "DistArrayCore", R"(What craton.DistArray is made of.
+
+Rectangles are low <= i < high, one number per dimension. Memory has the array's own element type and the rectangle's
+shape, with any strides. UserError, with nothing done, for a rectangle that leaves the array and for other memory.)");
+    c.def_prop_ro(
+         "world", [](const core& a) -> annotated<"World"> { return nb::object(nb::cast(&a.ranks(), nb::rv_policy::reference)); },
+         "The world that it is spread over.")
+        .def_prop_ro(
+            "dtype", [](const core& a) -> annotated<"numpy.dtype[typing.Any]"> { return numpy_dtype(a.dtype()); },
+            "NumPy's type of the elements.")
+        .def_prop_ro(
+            "shape", [](const core& a) -> annotated<"tuple[int, ...]"> { return nb::tuple(nb::cast(a.shape())); },
+            "The extents of the whole array.")
+        .def_prop_ro(
+            "boundaries", [](const core& a) { return a.plan().boundaries; },
+            "Where the tiles begin along each dimension, and the extent.")
+        .def_prop_ro("owners", [](const core& a) { return a.plan().owners; }, "The rank of each tile, in row-major order.");
+    bind_operations(c);
+    bind_whole_array(c);
     m.def("_dist_array", &make, nb::arg("world"), nb::arg("dtype"), nb::arg("boundaries"), nb::arg("owners"),
-          nb::keep_alive<0, 1>(), "Collective.");
+          nb::keep_alive<0, 1>(), R"(A new array of zeros with 1 to 4 dimensions.
+
+Collective, blocking. dtype: float32, float64, complex64, complex128, int32 or int64. boundaries and owners: as the
+properties. UserError on every rank unless the layout is the same on all, and there is memory.)");
 }
 
 linalg::form form_of(bool transposed) { return transposed ? linalg::form::transposed : linalg::form::plain; }
@@ -179,52 +272,81 @@ template <class Use, class... Arrays> auto with_matrices(const char* call, Use u
 
 void bind_linear_algebra(nb::module_& m) {
     using core = any_dist_array;
-    m.def("_dist_matmul",
-          [](double alpha, core& a, bool a_transposed, core& b, bool b_transposed, double beta, core& c) {
-              with_matrices(
-                  "matmul",
-                  [&]<class T>(const array::dist_array<T, 2>& left, const array::dist_array<T, 2>& right,
-                               array::dist_array<T, 2>& to) {
-                      linalg::product(static_cast<T>(alpha), left, form_of(a_transposed), right, form_of(b_transposed),
-                                      static_cast<T>(beta), to);
-                  },
-                  a, b, c);
-          })
-        .def("_dist_eigvalsh",
-             [](core& a, const std::string& workers) {
-                 const auto who = workers_from(workers);
-                 return to_numpy(
-                     with_matrices("eigvalsh", [&](const auto& matrix) { return linalg::symmetric_eigenvalues(matrix, who); }, a));
-             })
-        .def("_dist_eigh",
-             [](core& a, core& vectors, const std::string& workers) {
-                 const auto who = workers_from(workers);
-                 return to_numpy(with_matrices(
-                     "eigh",
-                     [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& found) {
-                         return linalg::symmetric_eigenproblem(matrix, found, who);
-                     },
-                     a, vectors));
-             })
-        .def("_dist_cholesky",
-             [](core& a, core& lower, const std::string& workers) {
-                 const auto who = workers_from(workers);
-                 with_matrices(
-                     "cholesky",
-                     [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& factor) {
-                         linalg::cholesky_factor(matrix, factor, who);
-                     },
-                     a, lower);
-             })
-        .def("_dist_triangular_inv", [](core& lower, core& inverse, const std::string& workers) {
-            const auto who = workers_from(workers);
-            with_matrices(
-                "triangular_inv",
-                [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& result) {
-                    linalg::lower_triangular_inverse(matrix, result, who);
-                },
-                lower, inverse);
-        });
+    m.def(
+         "_dist_matmul",
+         [](double alpha, core& a, bool a_transposed, core& b, bool b_transposed, double beta, core& c) {
+             with_matrices(
+                 "matmul",
+                 [&]<class T>(const array::dist_array<T, 2>& left, const array::dist_array<T, 2>& right,
+                              array::dist_array<T, 2>& to) {
+                     linalg::product(static_cast<T>(alpha), left, form_of(a_transposed), right, form_of(b_transposed),
+                                     static_cast<T>(beta), to);
+                 },
+                 a, b, c);
+         },
+         "alpha"_a, "a"_a, "a_transposed"_a, "b"_a, "b_transposed"_a, "beta"_a, "c"_a,
+         R"(C = alpha op(A) op(B) + beta C, of arrays in any layouts; with beta = 0 what C holds is not read.
+
+Collective, blocking. Arrays have two dimensions, all float32 or all float64. UserError on every rank when shapes do not
+match, the arrays are of different worlds, or C is A or B.)")
+        .def(
+            "_dist_eigvalsh",
+            [](core& a, const std::string& workers) {
+                const auto who = workers_from(workers);
+                return to_numpy(
+                    with_matrices("eigvalsh", [&](const auto& matrix) { return linalg::symmetric_eigenvalues(matrix, who); }, a));
+            },
+            "matrix"_a, "workers"_a, R"(The eigenvalues of a symmetric matrix, ascending, on every rank.
+
+Collective, blocking. The upper triangle is read, and nothing is overwritten. workers: 'one' (rank 0 alone), 'all' or
+'auto'. UserError on every rank when the matrix is not square or an element is not finite.)")
+        .def(
+            "_dist_eigh",
+            [](core& a, core& vectors, const std::string& workers) {
+                const auto who = workers_from(workers);
+                return to_numpy(with_matrices(
+                    "eigh",
+                    [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& found) {
+                        return linalg::symmetric_eigenproblem(matrix, found, who);
+                    },
+                    a, vectors));
+            },
+            "matrix"_a, "vectors"_a, "workers"_a,
+            R"(As _dist_eigvalsh; column k of vectors becomes the eigenvector of eigenvalue k, of unit length.
+
+Collective, blocking. UserError also when the iteration does not converge.)")
+        .def(
+            "_dist_cholesky",
+            [](core& a, core& lower, const std::string& workers) {
+                const auto who = workers_from(workers);
+                with_matrices(
+                    "cholesky",
+                    [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& factor) {
+                        linalg::cholesky_factor(matrix, factor, who);
+                    },
+                    a, lower);
+            },
+            "matrix"_a, "lower"_a, "workers"_a,
+            R"(lower becomes L of L L^T = A, with zeros above its diagonal, of a symmetric positive-definite matrix.
+
+Collective, blocking. The upper triangle of A is read. workers as of _dist_eigvalsh. UserError also when A is not positive
+definite (with the order of the leading minor that is not).)")
+        .def(
+            "_dist_triangular_inv",
+            [](core& lower, core& inverse, const std::string& workers) {
+                const auto who = workers_from(workers);
+                with_matrices(
+                    "triangular_inv",
+                    [&]<class T>(const array::dist_array<T, 2>& matrix, array::dist_array<T, 2>& result) {
+                        linalg::lower_triangular_inverse(matrix, result, who);
+                    },
+                    lower, inverse);
+            },
+            "lower"_a, "inverse"_a, "workers"_a,
+            R"(inverse becomes the inverse of a lower triangular matrix, with zeros above its diagonal.
+
+Collective, blocking. What the matrix has above its diagonal is not read. workers as of _dist_eigvalsh. UserError also
+when an element of the diagonal is zero.)");
 }
 
 } // namespace

@@ -64,8 +64,7 @@ class python_distributed_fock {
           })) {}
 
     // Every rank gives the whole densities and gets whole results; each puts what it owns.
-    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>>
-    build(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& densities) {
+    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> build(const input_3d<double>& densities) {
         const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(builder_->size());
         const bool fits = densities.shape(1) == n && densities.shape(2) == n;
         const std::string failure = fits ? ""
@@ -105,11 +104,11 @@ class python_distributed_fock {
         });
     }
 
-    [[nodiscard]] nb::dict counts() const { return to_dict(builder_->counts()); }
+    [[nodiscard]] auto counts() const { return to_dict(builder_->counts()); }
 
-    [[nodiscard]] nb::dict statistics() const {
+    [[nodiscard]] nb::typed<nb::dict, nb::str, double> statistics() const {
         const scf::fock_statistics& s = builder_->statistics();
-        nb::dict found;
+        nb::typed<nb::dict, nb::str, double> found;
         found["own_tasks"] = s.own_tasks;
         found["stolen_tasks"] = s.stolen_tasks;
         found["build_s"] = s.build_s;
@@ -185,21 +184,51 @@ class python_distributed_fock {
 
 void bind_distributed_fock(nb::module_& m) {
     nb::class_<python_distributed_fock>(m, "DistributedFock",
-                                        "Coulomb and exchange matrices from densities, by all ranks of a world.")
+                                        R"(Coulomb and exchange matrices J and K directly from integrals, by all ranks of a world.
+
+Arrays are in the order of the basis: that of basis.spatial_order() makes what a task touches compact
+(craton.scf.DistributedFock sees to it).)")
         .def(nb::init<runtime::world&, const scf::integral_library&, const std::shared_ptr<scf::basis>&, double, int,
                       const std::string&, bool, int, std::optional<bool>, std::int64_t>(),
              "world"_a, "library"_a, "basis"_a, "threshold"_a = scf::distributed_fock_options{}.threshold, "threads"_a = 1,
              "strategy"_a = "stealing", "own_kernels"_a = true, "functions_per_range"_a = 0, "progress"_a = nb::none(),
-             "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), "Collective.")
-        .def("build", &python_distributed_fock::build, "densities"_a, "Collective.")
-        .def("build_into", &python_distributed_fock::build_into, "densities"_a, "coulomb"_a, "exchange"_a, "Collective.")
-        .def_prop_ro("size", &python_distributed_fock::size)
-        .def_prop_ro("tasks", &python_distributed_fock::tasks)
-        .def_prop_ro("boundaries", &python_distributed_fock::boundaries)
-        .def_prop_ro("owners", &python_distributed_fock::owners)
-        .def_prop_ro("counts", &python_distributed_fock::counts)
-        .def_prop_ro("statistics", &python_distributed_fock::statistics)
-        .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move);
+             "buffer_bytes"_a = 0, nb::keep_alive<1, 2>(), R"(Collective, blocking.
+
+threshold: integrals that matter less, in hartree, are left out. threads: of each rank. strategy: 'static' (each rank
+does what was predicted to be its part), 'counter' (one shared counter) or 'stealing' (its part, then half of what
+another has left). own_kernels: quartets of s and p shells by kernels of Craton's own. functions_per_range: of a task's
+ranges; 0: chosen. progress: a thread answers other ranks meanwhile; None: where messages travel.
+
+buffer_bytes: what a rank may keep of densities, of sums, of expansions of pairs (0: twice its share, at least 1 MiB), and
+of libcint's table of primitive pairs (0: 16 MiB; it goes without where that might be more). UserError on every rank
+for what is out of range.)")
+        .def("build", &python_distributed_fock::build, "densities"_a,
+             R"(J of the sum of the densities, (n, n), and K of each, (spins, n, n), on every rank.
+
+Collective, blocking; releases the GIL. densities: (spins, n, n), each symmetric, the same on every rank. UserError on
+every rank for another shape.)")
+        .def("build_into", &python_distributed_fock::build_into, "densities"_a, "coulomb"_a, "exchange"_a,
+             R"(The same with arrays over the ranks, of any layouts.
+
+Collective, blocking; releases the GIL. UserError on every rank unless they have two dimensions of float64.)")
+        .def_prop_ro("size", &python_distributed_fock::size, "The number of functions n.")
+        .def_prop_ro("tasks", &python_distributed_fock::tasks, "The number of tasks that a build has.")
+        .def_prop_ro("boundaries", &python_distributed_fock::boundaries,
+                     "Of the tiles that matrices lie best in, one per rank: first functions along rows and along columns, and n.")
+        .def_prop_ro("owners", &python_distributed_fock::owners, "The rank of each of those tiles, row by row.")
+        .def_prop_ro("counts", &python_distributed_fock::counts, R"(What the last build computed.
+
+This rank's quartets, coulomb_quartets and exchange_quartets; unique_quartets of all, without screening.)")
+        .def_prop_ro("statistics", &python_distributed_fock::statistics, R"(This rank's part of the last build.
+
+own_tasks and stolen_tasks. build_s = prepare_s + loop_s + finish_s. Of the loop, as means of the threads: compute_s,
+get_s, accumulate_s, queue_s and idle_s (after its last task, until the last rank had ended). fetched_bytes,
+added_bytes. Memory: peak_buffer_bytes, source_bytes (expansions of pairs, at most), pair_bytes (the list of pairs and
+tasks).)")
+        .def_prop_ro("timeline", &python_distributed_fock::timeline, nb::rv_policy::move,
+                     R"(A row for each task that this rank did in the last build, thread by thread.
+
+Columns: number, thread, begin and end in seconds since the common start, predicted cost.)");
 }
 
 } // namespace craton::bindings

@@ -3,16 +3,20 @@
 #include <craton/apps/scf/fock_builder.hpp>
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
 
 namespace craton::bindings {
 
-inline nanobind::dict to_dict(const scf::fock_counts& counts) {
-    nanobind::dict found;
-    found["quartets"] = counts.quartets;
-    found["coulomb_quartets"] = counts.coulomb_quartets;
-    found["exchange_quartets"] = counts.exchange_quartets;
-    found["unique_quartets"] = counts.unique_quartets;
-    return found;
+inline std::map<std::string, std::int64_t> to_dict(const scf::fock_counts& counts) {
+    return {{"quartets", counts.quartets},
+            {"coulomb_quartets", counts.coulomb_quartets},
+            {"exchange_quartets", counts.exchange_quartets},
+            {"unique_quartets", counts.unique_quartets}};
 }
 
 } // namespace craton::bindings

@@ -5,8 +5,11 @@
 #include <craton/apps/hazard/kernels/motion.hpp>
 #include <craton/apps/hazard/rupture_spectra.hpp>
 
+#include <nanobind/stl/tuple.h>
+
 #include <complex>
 #include <string>
+#include <tuple>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -17,9 +20,10 @@ namespace craton::bindings {
 namespace {
 
 using complex_float = std::complex<float>;
-using spectra_in = nb::ndarray<const complex_float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using records_in = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-using velocities_in = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using spectra_in = input_3d<complex_float>;
+using records_in = input_3d<double>;
+using velocities_in = input_3d<float>;
+using f64 = nb::ndarray<nb::numpy, double>;
 
 void make_spectra(rupture_spectra* self, const spectra_in& spectra, const input_2d<complex_float>& slip_rates) {
     new (self) rupture_spectra({spectra.data(), spectra.size()}, static_cast<std::int64_t>(spectra.shape(0)),
@@ -39,8 +43,8 @@ nb::ndarray<nb::numpy, complex_float> sum(const rupture_spectra& spectra, const 
     return to_numpy(std::move(into), {variations, components, frequencies});
 }
 
-nb::tuple response_spectra(const records_in& acceleration, double dt_s, const input_1d<double>& periods, double damping,
-                           bool rotated) {
+std::tuple<f64, f64, f64> response_spectra(const records_in& acceleration, double dt_s, const input_1d<double>& periods,
+                                           double damping, bool rotated) {
     const std::size_t count = acceleration.shape(0), components = acceleration.shape(1), wanted = periods.shape(0);
     std::vector<double> psa(count * components * wanted), rotd50(rotated ? count * wanted : 0), rotd100(rotd50.size());
     const hazard::records of{{acceleration.data(), acceleration.size()},
@@ -49,9 +53,8 @@ nb::tuple response_spectra(const records_in& acceleration, double dt_s, const in
                              dt_s};
     without_gil([&] { hazard::response_spectra(of, as_span(periods), damping, {psa, rotd50, rotd100}); });
     const std::size_t rotated_count = rotated ? count : 0;
-    return nb::make_tuple(to_numpy(std::move(psa), {count, components, wanted}),
-                          to_numpy(std::move(rotd50), {rotated_count, wanted}),
-                          to_numpy(std::move(rotd100), {rotated_count, wanted}));
+    return {to_numpy(std::move(psa), {count, components, wanted}), to_numpy(std::move(rotd50), {rotated_count, wanted}),
+            to_numpy(std::move(rotd100), {rotated_count, wanted})};
 }
 
 nb::ndarray<nb::numpy, double> accelerations(const velocities_in& velocity, double dt_s) {
@@ -81,14 +84,36 @@ nb::ndarray<nb::numpy, double> significant_durations(const records_in& accelerat
 } // namespace
 
 void bind_hazard(nb::module_& m) {
-    nb::class_<rupture_spectra>(m, "RuptureSpectra", "What slip of a rupture's subfaults gives at a site, by frequency.")
-        .def("__init__", &make_spectra, "spectra"_a, "slip_rates"_a)
-        .def("sum", &sum, "slip"_a, "delay"_a, "rise"_a)
-        .def_prop_ro("bytes", &rupture_spectra::bytes)
-        .def_prop_ro("operations", &rupture_spectra::operations);
-    m.def("response_spectra", &response_spectra, "acceleration"_a, "dt_s"_a, "periods_s"_a, "damping"_a = 0.05, "rotated"_a = true);
-    m.def("accelerations", &accelerations, "velocity"_a, "dt_s"_a);
-    m.def("significant_durations", &significant_durations, "acceleration"_a, "dt_s"_a, "from_part"_a, "to_part"_a);
+    nb::class_<rupture_spectra>(m, "RuptureSpectra", R"(What slip of a rupture's subfaults gives at a site, by frequency.
+
+Many variations come from spectra that are prepared once (include/craton/apps/hazard/rupture_spectra.hpp). Not changed
+once made; any thread; not collective.)")
+        .def("__init__", &make_spectra, "spectra"_a, "slip_rates"_a,
+             R"(spectra: (subfault, component, frequency), of unit slip at once.
+
+slip_rates: (rise time, frequency), about their centres. UserError for shapes that do not fit, fewer than 2 rise times,
+and components other than 1 to 3.)")
+        .def("sum", &sum, "slip"_a, "delay"_a, "rise"_a, R"((variation, component, frequency) from (variation, subfault).
+
+slip: in m. delay: of the slip rate's centre, in periods of the lowest frequency. rise: the place of the rise time in
+the table. Releases the GIL. UserError for what does not fit or is not finite, and a place beyond the table.)")
+        .def_prop_ro("bytes", &rupture_spectra::bytes, "Memory that it holds, in bytes.")
+        .def_prop_ro("operations", &rupture_spectra::operations, "Operations on real numbers for one variation.");
+    m.def("response_spectra", &response_spectra, "acceleration"_a, "dt_s"_a, "periods_s"_a, "damping"_a = 0.05, "rotated"_a = true,
+          R"(PSA (record, component, period), RotD50 and RotD100 (record, period) of accelerations.
+
+acceleration: (record, component, time), every dt_s, components 0 and 1 horizontal; the results have its unit. Period 0
+stands for the acceleration itself. Without `rotated` the last two have no records. Not collective; releases the GIL.
+UserError for a damping not in (0, 1), a period below 0, rotation of fewer than 2 components, and numbers that are not
+finite.)");
+    m.def("accelerations", &accelerations, "velocity"_a, "dt_s"_a, R"(Accelerations from velocities, by differences of sixth order.
+
+velocity: (record, component, time), every dt_s; the result has its shape. Not collective; releases the GIL.)");
+    m.def("significant_durations", &significant_durations, "acceleration"_a, "dt_s"_a, "from_part"_a, "to_part"_a,
+          R"(Seconds between two parts of the Arias integral, (record, component).
+
+acceleration: (record, component, time), every dt_s. Not collective; releases the GIL. UserError unless
+0 <= from_part < to_part <= 1.)");
 }
 
 } // namespace craton::bindings

@@ -78,7 +78,7 @@ using block_sizes = std::variant<std::int64_t, std::pair<std::int64_t, std::int6
 }
 
 /// A view of a rank's part that keeps the owner alive.
-template <class T> [[nodiscard]] nanobind::object local_view(nanobind::handle owner) {
+template <class T> [[nodiscard]] object_of<array_of<T>> local_view(nanobind::handle owner) {
     auto& a = nanobind::cast<array::convergent_matrix<T>&>(owner);
     const int me = a.ranks().rank();
     const auto rows = static_cast<std::size_t>(a.layout().local_rows(me));
@@ -101,68 +101,93 @@ template <class T> void bind_matrix_shape(nanobind::class_<array::convergent_mat
     bind_world(c);
     bind_shape_and_layout(c);
     bind_dtype<T>(c);
-    c.def_prop_ro("block", [](const matrix& a) { return std::pair(a.layout().rows.block, a.layout().cols.block); })
-        .def_prop_ro("grid", [](const matrix& a) { return std::pair(a.layout().rows.processes, a.layout().cols.processes); })
+    c.def_prop_ro(
+         "block", [](const matrix& a) { return std::pair(a.layout().rows.block, a.layout().cols.block); },
+         "Rows and columns of a block.")
+        .def_prop_ro(
+            "grid", [](const matrix& a) { return std::pair(a.layout().rows.processes, a.layout().cols.processes); },
+            "Rows and columns of the process grid.")
         .def_prop_ro(
             "local", [](nanobind::handle self) { return local_view<T>(self); },
-            "View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.")
+            R"(View (no copy) of this rank's storage, shape (local rows, local columns), Fortran order.
+
+It keeps the matrix alive. Read and write it between a commit() and the next update.)")
         .def_prop_ro(
             "local_rows_global",
             [](const matrix& a) { return to_numpy(global_indices(a.layout().rows, a.layout().process_row(a.ranks().rank()))); },
-            nanobind::rv_policy::move)
+            nanobind::rv_policy::move, "The row in the whole matrix of each row of `local`.")
         .def_prop_ro(
             "local_cols_global",
             [](const matrix& a) { return to_numpy(global_indices(a.layout().cols, a.layout().process_col(a.ranks().rank()))); },
-            nanobind::rv_policy::move);
+            nanobind::rv_policy::move, "The column in the whole matrix of each column of `local`.");
 }
 
 template <class T> void bind_matrix_updates(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
-    bind_update_symmetric<T>(c, "Merges a symmetric block into the upper triangle (elements i <= j). Any thread.");
-    bind_commit_and_reset(c, "Collective: all elements become the identity.");
+    bind_update_symmetric<T>(c, R"(Merges a symmetric block into the upper triangle.
+
+Element (indices[a], indices[b]) is taken only where row <= column. The matrix must be square. Otherwise as update.)");
+    bind_commit_and_reset(c, R"(Commits, then makes all elements the merge's identity (zero for sums).
+
+Collective, blocking.)");
     bind_scale<T>(c);
     c.def(
-         "update",
-         [](matrix& a, const nb::object& block, const nb::object& rows, const nb::object& cols) {
-             if (is_one_index(rows)) {
-                 const T value = number<T>(block, "update: value");
-                 const std::int64_t row = one_index(rows, "update: row"), col = one_index(cols, "update: col");
-                 const nb::gil_scoped_release release;
-                 return a.update(value, row, col);
-             }
-             update_block<T>(a, block, rows, cols);
+        "update",
+        [](matrix& a, const object_of<number_of<T>>& block, const row_number& rows, const annotated<"int">& cols) {
+            const T value = number<T>(block, "update: value");
+            const std::int64_t row = one_index(rows, "update: row"), col = one_index(cols, "update: col");
+            const nb::gil_scoped_release release;
+            a.update(value, row, col);
+        },
+        nb::arg("block"), nb::arg("rows"), nb::arg("cols"), R"(Merges one number into the element (rows, cols).
+
+Any thread; not collective. UserError for an index out of range.)");
+    bind_update<T>(c, R"(Merges block[a, b] into element (rows[a], cols[b]); repeated indices merge repeatedly.
+
+block: of the matrix's own element type, with any strides; it is read where it lies. Any thread; not collective. Blocks
+only while the bound on bytes in flight is reached. `block` may be reused on return. UserError, with nothing of the
+update applied: an index out of range, a shape that does not match, another element type.)");
+    c.def(
+         "update_trapezoid",
+         [](matrix& a, const object_of<block_of<T>>& block, const index_list& rows, const index_list& cols,
+            const one_of<"typing.Literal['upper', 'lower']">& side, std::int64_t offset) {
+             const auto taken = trapezoid_from(side, offset);
+             const block_input<T> elements(block, "update_trapezoid: block");
+             const index_array row_indices(rows, "update_trapezoid: rows");
+             const index_array col_indices(cols, "update_trapezoid: cols");
+             const nb::gil_scoped_release release;
+             a.update_trapezoid(elements.view(), row_indices.span(), col_indices.span(), taken);
          },
-         nb::arg("block"), nb::arg("rows"), nb::arg("cols"), "Merges block[a, b] into element (rows[a], cols[b]). Any thread.")
-        .def(
-            "update_trapezoid",
-            [](matrix& a, const nb::object& block, const nb::object& rows, const nb::object& cols, const std::string& side,
-               std::int64_t offset) {
-                const auto taken = trapezoid_from(side, offset);
-                const block_input<T> elements(block, "update_trapezoid: block");
-                const index_array row_indices(rows, "update_trapezoid: rows");
-                const index_array col_indices(cols, "update_trapezoid: cols");
-                const nb::gil_scoped_release release;
-                a.update_trapezoid(elements.view(), row_indices.span(), col_indices.span(), taken);
-            },
-            nb::arg("block"), nb::arg("rows"), nb::arg("cols"), nb::arg("side") = "upper", nb::arg("offset") = 0,
-            "As update, but takes only elements with i <= j + offset (upper) or i >= j + offset (lower).")
+         nb::arg("block"), nb::arg("rows"), nb::arg("cols"), nb::arg("side") = "upper", nb::arg("offset") = 0,
+         R"(As update, but takes only a part of the elements.
+
+side: 'upper' takes element (i, j) where i <= j + offset, 'lower' where i >= j + offset.)")
         .def("fill_lower", &matrix::fill_lower, nb::call_guard<nb::gil_scoped_release>(),
-             "Collective: commits, then makes the lower triangle the mirror image of the upper one.");
+             R"(Commits, then makes the strict lower triangle the transpose of the upper one.
+
+Collective, blocking. The matrix must be square.)");
 }
 
 template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
-    bind_read(c, "One element.");
-    bind_read_slice(c, "The block at (rows, cols), shape (len(rows), len(cols)).");
+    bind_read(c, R"(One element from its owner, after a commit.
+
+Blocking, not collective; the owner must poll if it is on another node.)");
+    bind_read_slice(c, R"(The block at (rows, cols), a new array of shape (len(rows), len(cols)).
+
+Blocks as read. UserError for an index out of range.)");
     c.def(
          "read_block",
          [](const matrix& a, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols) {
              auto values = without_gil([&] { return a.read_block(row, col, rows, cols); });
              return to_numpy(std::move(values), {static_cast<std::size_t>(rows), static_cast<std::size_t>(cols)});
          },
-         nb::arg("row"), nb::arg("col"), nb::arg("rows"), nb::arg("cols"), "The rectangle that begins at (row, col).")
+         nb::arg("row"), nb::arg("col"), nb::arg("rows"), nb::arg("cols"),
+         R"(The rectangle of rows x cols elements that begins at (row, col), a new array.
+
+Blocks as read. UserError where it leaves the matrix.)")
         .def(
             "diagonal",
             [](const matrix& a) {
@@ -170,7 +195,9 @@ template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_mat
                 using wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
                 return to_numpy(std::vector<wide>(values.begin(), values.end()));
             },
-            "Collective: the whole diagonal on every rank; float64 of float32 matrices.")
+            R"(The whole diagonal on every rank; float64 of a float32 matrix.
+
+Collective, blocking. The matrix must be square.)")
         .def(
             "save",
             [](const matrix& a, const std::string& path, const std::string& dataset, bool symmetric, bool append, hint_map hints) {
@@ -180,7 +207,11 @@ template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_mat
                 io::save_matrix(a, path, dataset, {symmetric, append, transfer});
             },
             nb::arg("path"), nb::arg("dataset"), nb::arg("symmetric") = false, nb::arg("append") = false,
-            nb::arg("hints") = hint_map{}, "Collective HDF5 in global order; a new file is written aside and renamed.")
+            nb::arg("hints") = hint_map{}, R"(Writes the matrix to an HDF5 file, in global order.
+
+Collective, blocking. A new file is written aside and renamed; append adds the dataset to an existing file in place.
+symmetric: records that only the upper triangle is meaningful. hints go to MPI-IO (striping_factor, ...), over those of
+CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written.)")
         .def(
             "load",
             [](matrix& a, const std::string& path, const std::string& dataset, hint_map hints) {
@@ -190,7 +221,10 @@ template <class T> void bind_matrix_reads(nanobind::class_<array::convergent_mat
                 io::load_matrix(a, path, dataset, transfer);
             },
             nb::arg("path"), nb::arg("dataset"), nb::arg("hints") = hint_map{},
-            "Collective; any number of ranks may load what any other number saved.");
+            R"(Reads the matrix from an HDF5 file.
+
+Collective, blocking. Any number of ranks may load what any other number saved. UserError on every rank: a missing file
+or dataset, a file that is cut short, another shape, another precision (both are named).)");
 }
 
 /// Everything but the constructor and what real numbers have beyond. The base class is what matrices inside other objects are
@@ -199,24 +233,37 @@ template <class T> [[nodiscard]] nanobind::class_<python_matrix<T>, array::conve
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
     const std::string suffix = dtype_suffix<T>();
-    nb::class_<matrix> base(m, ("_ConvergentMatrix" + suffix).c_str());
+    nb::class_<matrix> base(m, ("_ConvergentMatrix" + suffix).c_str(), R"(The base of ConvergentMatrix, without a constructor.
+
+An update is applied exactly once between its call and the return of the next commit(); concurrent updates leave what
+some serial order of them would. Read elements after a commit() and before the next update. Blocks are NumPy arrays of
+the matrix's own element type with any strides (Fortran order, slices, transposes); another type is refused rather than
+converted. Indices are array-likes of integers. Every method releases the GIL, and any thread may call those that are
+not collective.)");
     bind_matrix_shape<T>(base);
     bind_matrix_updates<T>(base);
     bind_matrix_reads<T>(base);
     nb::class_<python_matrix<T>, matrix> derived(
         m, ("ConvergentMatrix" + suffix).c_str(), nb::type_slots(merge_slots<python_matrix<T>, T>::slots),
-        "Dense block-cyclic matrix to which any thread of any rank adds blocks at any time.");
+        R"(Dense block-cyclic matrix to which any thread of any rank adds blocks at any time.
+
+craton.ConvergentMatrix is its face.)");
     derived.def(
         "__init__",
         [](python_matrix<T>* self, runtime::world& ranks, std::int64_t rows, std::int64_t cols, const block_sizes& block,
-           std::pair<int, int> grid, const nb::object& merge, const nb::object& identity) {
+           std::pair<int, int> grid, const merge_name& merge, const object_of<number_of<T>>& identity) {
             auto operation = merge_from<T>(merge, identity);
             const nb::gil_scoped_release release;
             new (self) python_matrix<T>(ranks, rows, cols, block_pair(block), grid, std::move(operation));
         },
         nb::arg("world"), nb::arg("rows"), nb::arg("cols"), nb::arg("block") = 64, nb::arg("grid") = std::pair<int, int>{0, 0},
         nb::arg("merge") = "add", nb::arg("identity") = nb::none(), nb::keep_alive<1, 2>(),
-        "Collective. grid (0, 0) chooses the most square grid.");
+        R"(Collective. All elements are the merge's identity at first: zero for sums.
+
+block: rows and columns of a block, or both as one number. grid: process rows and columns; (0, 0) chooses the most
+square grid. merge: 'add', 'min', 'max', a NumPy ufunc, or a function of (into, arriving) with an identity. UserError if
+the grid does not match the number of ranks, if a rank would own nothing (more ranks than blocks), or where there is not
+enough memory.)");
     return derived;
 }
 

@@ -24,7 +24,7 @@ void bind_spheroidal_modes(nb::module_& m);
 template <class Catalogue>
 void bind_mode_properties(nb::class_<Catalogue>& catalogue, const char* about_n, const char* about_group_velocity) {
     constexpr auto new_array = nb::rv_policy::automatic;
-    catalogue.def("__len__", &Catalogue::size)
+    catalogue.def("__len__", &Catalogue::size, "How many modes there are.")
         .def_prop_ro(
             "n", [](const Catalogue& c) { return to_numpy(c.arrays().n); }, new_array, about_n)
         .def_prop_ro(
@@ -38,7 +38,7 @@ void bind_mode_properties(nb::class_<Catalogue>& catalogue, const char* about_n,
                 }
                 return to_numpy(std::move(out));
             },
-            new_array)
+            new_array, "Period of each mode, in s.")
         .def_prop_ro(
             "q", [](const Catalogue& c) { return to_numpy(c.arrays().q); }, new_array,
             "Quality factor of each mode (infinity without attenuation).")
@@ -75,8 +75,12 @@ template <class T> T stored_scalar(const nb::dict& arrays, const char* key) {
     return values.front();
 }
 
+/// Arrays by name: one type of elements, or any.
+template <class T> using arrays_by_name = nb::typed<nb::dict, nb::str, object_of<array_of<T>>>;
+using stored_arrays = nb::typed<nb::dict, nb::str, annotated<"numpy.typing.NDArray[typing.Any]">>;
+
 /// The fields of mode_scalars that are numbers of their own, one array each.
-inline nb::dict scalars_as_arrays(const std::vector<tomography::mode_scalars>& modes) {
+inline arrays_by_name<double> scalars_as_arrays(const std::vector<tomography::mode_scalars>& modes) {
     const auto column = [&modes](double tomography::mode_scalars::* field) {
         std::vector<double> out;
         for (const tomography::mode_scalars& mode : modes) {
@@ -84,7 +88,7 @@ inline nb::dict scalars_as_arrays(const std::vector<tomography::mode_scalars>& m
         }
         return to_numpy(std::move(out));
     };
-    nb::dict out;
+    arrays_by_name<double> out;
     out["strain_rr"] = column(&tomography::mode_scalars::strain_rr);
     out["strain_h"] = column(&tomography::mode_scalars::strain_h);
     out["strain_1"] = column(&tomography::mode_scalars::strain_1);

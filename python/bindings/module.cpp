@@ -1,4 +1,5 @@
-// The compiled extension craton._craton: C++ objects, one to one. What each means is in _craton.pyi and the C++ headers.
+// The compiled extension craton._craton: C++ objects, one to one. Its docstrings and signatures are the text of Python's side: help() shows
+// them, and the stub is generated from them. The C++ side is described in the headers.
 
 #include "bindings.hpp"
 
@@ -35,7 +36,7 @@ std::map<std::string, std::string> build_info() {
             {"hdf5", io::hdf5_version()}};
 }
 
-nb::dict blas_check() {
+annotated<"_BlasReport"> blas_check() {
     linalg::blas_report report;
     {
         const nb::gil_scoped_release release;
@@ -62,17 +63,37 @@ nb::dict blas_check() {
 
 NB_MODULE(_craton, m) {
     using namespace craton::bindings;
-    m.doc() = "Craton's C++ objects";
-    nb::exception<craton::user_error>(m, "UserError", PyExc_Exception);
+    m.doc() = R"(Craton's C++ objects, one to one.
 
-    m.def("build_info", &build_info, "version, commit, compiler, flags, build_type, mpi, blas, hdf5 of this build.");
+Arrays of the applications are C-contiguous NumPy arrays; those of the distributed arrays have any strides. Angles are
+radians unless a name says degrees, lengths metres unless a name says km, times seconds. "Collective" means that every
+rank of the world must call. What collective calls wait for, they wait for without the GIL.
+
+Classes whose names begin with _ are bases of the public ones. Objects inside others, as ReproducibleMatrix.sums, are
+of them.)";
+    nb::exception<craton::user_error>(m, "UserError", PyExc_Exception).attr("__doc__") =
+        "The user's or the environment's fault: one line that says what, where, the value and what is allowed.";
+
+    m.def("build_info", &build_info, R"(What this build is made of, by name.
+
+version, commit, compiler, flags, build_type, mpi (the library's version string), blas (its configuration) and hdf5. Not
+collective.)");
     m.def("mpi_library_version", &craton::comm::environment::library_version,
-          "What MPI_Get_library_version prints in the extension: must equal mpi4py's.");
-    m.def("blas_core", &craton::linalg::blas_core, "The processor OpenBLAS believes it runs on; 'unknown' for another BLAS.");
+          R"(What MPI_Get_library_version prints in the extension.
+
+It must equal what mpi4py prints. Does not start MPI.)");
+    m.def("blas_core", &craton::linalg::blas_core, R"(The processor that OpenBLAS believes it runs on.
+
+For example 'SkylakeX' (openblas_get_corename); 'unknown' for another BLAS.)");
     m.def("set_blas_threads", &craton::linalg::set_blas_threads, nb::arg("threads"),
-          "Threads the extension's BLAS uses per call (OpenBLAS only).");
-    m.def("blas_check", &blas_check,
-          "How the linked BLAS fits this processor: rates measured on one thread beside what its units can do.");
+          R"(Sets how many threads the extension's BLAS uses per call.
+
+Of OpenBLAS; without effect on others.)");
+    m.def("blas_check", &blas_check, R"(How the linked BLAS fits this processor.
+
+Rates of products measured on one thread, best of five, stand beside the peak of its vector units: flops_per_cycle in
+single precision, half of it in double, at the measured clock. Rates and peaks are in GFLOP/s. mistaken: OpenBLAS chose
+kernels for narrower registers. slow: far below the peak; then remedy says what to do. Not collective.)");
     m.def(
         "gemm_gflops",
         [](int n, bool single, int threads) {
@@ -81,7 +102,9 @@ NB_MODULE(_craton, m) {
             return single ? craton::linalg::measured_gemm_gflops<float>(n) : craton::linalg::measured_gemm_gflops<double>(n);
         },
         nb::arg("n"), nb::arg("single") = true, nb::arg("threads") = 1,
-        "Measured n x n GEMM rate of the linked BLAS, best of five, in GFLOP/s.");
+        R"(Measured rate of n x n products of the linked BLAS, in GFLOP/s.
+
+Best of five, in single or double precision. The number of threads stays set afterwards. Not collective.)");
     m.def(
         "memory_rates",
         [](int threads) {
@@ -89,10 +112,14 @@ NB_MODULE(_craton, m) {
             const auto rates = craton::base::measure_memory(threads);
             return std::pair(rates.memcpy_gb_s, rates.triad_gb_s);
         },
-        nb::arg("threads"), "(memcpy, STREAM triad), GB/s on so many threads of this process: best of five passes.");
+        nb::arg("threads"), R"(Rates of memory on so many threads of this process: (memcpy, STREAM triad), in GB/s.
+
+Best of five passes. Not collective. UserError below 1 thread.)");
     m.def("memory_in_place_rate", &craton::base::measure_memory_in_place, nb::arg("threads"),
           nb::call_guard<nb::gil_scoped_release>(),
-          "GB/s read and written by so many threads of this process that change memory in place: best of five passes.");
+          R"(GB/s read and written by so many threads of this process that change memory in place.
+
+Best of five passes. Not collective. UserError below 1 thread.)");
 
     bind_runtime(m);
     bind_array(m);

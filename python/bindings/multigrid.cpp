@@ -31,6 +31,7 @@ using multigrid::solver;
 using held = ends_without_gil<solver>;
 using values_in = input_1d<double>;
 using history = std::pair<std::vector<double>, bool>;
+using progress_call = annotated<"collections.abc.Callable[[int, float], object]">;
 
 box_layout layout_of(const runtime::world& ranks, const array::index3& boxes, std::int64_t side,
                      const std::array<bool, 3>& periodic, const std::string& order) {
@@ -83,19 +84,22 @@ nb::ndarray<nb::numpy, std::int64_t> boxes_of_rank(const runtime::world& ranks, 
     return to_numpy(std::move(cells), {count, 3});
 }
 
-std::vector<std::tuple<std::int64_t, array::index3, int>> levels(const solver& s) {
-    std::vector<std::tuple<std::int64_t, array::index3, int>> found;
+using boxes_along = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
+
+std::vector<std::tuple<std::int64_t, boxes_along, int>> levels(const solver& s) {
+    std::vector<std::tuple<std::int64_t, boxes_along, int>> found;
     for (int at = 0; at < s.levels(); ++at) {
         const auto& layout = s.layout(at);
         int busy = 0;
         for (int rank = 0; rank < layout.ranks(); ++rank) busy += layout.blocks_of(rank).empty() ? 0 : 1;
-        found.emplace_back(layout.side(), layout.what().boxes, busy);
+        const auto& boxes = layout.what().boxes;
+        found.emplace_back(layout.side(), boxes_along(boxes[0], boxes[1], boxes[2]), busy);
     }
     return found;
 }
 
 // A callable of Python's, or None; called without the GIL, which it takes.
-multigrid::progress told(const nb::object& each) {
+multigrid::progress told(const progress_call& each) {
     if (each.is_none()) return {};
     return [&each](int step, double residual) {
         const nb::gil_scoped_acquire hold;
@@ -136,79 +140,119 @@ void check_level(const solver& s, int level) {
         throw user_error("multigrid: level " + std::to_string(level) + "; allowed: 0 to " + std::to_string(s.levels() - 1));
 }
 
-} // namespace
+void bind_solving(nb::class_<solver>& c) {
+    c.def(
+         "set_right_hand_side",
+         [](solver& s, const values_in& f, const std::array<std::array<values_in, 2>, 3>& on_boundary) {
+             multigrid::side_values sides;
+             for (std::size_t d = 0; d < 3; ++d) {
+                 for (std::size_t end = 0; end < 2; ++end) sides[d][end] = as_span(on_boundary[d][end]);
+             }
+             without_gil([&] { s.set_right_hand_side(as_span(f), sides); });
+         },
+         "f"_a, "on_boundary"_a, R"(Sets f in this rank's cells, and what is given on the boundary.
 
-void bind_multigrid(nb::module_& m) {
-    nb::class_<solver> c(m, "_MultigridSolver");
-    c.def_prop_ro("levels", &levels,
-                  "Per level, the finest first: cells of a box along each side, boxes along each dimension, ranks that have some.")
-        .def_prop_ro("singular", &solver::singular, "Whether u is fixed up to a constant only.")
-        .def_prop_ro("own_cells", &solver::own_cells, "Cells of this rank's boxes.")
-        .def(
-            "set_right_hand_side",
-            [](solver& s, const values_in& f, const std::array<std::array<values_in, 2>, 3>& on_boundary) {
-                multigrid::side_values sides;
-                for (std::size_t d = 0; d < 3; ++d) {
-                    for (std::size_t end = 0; end < 2; ++end) sides[d][end] = as_span(on_boundary[d][end]);
-                }
-                without_gil([&] { s.set_right_hand_side(as_span(f), sides); });
-            },
-            "f"_a, "on_boundary"_a, "Collective.")
+Collective, blocking. on_boundary: per dimension the values (u or fluxes) of the faces before the first and behind the
+last cell, of whole sides, the lower of a side's dimensions fastest; empty: 0. Overwrites u of the finest level.
+UserError on every rank: values that are not finite, or that have a mean where the problem is singular.)")
         .def(
             "solve",
-            [](solver& s, double tolerance, int most, const nb::object& each) {
+            [](solver& s, double tolerance, int most, const progress_call& each) {
                 return history_of(without_gil([&] { return s.solve(tolerance, most, told(each)); }));
             },
-            "tolerance"_a, "most_cycles"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
+            "tolerance"_a, "most_cycles"_a, "progress"_a = nb::none(), R"(An F-cycle, then V-cycles until the tolerance is reached.
+
+Collective, blocking. Returns the largest residual over the largest |f| before every step and at the end, and whether
+the last is within the tolerance. progress(step, residual) is called by every rank. UserError on every rank unless the
+tolerance is above 0 and below 1, and most_cycles at least 0.)")
         .def(
             "solve_by_conjugate_gradients",
-            [](solver& s, double tolerance, int most, const nb::object& each) {
+            [](solver& s, double tolerance, int most, const progress_call& each) {
                 return history_of(without_gil([&] { return s.solve_by_conjugate_gradients(tolerance, most, told(each)); }));
             },
-            "tolerance"_a, "most_steps"_a, "progress"_a = nb::none(), "Collective: (relative residuals, converged).")
+            "tolerance"_a, "most_steps"_a, "progress"_a = nb::none(), R"(An F-cycle, then conjugate gradients with V-cycles.
+
+Collective, blocking. For beta that jumps by orders of magnitude. Otherwise as solve().)")
         .def(
             "f_cycle",
             [](solver& s, int level) {
                 check_level(s, level);
                 without_gil([&] { s.f_cycle(level); });
             },
-            "level"_a = 0, "Collective.")
-        .def("v_cycle", &solver::v_cycle, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+            "level"_a = 0, "u of a level (0 the finest) by one F-cycle from zero. Collective, blocking.")
+        .def("v_cycle", &solver::v_cycle, nb::call_guard<nb::gil_scoped_release>(),
+             "Improves u of the finest level. Collective, blocking.")
         .def(
             "relative_residual",
             [](solver& s, int level) {
                 check_level(s, level);
                 return without_gil([&] { return s.relative_residual(level); });
             },
-            "level"_a = 0, "Collective.")
+            "level"_a = 0, "Largest |f - A u| of a level over the largest |f|, 0 where f is 0. Collective, blocking.")
         .def(
             "richardson",
             [](solver& s) {
                 const auto estimate = without_gil([&] { return s.richardson(); });
                 return std::make_pair(estimate.error, estimate.order);
             },
-            "Collective: (error, order).")
+            R"(Richardson's estimate of the error, and the order.
+
+Collective, blocking. From F-cycles on the three finest levels, whose u it overwrites.)")
         .def(
             "apply", [](solver& s, const values_in& u) { return mapped(s, u, [&](auto in, auto out) { s.apply(in, out); }); },
-            "u"_a, "Collective.")
+            "u"_a, R"(A u, in this rank's cells.
+
+Collective, blocking. Overwrites u of the finest level. UserError for another number of values than own_cells.)")
         .def(
             "precondition",
             [](solver& s, const values_in& r) { return mapped(s, r, [&](auto in, auto out) { s.precondition(in, out); }); }, "r"_a,
-            "Collective.")
-        .def("record_times", &solver::record_times, "on"_a = true, "Collective.")
-        .def("longest_times", &longest_times,
-             "Collective: per level, the finest first, seconds by phase; of the rank that has spent most.")
+            R"(One V-cycle from zero for the right-hand side r: a preconditioner.
+
+Collective, blocking. Overwrites u of the finest level. UserError for another number of values than own_cells.)");
+}
+
+void bind_results(nb::class_<solver>& c) {
+    c.def_prop_ro("levels", &levels, R"(Per level, the finest first: (side, boxes, ranks).
+
+Cells of a box along each side, boxes along each dimension, and ranks that have some.)")
+        .def_prop_ro("singular", &solver::singular, "Whether u is fixed up to a constant only.")
+        .def_prop_ro("own_cells", &solver::own_cells, "Cells of this rank's boxes.")
+        .def("record_times", &solver::record_times, "on"_a = true,
+             "From now on seconds of every level and phase are counted, from zero; or no more. Collective.")
+        .def("longest_times", &longest_times, R"(Per level, the finest first, (phase, seconds) of the rank that has spent most.
+
+Collective, blocking. 0 where nothing has been recorded.)")
         .def(
-            "solution", [](const solver& s) { return to_numpy(s.solution()); }, "u of this rank's cells.")
+            "solution", [](const solver& s) { return to_numpy(s.solution()); }, "u of this rank's cells. Not collective.")
         .def(
             "sum_over_ranks", [](solver& s, const values_in& values) { return to_numpy(sum_over_ranks(s, values)); }, "values"_a,
-            "Collective: element by element; as many on every rank.");
-    nb::class_<held, solver>(m, "MultigridSolver",
-                             "Full geometric multigrid on boxes; values are those of this rank's cells, box after box, i fastest.")
+            "Sums over the ranks, element by element; as many values on every rank. Collective, blocking.");
+}
+
+} // namespace
+
+void bind_multigrid(nb::module_& m) {
+    nb::class_<solver> c(m, "_MultigridSolver", "The base of MultigridSolver, without a constructor.");
+    bind_solving(c);
+    bind_results(c);
+    nb::class_<held, solver>(m, "MultigridSolver", R"(Full geometric multigrid on boxes: a alpha u - b div(beta grad u) = f.
+
+craton.multigrid.Solver is its face. Values are those of this rank's cells: box after box in the order of
+boxes_of_rank, i fastest. The numerics are those of HPGMG-FV (Shan et al. 2015, III).)")
         .def("__init__", &make_solver, "world"_a, "boxes"_a, "side"_a, "periodic"_a, "order"_a, "discretisation"_a, "smoother"_a,
-             "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective.")
+             "a"_a, "b"_a, "sides"_a, "beta"_a, "alpha"_a, "threads"_a = 1, nb::keep_alive<1, 2>(),
+             R"(Collective, blocking. A problem with coefficients given face by face and cell by cell.
+
+boxes: along each dimension; side: cells of a box. order: of the boxes over the ranks. discretisation: 7pt, fv2 or fv4;
+smoother: chebyshev, gsrb or jacobi. sides: dirichlet or neumann before the first and behind the last cell of each
+dimension. beta: of each box all faces along the dimension (side + 1), those that two boxes share in both; empty: 1.
+alpha: of each cell; empty: none. threads: of each rank. UserError on every rank for what craton.multigrid.Solver
+refuses.)")
         .def("__init__", &make_benchmark, "world"_a, "boxes"_a, "side"_a, "order"_a, "discretisation"_a, "smoother"_a, "a"_a, "b"_a,
-             "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(), "Collective: the test problem of HPGMG-FV.");
+             "exchange"_a = "one-wait", "threads"_a = 1, nb::keep_alive<1, 2>(),
+             R"(Collective, blocking. The test problem of HPGMG-FV.
+
+exchange: small-copies, local-loops, strided, neighbours, one-wait or bulk.)");
     m.def(
         "agree",
         [](runtime::world& ranks, const std::string& failure) {
@@ -216,9 +260,13 @@ void bind_multigrid(nb::module_& m) {
             ranks.barrier(); // polls, before what does not
             comm::agree(ranks.communicator(), failure);
         },
-        "world"_a, "failure"_a, "Collective: UserError on every rank when any has a failure to report.");
+        "world"_a, "failure"_a, R"(UserError on every rank when any has a failure to report (a text that is not empty).
+
+Collective, blocking. As World.agree.)");
     m.def("boxes_of_rank", &boxes_of_rank, "world"_a, "boxes"_a, "side"_a, "order"_a,
-          "(i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).");
+          R"((i, j, k) of the first cell of each of this rank's boxes, shape (boxes, 3).
+
+Not collective. UserError for an unknown order, or more ranks than boxes.)");
 }
 
 } // namespace craton::bindings

@@ -59,6 +59,9 @@ template <class T> class python_merge {
     std::shared_ptr<held> shared_;
 };
 
+/// What constructors take as a merge.
+using merge_name = annotated<"str | collections.abc.Callable[..., object]">;
+
 /// "add", "min", "max", a NumPy ufunc, or a function of (into, arriving) with an identity.
 template <class T> [[nodiscard]] array::merge<T> merge_from(const nanobind::object& given, const nanobind::object& identity) {
     using operation = array::merge<T>;

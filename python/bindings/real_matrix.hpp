@@ -24,6 +24,18 @@ namespace craton::bindings {
     return options;
 }
 
+using gram_method_name = one_of<"typing.Literal['auto', 'origin', 'owner']">;
+
+/// What signatures call panels and their weights.
+template <class T> struct panels_of {
+    static constexpr auto name = array_of<T>::name + nanobind::detail::const_name(" | collections.abc.Sequence[") +
+                                 array_of<T>::name + nanobind::detail::const_name("]");
+};
+template <class T> struct weights_of {
+    static constexpr auto name = array_of<T>::name + nanobind::detail::const_name(" | collections.abc.Sequence[") +
+                                 array_of<T>::name + nanobind::detail::const_name(" | None]");
+};
+
 /// One panel with its weights, or several from a list with a list of weights.
 template <class T> class panel_inputs {
   public:
@@ -61,8 +73,8 @@ template <class T> void bind_gram(nanobind::class_<python_matrix<T>, array::conv
     namespace nb = nanobind;
     c.def(
          "update_gram",
-         [](matrix& a, const nb::object& panel, const nb::object& indices, const nb::object& weights, double tolerance,
-            const std::string& method, bool always_compress) {
+         [](matrix& a, const object_of<panels_of<T>>& panel, const index_list& indices, const object_of<weights_of<T>>& weights,
+            double tolerance, const gram_method_name& method, bool always_compress) {
              const auto options = gram_options_from(tolerance, method, always_compress);
              const panel_inputs<T> panels(panel, weights);
              const index_array places(indices, "update_gram: indices");
@@ -70,11 +82,19 @@ template <class T> void bind_gram(nanobind::class_<python_matrix<T>, array::conv
          },
          nb::arg("panel"), nb::arg("indices"), nb::arg("weights") = nb::none(), nb::arg("tolerance") = 0.0,
          nb::arg("method") = "auto", nb::arg("always_compress") = false,
-         "Adds G^T W G to the upper triangle without forming it. Any thread.")
+         R"(Adds G^T W G to the upper triangle without forming it.
+
+panel: G, k x n, whose column b belongs to indices[b]; weights: of its k rows (None: one). A list of panels with the same
+indices, and of their weights, is stacked. Any strides. tolerance > 0: the panel may first be compressed to its
+numerical rank; the trace norm of what is lost is at most tolerance * trace(G^T W G). always_compress: also where the
+cost model expects no gain. method: where products for other nodes are made; 'auto' asks the cost model.
+
+Any thread, not collective, blocks as update. UserError, with nothing applied: shapes that do not match, indices out of
+range, negative weights, a matrix that is not square or whose merge is not 'add'.)")
         .def(
             "update_kronecker",
-            [](matrix& a, const nb::object& lateral, const nb::object& radial, const nb::object& indices,
-               const nb::object& weights) {
+            [](matrix& a, const object_of<elements_of<T>>& lateral, const object_of<block_of<T>>& radial, const index_list& indices,
+               const object_of<elements_of<T>>& weights) {
                 const vector_input<T> outer(lateral, "update_kronecker: lateral");
                 const block_input<T> inner(radial, "update_kronecker: radial");
                 const index_array places(indices, "update_kronecker: indices");
@@ -84,21 +104,26 @@ template <class T> void bind_gram(nanobind::class_<python_matrix<T>, array::conv
                 a.gram().update_kronecker(outer.span(), inner.view(), places.span(), rows ? rows->span() : std::span<const T>{});
             },
             nb::arg("lateral"), nb::arg("radial"), nb::arg("indices"), nb::arg("weights") = nb::none(),
-            "Adds (lateral lateral^T) (x) (radial^T W radial) to the upper triangle. Any thread.")
+            R"(As update_gram for a panel that is a Kronecker product, never expanded.
+
+G[t, a * n_radial + i] = lateral[a] * radial[t, i]; indices has len(lateral) * radial.shape[1] entries in that order. Any
+thread, not collective.)")
         .def(
             "explain_gram",
-            [](matrix& a, std::int64_t n, std::int64_t k, double tolerance, const std::string& method) {
+            [](matrix& a, std::int64_t n, std::int64_t k, double tolerance, const gram_method_name& method) {
                 return a.gram().explain(n, k, gram_options_from(tolerance, method, false));
             },
             nb::arg("n"), nb::arg("k"), nb::arg("tolerance") = 0.0, nb::arg("method") = "auto",
-            "What the cost model expects of an update of n columns and k samples: one line per way.")
+            R"(What the cost model expects of an update of n columns and k samples.
+
+One line per way, and the choice. Not collective.)")
         .def_prop_rw(
             "gram_wire_bytes_per_s", [](matrix& a) { return a.gram().model().wire_bytes_per_s; },
             [](matrix& a, double rate) {
                 if (!(rate > 0)) throw user_error("gram_wire_bytes_per_s is " + std::to_string(rate) + "; allowed: above 0");
                 a.gram().model().wire_bytes_per_s = rate;
             },
-            "The rate between nodes that the cost model of update_gram takes.");
+            nb::for_setter(nb::arg("rate")), "Bytes per second between nodes that the cost model of update_gram takes; above 0.");
 }
 
 template <class T> void bind_real_matrix(nanobind::module_& m) {
@@ -108,13 +133,18 @@ template <class T> void bind_real_matrix(nanobind::module_& m) {
     bind_gram<T>(c);
     c.def(
          "add_kronecker",
-         [](matrix& a, const nb::object& lateral, const nb::object& radial, double scale, std::int64_t offset) {
+         [](matrix& a, const object_of<block_of<double>>& lateral, const object_of<block_of<double>>& radial, double scale,
+            std::int64_t offset) {
              const block_input<double> outer(lateral, "add_kronecker: lateral"), inner(radial, "add_kronecker: radial");
              const nb::gil_scoped_release release;
              linalg::add_kronecker(a, outer.view(), inner.view(), scale, offset);
          },
          nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0, nb::arg("offset") = 0,
-         "Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block; local, call it on every rank.")
+         R"(Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block.
+
+Element (offset + a * nr + i, offset + b * nr + j) grows by scale * lateral[a, b] * radial[i, j]. Local: every rank calls
+it for its own part; commit() again before the next update or read. UserError where the product does not lie within the
+matrix.)")
         .def(
             "copy_as_f64",
             [](const matrix& a) {
@@ -124,7 +154,9 @@ template <class T> void bind_real_matrix(nanobind::module_& m) {
                 a.ranks().barrier(); // a neighbour's next update must not meet this rank's copying
                 return copy;
             },
-            nb::keep_alive<0, 1>(), "Collective: the same matrix in double precision.");
+            nb::keep_alive<0, 1>(), R"(A new matrix of the same elements and layout, in double precision.
+
+Collective, blocking.)");
 }
 
 } // namespace craton::bindings

@@ -35,7 +35,7 @@ namespace craton::bindings {
 namespace {
 
 // An array of the shape of the given one. Lengths are compared first: a sum of vectors of other lengths would overwrite memory.
-nb::object sum_over_ranks(world& w, const nb::object& values) {
+annotated<"numpy.ndarray[dtype=float64]"> sum_over_ranks(world& w, const annotated<"ArrayLike">& values) {
     const nb::object given = nb::module_::import_("numpy").attr("ascontiguousarray")(values, "float64");
     const nb::object flat = given.attr("ravel")();
     const vector_input<double> own(flat, "World.sum: values");
@@ -49,52 +49,27 @@ nb::object sum_over_ranks(world& w, const nb::object& values) {
             throw user_error("World.sum: ranks gave different numbers of values; allowed: the same on every rank");
         w.communicator().sum_in_place(std::span<double>(sums));
     });
-    return nb::cast(to_numpy(std::move(sums))).attr("reshape")(given.attr("shape"));
+    return nb::object(nb::cast(to_numpy(std::move(sums))).attr("reshape")(given.attr("shape")));
 }
 
-void bind_world(nb::module_& m) {
-    nb::class_<world>(m, "World", "Ranks that share one address space.")
-        .def(
-            "__init__",
-            [](world* self, const nb::object& comm, int ranks_per_node, std::size_t max_bytes_in_flight) {
-                if (ranks_per_node < 0) {
-                    throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) +
-                                     "; allowed: 0 (the machine's nodes) or more");
-                }
-                const auto native = native_communicator(comm);
-                const nb::gil_scoped_release release;
-                new (self) world(craton::comm::communicator::duplicate(native), {ranks_per_node, max_bytes_in_flight});
-            },
-            nb::arg("comm"), nb::arg("ranks_per_node") = 0, nb::arg("max_bytes_in_flight") = std::size_t{64} << 20,
-            "Collective over comm, which is duplicated. ranks_per_node = k > 0 makes virtual nodes of k consecutive ranks.")
-        .def("__repr__",
-             [](const world& w) {
-                 return "<World: rank " + std::to_string(w.rank()) + " of " + std::to_string(w.size()) + " on " +
-                        std::to_string(w.node().count) + (w.node().count == 1 ? " node>" : " nodes>");
-             })
-        .def_prop_ro("rank", &world::rank)
-        .def_prop_ro("size", &world::size)
-        .def_prop_ro("node_count", [](const world& w) { return w.node().count; })
-        .def_prop_ro("node_size", [](const world& w) { return w.node().communicator.size(); })
-        .def(
-            "shares_memory_with",
-            [](const world& w, int rank) { return rank >= 0 && rank < w.size() && w.shares_memory_with(rank); }, nb::arg("rank"),
-            "True when updates of that rank's memory are made in place.")
-        .def_prop_rw(
-            "max_bytes_in_flight", &world::max_bytes_in_flight,
-            [](world& w, std::int64_t bytes) {
-                if (bytes < 1) throw user_error("max_bytes_in_flight is " + std::to_string(bytes) + "; allowed: 1 or more");
-                w.set_max_bytes_in_flight(static_cast<std::size_t>(bytes));
-            },
-            "The bound on bytes of messages that this rank has under way.")
-        .def_prop_ro("bytes_in_flight", &world::bytes_in_flight)
-        .def("flush", nb::overload_cast<>(&world::flush), nb::call_guard<nb::gil_scoped_release>(),
-             "Starts every message that waits for company. Does not block.")
-        .def("poll", &world::poll, nb::call_guard<nb::gil_scoped_release>(), "Runs handlers of arrived messages; returns how many.")
-        .def("quiesce", &world::quiesce, nb::call_guard<nb::gil_scoped_release>(),
-             "Collective, blocking: every message ever sent has been executed when it returns.")
-        .def("barrier", &world::barrier, nb::call_guard<nb::gil_scoped_release>(), "Collective; polls while it waits.")
-        .def("sum", &sum_over_ranks, nb::arg("values"), "Collective, blocking: sums over the ranks, on every rank, in float64.")
+void bind_world_messages(nb::class_<world>& c) {
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+    c.def("flush", nb::overload_cast<>(&world::flush), release_gil(), R"(Starts every message that waits for company.
+
+Not collective; does not block.)")
+        .def("poll", &world::poll, release_gil(), R"(Runs the handlers of messages that have arrived; returns how many.
+
+Not collective; does not block.)")
+        .def("quiesce", &world::quiesce, release_gil(), R"(Returns when every message ever sent has been executed.
+
+Collective, blocking.)")
+        .def("barrier", &world::barrier, release_gil(), R"(Returns when all ranks have called it.
+
+Collective, blocking; polls meanwhile.)")
+        .def("sum", &sum_over_ranks, nb::arg("values"), R"(Sums over the ranks, on every rank, in float64.
+
+Collective, blocking. The result has the shape of what is given. UserError on every rank where ranks give different
+numbers of values.)")
         .def(
             "agree",
             [](world& w, const std::string& failure) {
@@ -102,25 +77,88 @@ void bind_world(nb::module_& m) {
                 w.barrier(); // polls, before what does not
                 comm::agree(w.communicator(), failure);
             },
-            nb::arg("failure") = "",
-            "Collective, blocking: UserError on every rank with the words of the lowest that gives any; \"\": none.")
+            nb::arg("failure") = "", R"(UserError on every rank where any rank gives a failure.
+
+Collective, blocking. Its words are those of the lowest rank that gives any; an empty text means that nothing is wrong.)")
         .def(
             "abort", [](world& w, const std::string& message, int code) { w.abort(message, code); }, nb::arg("message"),
-            nb::arg("code") = exit_user_error, "Prints one line that names the rank and ends the job.")
-        .def("stats", [](const world& w) {
-            const auto s = w.statistics();
-            return std::map<std::string, std::int64_t>{{"messages_sent", s.messages_sent},
-                                                       {"messages_executed", s.messages_executed},
-                                                       {"bytes_sent", s.bytes_sent},
-                                                       {"direct_updates", s.direct_updates},
-                                                       {"peak_bytes_in_flight", s.peak_bytes_in_flight},
-                                                       {"transfers_sent", s.transfers_sent}};
-        });
+            nb::arg("code") = exit_user_error, R"(Prints one line that names the rank, and ends the job.
+
+Not collective; does not return. code: the job's exit code.)")
+        .def(
+            "stats",
+            [](const world& w) {
+                const auto s = w.statistics();
+                return std::map<std::string, std::int64_t>{{"messages_sent", s.messages_sent},
+                                                           {"messages_executed", s.messages_executed},
+                                                           {"bytes_sent", s.bytes_sent},
+                                                           {"direct_updates", s.direct_updates},
+                                                           {"peak_bytes_in_flight", s.peak_bytes_in_flight},
+                                                           {"transfers_sent", s.transfers_sent}};
+            },
+            R"(What this rank has done since the world was made.
+
+messages_sent, messages_executed, bytes_sent, direct_updates (made in place in a neighbour's memory),
+peak_bytes_in_flight and transfers_sent (MPI messages: small ones travel together). Not collective.)");
+}
+
+void bind_world(nb::module_& m) {
+    nb::class_<world> c(m, "World", "Ranks that share one address space.");
+    c.def(
+         "__init__",
+         [](world* self, const annotated<"mpi4py.MPI.Comm">& comm, int ranks_per_node, std::size_t max_bytes_in_flight) {
+             if (ranks_per_node < 0) {
+                 throw user_error("World: ranks_per_node is " + std::to_string(ranks_per_node) +
+                                  "; allowed: 0 (the machine's nodes) or more");
+             }
+             const auto native = native_communicator(comm);
+             const nb::gil_scoped_release release;
+             new (self) world(craton::comm::communicator::duplicate(native), {ranks_per_node, max_bytes_in_flight});
+         },
+         nb::arg("comm"), nb::arg("ranks_per_node") = 0, nb::arg("max_bytes_in_flight").sig("64 << 20") = std::size_t{64} << 20,
+         R"(Collective over the ranks of comm, which is duplicated.
+
+ranks_per_node: k > 0 makes virtual nodes of k consecutive ranks; 0 takes the machine's real nodes, or
+CRATON_RANKS_PER_NODE where that is set. max_bytes_in_flight: see the property. UserError where MPI does not grant
+MPI_THREAD_MULTIPLE.)")
+        .def(
+            "__repr__",
+            [](const world& w) {
+                return "<World: rank " + std::to_string(w.rank()) + " of " + std::to_string(w.size()) + " on " +
+                       std::to_string(w.node().count) + (w.node().count == 1 ? " node>" : " nodes>");
+            },
+            "The rank, and how many ranks and nodes there are.")
+        .def_prop_ro("rank", &world::rank, "The number of this rank, 0 to size - 1.")
+        .def_prop_ro("size", &world::size, "How many ranks there are.")
+        .def_prop_ro(
+            "node_count", [](const world& w) { return w.node().count; }, "How many nodes the ranks are on, virtual ones too.")
+        .def_prop_ro(
+            "node_size", [](const world& w) { return w.node().communicator.size(); }, "Ranks on this rank's node, itself included.")
+        .def(
+            "shares_memory_with",
+            [](const world& w, int rank) { return rank >= 0 && rank < w.size() && w.shares_memory_with(rank); }, nb::arg("rank"),
+            R"(True when that rank is on this rank's node.
+
+Its memory is mapped here then, and updates are made in place. Not collective.)")
+        .def_prop_rw(
+            "max_bytes_in_flight", &world::max_bytes_in_flight,
+            [](world& w, std::int64_t bytes) {
+                if (bytes < 1) throw user_error("max_bytes_in_flight is " + std::to_string(bytes) + "; allowed: 1 or more");
+                w.set_max_bytes_in_flight(static_cast<std::size_t>(bytes));
+            },
+            nb::for_setter(nb::arg("bytes")), R"(Bytes of messages that this rank may have under way.
+
+An update waits for room beyond them. May be set at any time and differ per rank. UserError below 1.)")
+        .def_prop_ro("bytes_in_flight", &world::bytes_in_flight, "Bytes of messages that this rank has under way.");
+    bind_world_messages(c);
 }
 
 void bind_counter(nb::module_& m) {
     using held = ends_without_gil<counter>;
-    nb::class_<held>(m, "Counter", "A 64-bit integer at one rank that any thread of any rank may increment.")
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<held>(m, "Counter", R"(A 64-bit integer at one rank that any thread of any rank may increment.
+
+Ozog et al. 2016, III-C.)")
         .def(
             "__init__",
             [](held* self, world& ranks, int owner) {
@@ -131,46 +169,67 @@ void bind_counter(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 new (self) held(ranks, owner);
             },
-            nb::arg("world"), nb::arg("owner") = 0, nb::keep_alive<1, 2>(), "Collective. Starts at zero.")
+            nb::arg("world"), nb::arg("owner") = 0, nb::keep_alive<1, 2>(), R"(Collective. It starts at zero, at rank `owner`.
+
+UserError for a rank that does not exist.)")
         .def(
             "fetch_add", [](held& c, std::int64_t increment) { return c.fetch_add(increment); }, nb::arg("increment") = 1,
-            nb::call_guard<nb::gil_scoped_release>(), "Adds, returns the value before. Blocking, any thread.")
+            release_gil(), R"(Adds, and returns the value before.
+
+Any thread; blocking: polls while a reply travels. The owner must poll for ranks off its node.)")
         .def(
-            "read", [](held& c) { return c.read(); }, nb::call_guard<nb::gil_scoped_release>())
-        .def("reset", [](held& c) { c.reset(); }, nb::call_guard<nb::gil_scoped_release>(), "Collective.");
+            "read", [](held& c) { return c.read(); }, release_gil(), R"(The value now.
+
+Any thread; blocks as fetch_add.)")
+        .def("reset", [](held& c) { c.reset(); }, release_gil(), "Back to zero. Collective, blocking.");
 }
 
 void bind_progress_thread(nb::module_& m) {
     using held = ends_without_gil<progress_thread>;
-    nb::class_<held>(m, "ProgressThread", "A thread that runs the handlers of arriving messages while the others compute.")
-        .def(nb::init<world&>(), nb::arg("world"), nb::keep_alive<1, 2>(), "Not collective; does not start it.")
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<held>(m, "ProgressThread", R"(A thread that runs the handlers of arriving messages while the others compute.
+
+Between `with ProgressThread(world):` and its end nobody needs to poll. It sleeps when nothing happens. Not collective;
+any thread; it stops by itself when MPI is finalised (Ozog et al. 2016, III-D).)")
+        .def(nb::init<world&>(), nb::arg("world"), nb::keep_alive<1, 2>(), "Does not start it. Not collective.")
         .def(
-            "start", [](held& t) { t.start(); }, nb::call_guard<nb::gil_scoped_release>(),
-            "Makes the thread, or wakes it after pause().")
+            "start", [](held& t) { t.start(); }, release_gil(), R"(Makes the thread, or wakes it after pause().
+
+Not blocking. UserError after MPI has been finalised.)")
         .def(
-            "pause", [](held& t) { t.pause(); }, nb::call_guard<nb::gil_scoped_release>(), "It looks no more until resume().")
+            "pause", [](held& t) { t.pause(); }, release_gil(), R"(It looks no more until resume().
+
+Blocks until a handler that it is running has ended.)")
         .def(
-            "resume", [](held& t) { t.resume(); }, nb::call_guard<nb::gil_scoped_release>())
+            "resume", [](held& t) { t.resume(); }, release_gil(), "The same as start().")
         .def(
-            "stop", [](held& t) { t.stop(); }, nb::call_guard<nb::gil_scoped_release>(), "Ends the thread.")
-        .def_prop_ro("running", [](const held& t) { return t.running(); })
-        .def("__enter__",
-             [](nb::handle self) {
-                 auto& t = nb::cast<held&>(self);
-                 without_gil([&] { t.start(); });
-                 return nb::borrow(self);
-             })
+            "stop", [](held& t) { t.stop(); }, release_gil(), R"(Ends the thread; start() makes another.
+
+Blocks as pause().)")
+        .def_prop_ro(
+            "running", [](const held& t) { return t.running(); }, "True between start() and pause() or stop().")
         .def(
-            "__exit__", [](held& t, const nb::object&, const nb::object&, const nb::object&) { without_gil([&] { t.stop(); }); },
-            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none());
+            "__enter__", [](nb::handle self) -> annotated<"ProgressThread"> {
+                auto& t = nb::cast<held&>(self);
+                without_gil([&] { t.start(); });
+                return nb::borrow(self);
+            },
+            "Starts it.")
+        .def(
+            "__exit__", [](held& t, const raised_type&, const raised&, const raised_trace&) { without_gil([&] { t.stop(); }); },
+            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none(), "Stops it.");
 }
 
 void bind_work_queue(nb::module_& m) {
     using held = ends_without_gil<work_queue>;
-    nb::class_<held>(m, "WorkQueue", "Hands out task numbers, each to exactly one caller: every rank's own first, then others'.")
+    using release_gil = nb::call_guard<nb::gil_scoped_release>;
+    nb::class_<held>(m, "WorkQueue", R"(Hands out task numbers 0 to n - 1, each to exactly one caller on one rank.
+
+First every rank's own share of about equal predicted cost, then what it can steal from others:
+`for task in queue:` on any number of threads.)")
         .def(
             "__init__",
-            [](held* self, world& ranks, const nb::object& tasks) {
+            [](held* self, world& ranks, const annotated<"int | ArrayLike">& tasks) {
                 if (is_one_index(tasks)) {
                     const auto count = one_index(tasks, "WorkQueue: tasks");
                     const nb::gil_scoped_release release;
@@ -182,39 +241,52 @@ void bind_work_queue(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 new (self) held(ranks, predicted.span());
             },
-            nb::arg("world"), nb::arg("tasks"), nb::keep_alive<1, 2>(),
-            "Collective. A number of tasks, or the predicted cost of each.")
+            nb::arg("world"), nb::arg("tasks"), nb::keep_alive<1, 2>(), R"(Collective.
+
+tasks: how many, or the predicted cost of each (any unit), the same on every rank. UserError on every rank for a cost
+that is negative or not finite, 2^32 tasks or more, and numbers of tasks that differ between ranks.)")
         .def(
-            "next", [](held& q) { return q.next(); }, nb::call_guard<nb::gil_scoped_release>(), "The next task, or None.")
-        .def("__iter__", [](nb::handle self) { return nb::borrow(self); })
-        .def("__next__",
-             [](held& q) {
-                 const auto task = without_gil([&] { return q.next(); });
-                 if (!task) throw nb::stop_iteration();
-                 return *task;
-             })
+            "next", [](held& q) { return q.next(); }, release_gil(), R"(The next task; None when there are none left.
+
+Any thread. Blocks, and polls, while it steals; the victim must poll or have a ProgressThread if it is on another node.)")
         .def(
-            "reset", [](held& q) { q.reset(); }, nb::call_guard<nb::gil_scoped_release>(),
-            "Collective: all tasks are to be done again.")
+            "__iter__", [](nb::handle self) -> annotated<"WorkQueue"> { return nb::borrow(self); }, "The queue itself.")
+        .def(
+            "__next__",
+            [](held& q) {
+                const auto task = without_gil([&] { return q.next(); });
+                if (!task) throw nb::stop_iteration();
+                return *task;
+            },
+            "As next(), but ends the loop where there is no task left.")
+        .def(
+            "reset", [](held& q) { q.reset(); }, release_gil(), "All tasks are to be done again. Collective, blocking.")
         .def_prop_ro(
-            "own", [](const held& q) { return q.own(); }, "(first, last + 1) of this rank's before anything is stolen.")
-        .def_prop_ro("stolen", [](const held& q) { return q.stolen(); });
+            "own", [](const held& q) { return q.own(); },
+            "Tasks (first, second): those from first to second - 1 are this rank's before anything is stolen.")
+        .def_prop_ro(
+            "stolen", [](const held& q) { return q.stolen(); }, "How many of the tasks that this rank was given it had stolen.");
 }
 
 void bind_neighbour_sync(nb::module_& m) {
     using held = ends_without_gil<neighbour_sync>;
     using ranks_list = std::vector<int>;
-    nb::class_<held>(m, "NeighbourSync", "Synchronises a rank with the ranks that it names, and nobody else.")
+    nb::class_<held>(m, "NeighbourSync", R"(Synchronises a rank with the ranks that it names, and nobody else.
+
+The n-th wait for a rank is met by its n-th signal. UserError, before any signal, for a rank that does not exist.)")
         .def(nb::init<world&>(), nb::arg("world"), nb::keep_alive<1, 2>(), nb::call_guard<nb::gil_scoped_release>(), "Collective.")
         .def(
             "signal", [](held& s, const ranks_list& ranks) { without_gil([&] { s.signal(ranks); }); }, nb::arg("ranks"),
-            "Not blocking.")
+            "Tells each of the ranks that this one has come so far. Not blocking.")
         .def(
             "wait", [](held& s, const ranks_list& ranks) { without_gil([&] { s.wait(ranks); }); }, nb::arg("ranks"),
-            "Blocking: until each of the ranks has signalled once more than this one has waited for it.")
+            R"(Returns when each of the ranks has signalled this one once more than it has waited for it.
+
+Blocking, polls. What a rank wrote to shared memory, or copied to the end, before its signal is there. One thread at a
+time.)")
         .def(
             "synchronise", [](held& s, const ranks_list& ranks) { without_gil([&] { s.synchronise(ranks); }); }, nb::arg("ranks"),
-            "Signals and waits for the same list.");
+            "Signals and waits for the same list. Blocking, polls.");
 }
 
 } // namespace

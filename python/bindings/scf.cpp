@@ -96,8 +96,7 @@ class python_fock_builder {
                                                     scf::fock_options{.threshold = threshold, .threads = threads});
           })) {}
 
-    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>>
-    build(const nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>& densities) {
+    std::pair<nb::ndarray<nb::numpy, double>, nb::ndarray<nb::numpy, double>> build(const input_3d<double>& densities) {
         const std::size_t spins = densities.shape(0), n = static_cast<std::size_t>(builder_->size());
         if (densities.shape(1) != n || densities.shape(2) != n)
             throw user_error("densities are " + std::to_string(densities.shape(1)) + " x " + std::to_string(densities.shape(2)) +
@@ -113,66 +112,98 @@ class python_fock_builder {
         return {to_numpy(std::move(coulomb), {n, n}), to_numpy(std::move(exchange), {spins, n, n})};
     }
 
-    [[nodiscard]] nb::dict counts() const { return to_dict(builder_->counts()); }
+    [[nodiscard]] auto counts() const { return to_dict(builder_->counts()); }
 
   private:
     std::unique_ptr<fock_builder> builder_;
 };
 
-} // namespace
+void bind_basis(nb::module_& m) {
+    nb::class_<basis>(m, "GaussianBasis", R"(Nuclei and shells of contracted Gaussians (spherical), in atomic units.
 
-void bind_scf(nb::module_& m) {
-    nb::class_<basis>(m, "GaussianBasis", "Nuclei and shells of contracted Gaussians, atomic units.")
-        .def(nb::new_(&make_basis), "charges"_a, "positions_bohr"_a, "shells"_a)
-        .def_prop_ro("size", &basis::size)
-        .def_prop_ro("shell_count", &basis::shell_count)
+Immutable. Not collective.)")
+        .def(nb::new_(&make_basis), "charges"_a, "positions_bohr"_a, "shells"_a, R"(charges: (nuclei); positions_bohr: (nuclei, 3).
+
+shells: (atom, l, exponents, contractions), each contraction with a coefficient per exponent, of normalised primitives.
+UserError for what is out of range, and for nuclei nearer than 0.05 bohr.)")
+        .def_prop_ro("size", &basis::size, "The number of functions n.")
+        .def_prop_ro("shell_count", &basis::shell_count, "The number of shells.")
         .def_prop_ro(
             "first_function",
             [](const basis& b) { return to_numpy(std::vector<int>(b.first_function().begin(), b.first_function().end())); },
-            nb::rv_policy::move)
-        .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion)
+            nb::rv_policy::move, "The number of each shell's first function, and n.")
+        .def_prop_ro("nuclear_repulsion", &basis::nuclear_repulsion, "The nuclei's repulsion, in hartree.")
         .def(
             "spatial_order", [](const basis& b) { return to_numpy(scf::spatial_order(b)); },
-            "The shells in an order in which neighbours in the list are neighbours in space.")
+            R"(The shells in an order in which neighbours in the list are neighbours in space.
+
+Element n is the number of the n-th.)")
         .def(
             "reordered",
             [](const basis& b, const std::vector<int>& order) { return std::make_shared<basis>(scf::reordered(b, order)); },
-            "order"_a)
+            "order"_a, R"(The same functions, shell order[n] as the n-th.
+
+UserError unless every shell is there once.)")
         .def(
             "function_order", [](const basis& b, const std::vector<int>& order) { return to_numpy(scf::function_order(b, order)); },
-            "order"_a);
+            "order"_a, R"(The number here of every function of reordered(order).
 
-    nb::class_<integral_library>(m, "IntegralLibrary", "libcint, opened at run time.")
-        .def(nb::init<const std::string&>(), "path"_a)
-        .def_prop_ro("path", &integral_library::path)
+UserError unless every shell is there once.)");
+}
+
+void bind_library(nb::module_& m) {
+    nb::class_<integral_library>(m, "IntegralLibrary", R"(libcint, opened at run time: integrals over Gaussians.
+
+Matrices are (n, n), in atomic units. Members release the GIL; any thread; not collective.)")
+        .def(nb::init<const std::string&>(), "path"_a, "Opens the shared library. UserError where `path` is not such a file.")
+        .def_prop_ro("path", &integral_library::path, "Where the library was opened.")
         .def(
             "overlap",
             [](const integral_library& l, const basis& b) { return one_electron_matrix(l, scf::one_electron::overlap, b); },
-            "basis"_a)
+            "basis"_a, "Overlap of the functions, (n, n).")
         .def(
             "kinetic",
             [](const integral_library& l, const basis& b) { return one_electron_matrix(l, scf::one_electron::kinetic, b); },
-            "basis"_a)
+            "basis"_a, "Kinetic energy, (n, n), in hartree.")
         .def(
             "nuclear_attraction",
             [](const integral_library& l, const basis& b) {
                 return one_electron_matrix(l, scf::one_electron::nuclear_attraction, b);
             },
-            "basis"_a)
-        .def("block", &one_electron_block, "which"_a, "basis"_a, "rows"_a, "columns"_a)
+            "basis"_a, "Attraction by the nuclei, (n, n), in hartree.")
+        .def("block", &one_electron_block, "which"_a, "basis"_a, "rows"_a, "columns"_a, R"(A rectangle of one of the matrices.
+
+which: overlap, kinetic, nuclear_attraction, or position (first dimension x, y, z). Functions of the shells from rows[0]
+to rows[1] (exclusive) by those of columns. UserError for shells out of range.)")
         .def(
             "position",
             [](const integral_library& l, const basis& b) {
                 const auto n = static_cast<std::size_t>(b.size());
                 return to_numpy(without_gil([&] { return l.position(b); }), {3, n, n});
             },
-            "basis"_a);
+            "basis"_a, "Position about the origin, (3, n, n): x, y, z, in bohr.");
+}
 
-    nb::class_<python_fock_builder>(m, "FockBuilder", "Coulomb and exchange matrices from densities, directly.")
+} // namespace
+
+void bind_scf(nb::module_& m) {
+    bind_basis(m);
+    bind_library(m);
+    nb::class_<python_fock_builder>(m, "FockBuilder", R"(Coulomb and exchange matrices J and K directly from integrals.
+
+Quartets of s and p shells are computed by kernels of Craton's own. Not collective.)")
         .def(nb::init<const integral_library&, const std::shared_ptr<basis>&, double, int, bool>(), "library"_a, "basis"_a,
-             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true)
-        .def("build", &python_fock_builder::build, "densities"_a)
-        .def_prop_ro("counts", &python_fock_builder::counts);
+             "threshold"_a = scf::fock_options{}.threshold, "threads"_a = 1, "own_kernels"_a = true,
+             R"(threshold: integrals that matter less, in hartree, are left out.
+
+threads: of this process. own_kernels: False leaves all quartets to the library.)")
+        .def("build", &python_fock_builder::build, "densities"_a,
+             R"(J of the sum of the densities, (n, n), and K of each, (spins, n, n).
+
+densities: (spins, n, n), each symmetric. Releases the GIL. UserError for another shape.)")
+        .def_prop_ro("counts", &python_fock_builder::counts, R"(What the last build computed.
+
+quartets, coulomb_quartets, exchange_quartets; and unique_quartets, which there are without screening.)");
 }
 
 } // namespace craton::bindings

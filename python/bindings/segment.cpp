@@ -25,6 +25,7 @@ namespace {
 using held_segment = ends_without_gil<segment>;
 
 using python_copy = started<copy_handle>;
+using any_array = annotated<"numpy.typing.NDArray[typing.Any]">;
 
 copy_end place(const segment& in, int rank, std::int64_t offset_bytes, const char* call) {
     if (rank < 0 || rank >= in.ranks().size()) {
@@ -43,7 +44,7 @@ void require_as_many(std::size_t given, std::size_t dimensions, const char* call
     }
 }
 
-python_copy start_put(const held_segment& to, int rank, std::int64_t offset_bytes, const nb::object& array,
+python_copy start_put(const held_segment& to, int rank, std::int64_t offset_bytes, const any_array& array,
                       const std::vector<std::int64_t>& strides) {
     const strided_array from(array, "rput");
     require_as_many(strides.size(), from.extents.size(), "rput");
@@ -55,7 +56,7 @@ python_copy start_put(const held_segment& to, int rank, std::int64_t offset_byte
     return {std::move(handle), nb::object()};
 }
 
-python_copy start_get(const held_segment& from, int rank, std::int64_t offset_bytes, const nb::object& array,
+python_copy start_get(const held_segment& from, int rank, std::int64_t offset_bytes, const any_array& array,
                       const std::vector<std::int64_t>& strides) {
     const strided_array to(array, "rget");
     require_as_many(strides.size(), to.extents.size(), "rget");
@@ -81,33 +82,53 @@ python_copy start_copy(const held_segment& from, int from_rank, std::int64_t fro
 }
 
 /// The bytes of a rank's part, which keep the segment alive; None where they are not mapped here.
-nb::object bytes_of(nb::handle self, int rank) {
+annotated<"numpy.ndarray[dtype=uint8] | None"> bytes_of(nb::handle self, int rank) {
     auto& s = nb::cast<held_segment&>(self);
     const auto where = place(s, rank, 0, "view");
     std::byte* const base = s.base(rank);
-    if (base == nullptr) return nb::none();
+    if (base == nullptr) return nb::object(nb::none());
     return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(base, {s.bytes(where.rank)}, self), nb::rv_policy::reference);
 }
 
 } // namespace
 
 void bind_segment(nb::module_& m) {
-    nb::class_<python_copy>(m, "Copy", "A copy between memories that was started.")
-        .def("test", &python_copy::test, "True when it is complete; polls once when it is not. Any thread.")
-        .def("wait", &python_copy::wait, "Blocking; polls meanwhile. The array of a get, else None.");
-    nb::class_<held_segment>(m, "SegmentBytes", "Memory that any rank can name, in bytes: what craton.Segment is made of.")
+    nb::class_<python_copy>(m, "Copy", R"(A copy between memories that was started.
+
+Segment.start_rput, start_rget and copy_to make them. Any thread.)")
+        .def("test", &python_copy::test, "True when it is complete; polls once when it is not.")
+        .def("wait", &python_copy::wait, R"(Returns when it is complete: the array of a get, else None.
+
+Blocking; polls meanwhile.)");
+    nb::class_<held_segment>(m, "SegmentBytes", R"(Memory that any rank can name, in bytes: what craton.Segment is made of.
+
+Offsets are bytes, strides elements. Members other than the constructor are not collective; any thread.)")
         .def(nb::init<world&, std::size_t>(), nb::arg("world"), nb::arg("bytes"), nb::keep_alive<1, 2>(),
-             nb::call_guard<nb::gil_scoped_release>(), "Collective, blocking.")
-        .def("bytes_of", &bytes_of, nb::arg("rank"), "A view, or None where the rank is on another node.")
+             nb::call_guard<nb::gil_scoped_release>(), R"(Collective, blocking.
+
+bytes: of this rank's part; may differ between ranks.)")
+        .def("bytes_of", &bytes_of, nb::arg("rank"), R"(A view of a rank's part, which keeps the segment alive.
+
+None where that rank is on another node. UserError for a rank that does not exist.)")
         .def(
-            "size_of", [](const held_segment& s, int rank) { return s.bytes(place(s, rank, 0, "size_of").rank); }, nb::arg("rank"))
+            "size_of", [](const held_segment& s, int rank) { return s.bytes(place(s, rank, 0, "size_of").rank); }, nb::arg("rank"),
+            "How many bytes a rank's part has.")
         .def("start_put", &start_put, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("array"), nb::arg("strides"),
-             nb::keep_alive<0, 1>())
+             nb::keep_alive<0, 1>(), R"(Starts copying an array into a rank's part.
+
+strides: of the elements there, one per dimension. The array may be reused when it returns. UserError for what does not
+lie within the part.)")
         .def("start_get", &start_get, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("array"), nb::arg("strides"),
-             nb::keep_alive<0, 1>())
+             nb::keep_alive<0, 1>(), R"(Starts copying from a rank's part into an array.
+
+strides: of the elements there, one per dimension. The array is to be left alone until the copy is complete. UserError
+for what does not lie within the part.)")
         .def("start_copy", &start_copy, nb::arg("rank"), nb::arg("offset_bytes"), nb::arg("to"), nb::arg("to_rank"),
              nb::arg("to_offset_bytes"), nb::arg("extents"), nb::arg("strides"), nb::arg("to_strides"), nb::arg("element_bytes"),
-             nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>());
+             nb::keep_alive<0, 1>(), nb::keep_alive<0, 4>(),
+             R"(Starts copying from a rank's part to that of another rank, or segment.
+
+extents: elements along each dimension, of element_bytes each. UserError for what does not lie within both parts.)");
 }
 
 } // namespace craton::bindings

@@ -30,11 +30,11 @@ using bindings::stored_scalar;
 using bindings::to_numpy;
 using f64_in = bindings::input_1d<double>;
 
-nb::dict arrays_of(const spheroidal_catalogue& modes) {
+bindings::stored_arrays arrays_of(const spheroidal_catalogue& modes) {
     const spheroidal_arrays& a = modes.arrays();
     const std::size_t functions = static_cast<std::size_t>(a.order) + 1;
     const std::size_t elements = (a.nodes_m.size() - 1) / static_cast<std::size_t>(a.order);
-    nb::dict out;
+    bindings::stored_arrays out;
     out["n"] = to_numpy(a.n);
     out["l"] = to_numpy(a.l);
     out["omega_rad_s"] = to_numpy(a.omega_rad_s);
@@ -48,7 +48,7 @@ nb::dict arrays_of(const spheroidal_catalogue& modes) {
     return out;
 }
 
-std::shared_ptr<spheroidal_catalogue> catalogue_from(const earth_model& earth, const nb::dict& arrays) {
+std::shared_ptr<spheroidal_catalogue> catalogue_from(const earth_model& earth, const bindings::stored_arrays& arrays) {
     spheroidal_arrays a;
     a.n = stored<std::int64_t>(arrays, "n");
     a.l = stored<std::int64_t>(arrays, "l");
@@ -86,12 +86,13 @@ gravity_kind gravity_of(const std::string& name) {
 }
 
 void bind_catalogue(nb::module_& m) {
-    nb::class_<spheroidal_catalogue> catalogue(
-        m, "SpheroidalCatalogue",
-        "Spheroidal and radial modes of the whole, self-gravitating Earth: eigenfrequencies, Q, group velocities, eigenfunctions.");
+    nb::class_<spheroidal_catalogue> catalogue(m, "SpheroidalCatalogue",
+                                               R"(Spheroidal and radial modes of the whole, self-gravitating Earth.
+
+Eigenfrequencies, Q, group velocities and eigenfunctions. Not collective; any thread.)");
     bindings::bind_mode_properties(
         catalogue, "Overtone number of each mode; l = 1 starts with 2 (0S1 is a translation, 1S1 the Slichter mode).",
-        "At the solid surface; 0 for radial modes.");
+        "Group velocity of each mode at the solid surface, in km/s; 0 for radial modes.");
     catalogue
         .def_static(
             "solve",
@@ -103,14 +104,15 @@ void bind_catalogue(nb::module_& m) {
             },
             "earth"_a, "shortest_period_s"_a, "dispersion"_a = true, "attenuation"_a = true, "order"_a = 6,
             "elements_per_wavelength"_a = 1.5, "gravity"_a = "full",
-            "All modes with periods above shortest_period_s (10 to 2000 s), by radial finite elements of the given polynomial "
-            "order "
-            "(2 to 8) and number per shortest wavelength (0.5 to 10). gravity: full, cowling (initial gravity alone) or none. "
-            "UserError when an option is out of range.")
+            R"(All modes with periods above shortest_period_s (10 to 2000 s), by radial finite elements.
+
+order: of the polynomials, 2 to 8; elements_per_wavelength: number per shortest wavelength, 0.5 to 10. gravity: full,
+cowling (initial gravity alone) or none. Releases the GIL. UserError when an option is out of range.)")
         .def("eigenfunction", &eigenfunction, "index"_a, "radius_m"_a, "below"_a = false,
-             "(U, dU/dr, V, dV/dr, P, dP/dr) at the radii (m), shape (len(radius_m), 6), normalised to int rho r^2 (U^2 + V^2) dr "
-             "= 1 "
-             "(SI); at a discontinuity the values above, or below. UserError outside the Earth and for an index out of range.")
+             R"((U, dU/dr, V, dV/dr, P, dP/dr) at the radii in m, shape (len(radius_m), 6).
+
+Normalised to int rho r^2 (U^2 + V^2) dr = 1 (SI). At a discontinuity the values above, or below. UserError outside the
+Earth and for an index out of range.)")
         .def(
             "scalars",
             [](const spheroidal_catalogue& c, double depth_m, bool seismometer) {
@@ -118,11 +120,12 @@ void bind_catalogue(nb::module_& m) {
                     c, earth_radius_m - depth_m, seismometer ? receiver_kind::seismometer : receiver_kind::displacement));
             },
             "source_depth_m"_a, "seismometer"_a = false,
-            "Excitation and receiver factors of every mode (mode_scalars.hpp has the sum they stand in): strain_rr = U', strain_h "
-            "= "
-            "(U - k V / 2) / r, strain_1 = (V' - V / r + k U / r) / k, strain_2 = V / (k r) at the source; vertical = U, "
-            "horizontal = "
-            "V / k at the receiver. Toroidal: strain_1 = (W' - W / r) / k, strain_2 = W / (k r), horizontal = W / k.")
+            R"(Excitation and receiver factors of every mode, by name.
+
+At the source: strain_rr = U', strain_h = (U - k V / 2) / r, strain_1 = (V' - V / r + k U / r) / k and
+strain_2 = V / (k r). At the receiver: vertical = U and horizontal = V / k. Of toroidal modes: strain_1 = (W' - W / r) / k,
+strain_2 = W / (k r), horizontal = W / k. seismometer: with the effects of gravity and tilt on an inertial sensor.
+include/craton/apps/tomography/mode_scalars.hpp has the sum that they stand in.)")
         .def(
             "pair_kernel",
             [](const spheroidal_catalogue& c, std::int64_t mode, std::int64_t other, const f64_in& radius_m, bool below) {
@@ -131,11 +134,14 @@ void bind_catalogue(nb::module_& m) {
                 });
             },
             "mode"_a, "other"_a, "radius_m"_a, "below"_a = false,
-            "Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5): for mode = other, w^2 changes by "
-            "their integral over the radius. UserError outside the Earth.")
-        .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue (the on-disk cache holds exactly this).")
-        .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a,
-                    "UserError when an array is missing, of another type or length, or contradicts the Earth model.");
+            R"(Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5).
+
+For mode = other, w^2 changes by their integral over the radius in m. At a discontinuity the values above, or below.
+UserError outside the Earth.)")
+        .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue; the on-disk cache holds exactly this.")
+        .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a, R"(The catalogue that arrays() described.
+
+UserError when an array is missing, of another type or length, or contradicts the Earth model.)");
 }
 
 using periods = std::optional<std::tuple<double, double, double, double>>;
@@ -168,9 +174,9 @@ auto seismograms(const mode_synthetics& modes, double latitude_deg, double longi
 
 void bind_synthetics(nb::module_& m) {
     nb::class_<mode_synthetics>(m, "ModeSynthetics",
-                                "Three-component seismograms of a spherically symmetric Earth by summation of toroidal and "
-                                "spheroidal modes. Immutable: every "
-                                "method may be called from any thread.")
+                                R"(Three-component seismograms of a spherically symmetric Earth by summation of modes.
+
+Toroidal and spheroidal ones. Immutable: every method may be called from any thread. Not collective.)")
         .def(
             "__init__",
             [](mode_synthetics* self, std::shared_ptr<spheroidal_catalogue> spheroidal, std::shared_ptr<mode_catalogue> toroidal,
@@ -184,18 +190,19 @@ void bind_synthetics(nb::module_& m) {
                                            seismometer ? receiver_kind::seismometer : receiver_kind::displacement);
             },
             "spheroidal"_a, "toroidal"_a, "filter_periods_s"_a = nb::none(), "seismometer"_a = false,
-            "Without filter_periods_s the displacement after a step of the moment, static offset included; with them band-passed "
-            "as "
-            "ForwardProblem's. seismometer: with the effects of gravity and tilt on an inertial sensor. UserError for catalogues "
-            "of "
-            "different Earths, and for a filter that needs modes they lack.")
-        .def(
-            "seismograms", &seismograms, "latitude_deg"_a, "longitude_deg"_a, "depth_m"_a, "moment_tensor_Nm"_a,
-            "station_latitude_deg"_a, "station_longitude_deg"_a, "t_first_s"_a, "sample_interval_s"_a, "samples"_a,
-            "half_duration_s"_a = 0.0,
-            "(stations, 3, samples) in metres: up, away from the source, right of the direction of propagation (Z, R, T of ObsPy). "
-            "Geographic latitudes; moment tensor rr, tt, pp, rt, rp, tp; depth below 6371 km. UserError for a depth outside mantle "
-            "and crust, an interval that is not positive, arrays of other lengths.");
+            R"(filter_periods_s: a band as of ForwardProblem; None: none.
+
+Without it seismograms are the displacement after a step of the moment, static offset included. seismometer: with the
+effects of gravity and tilt on an inertial sensor. UserError for catalogues of different Earths, and for a filter that
+needs modes they lack.)")
+        .def("seismograms", &seismograms, "latitude_deg"_a, "longitude_deg"_a, "depth_m"_a, "moment_tensor_Nm"_a,
+             "station_latitude_deg"_a, "station_longitude_deg"_a, "t_first_s"_a, "sample_interval_s"_a, "samples"_a,
+             "half_duration_s"_a = 0.0,
+             R"((stations, 3, samples) in m: up, away from the source, right of the direction of propagation (Z, R, T of ObsPy).
+
+Geographic latitudes; depth below 6371 km; moment tensor rr, tt, pp, rt, rp, tp in N m. t_first_s: first sample's time
+after the origin time. half_duration_s: of the source. Releases the GIL. UserError for a depth outside mantle and crust,
+an interval that is not positive, arrays of other lengths.)");
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "gil.hpp"
+#include "python_types.hpp"
 
 #include <craton/comm/environment.hpp>
 
@@ -26,7 +27,7 @@ template <class Handle> class started {
         const nanobind::gil_scoped_release release;
         return handle_.test();
     }
-    nanobind::object wait() {
+    annotated<"typing.Any"> wait() {
         without_gil([&] { handle_.wait(); });
         return array_.is_valid() ? array_ : nanobind::object(nanobind::none());
     }

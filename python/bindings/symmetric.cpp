@@ -18,26 +18,40 @@ template <class T> static const array::merge<T>& merge_operation(const ends_with
 namespace {
 
 template <class T> void bind_symmetric_updates(nb::class_<symmetric_matrix<T>>& c) {
-    bind_update<T>(c, "Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]. Any thread.");
-    bind_update_symmetric<T>(c, "Merges a symmetric block. Any thread.");
-    bind_commit_and_reset(c, "Collective: all elements become the identity.");
+    bind_update<T>(c, R"(Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b].
+
+What lies below the diagonal is left out. Any thread; not collective. Otherwise as ConvergentMatrix.update.)");
+    bind_update_symmetric<T>(c, R"(Merges a symmetric block: element (indices[a], indices[b]) where row <= column.
+
+Any thread; not collective. Otherwise as update.)");
+    bind_commit_and_reset(c, R"(Commits, then makes all elements the merge's identity (zero for sums).
+
+Collective, blocking.)");
     bind_scale<T>(c);
 }
 
 template <class T> void bind_symmetric_reads(nb::class_<symmetric_matrix<T>>& c) {
     using matrix = symmetric_matrix<T>;
-    bind_read(c, "One element, of either triangle.");
-    bind_read_slice(c, "The block at (rows, cols) of either triangle.");
+    bind_read(c, R"(One element of either triangle from its owner, after a commit.
+
+Blocking, not collective; the owner must poll if it is on another node.)");
+    bind_read_slice(c, R"(The block at (rows, cols) of either triangle, a new array.
+
+Blocks as read. UserError for an index out of range.)");
     c.def(
          "diagonal", [](const matrix& a) { return to_numpy(without_gil([&] { return a.diagonal(); })); },
-         "Collective: the whole diagonal on every rank.")
+         "The whole diagonal on every rank. Collective, blocking.")
         .def(
             "expand",
             [](const matrix& a, convergent_matrix<T>& full, bool fill_lower) { without_gil([&] { a.expand(full, fill_lower); }); },
-            nb::arg("full"), nb::arg("fill_lower") = false, "Collective: replaces a full matrix by this one.")
+            nb::arg("full"), nb::arg("fill_lower") = false, R"(Replaces a full matrix of the same order by this committed one.
+
+Collective, blocking. Its lower triangle becomes the merge's identity or, with fill_lower, the mirror image.)")
         .def(
             "compress", [](matrix& a, const convergent_matrix<T>& full) { without_gil([&] { a.compress(full); }); },
-            nb::arg("full"), "Collective: replaces this matrix by the upper triangle of a full one.")
+            nb::arg("full"), R"(Replaces this matrix by the upper triangle of a full one.
+
+Collective, blocking. The full matrix is committed and of the same order.)")
         .def(
             "to_matrix",
             [](const matrix& a, bool fill_lower) {
@@ -49,36 +63,50 @@ template <class T> void bind_symmetric_reads(nb::class_<symmetric_matrix<T>>& c)
                 a.expand(*full, fill_lower);
                 return full;
             },
-            nb::arg("fill_lower") = false, nb::keep_alive<0, 1>(), "Collective: a full matrix of the same elements.");
+            nb::arg("fill_lower") = false, nb::keep_alive<0, 1>(), R"(A new full matrix of the same elements.
+
+Collective, blocking. The lower triangle is as expand makes it.)");
 }
 
 template <class T> void bind_symmetric(nb::module_& m) {
     using matrix = symmetric_matrix<T>;
     using held = ends_without_gil<matrix>;
     const std::string suffix = dtype_suffix<T>();
-    nb::class_<matrix> c(m, ("_SymmetricMatrix" + suffix).c_str());
+    nb::class_<matrix> c(m, ("_SymmetricMatrix" + suffix).c_str(), R"(The base of SymmetricMatrix, without a constructor.
+
+A symmetric matrix that keeps its upper triangle only, in half the memory, where Cholesky factors it. Its contract and
+arguments are those of ConvergentMatrix.)");
     bind_world(c);
     bind_dtype<T>(c);
-    c.def_prop_ro("shape", [](const matrix& a) { return std::pair(a.order(), a.order()); })
-        .def_prop_ro("order", &matrix::order)
-        .def_prop_ro("block", [](const matrix& a) { return a.packing().block; })
+    c.def_prop_ro(
+         "shape", [](const matrix& a) { return std::pair(a.order(), a.order()); }, "Rows and columns of the whole matrix.")
+        .def_prop_ro("order", &matrix::order, "Rows, and columns, of the whole matrix.")
+        .def_prop_ro(
+            "block", [](const matrix& a) { return a.packing().block; }, "Rows, and columns, of a block.")
         .def_prop_ro(
             "packed", [](matrix& a) -> convergent_matrix<T>& { return a.packed(); }, nb::rv_policy::reference_internal,
-            "The packed array, for files: its layout is described in symmetric_matrix.hpp.");
+            R"(The packed array itself (no copy), for files.
+
+A block version of the rectangular full packed format; include/craton/array/symmetric_matrix.hpp describes it.)");
     bind_symmetric_updates<T>(c);
     bind_symmetric_reads<T>(c);
     nb::class_<held, matrix>(m, ("SymmetricMatrix" + suffix).c_str(), nb::type_slots(merge_slots<held, T>::slots),
-                             "Symmetric matrix that keeps its upper triangle: half the memory.")
+                             R"(Symmetric matrix that keeps its upper triangle only, in half the memory.
+
+craton.SymmetricMatrix is its face.)")
         .def(
             "__init__",
-            [](held* self, world& ranks, std::int64_t order, std::int64_t block, std::pair<int, int> grid, const nb::object& merge,
-               const nb::object& identity) {
+            [](held* self, world& ranks, std::int64_t order, std::int64_t block, std::pair<int, int> grid, const merge_name& merge,
+               const object_of<number_of<T>>& identity) {
                 auto operation = merge_from<T>(merge, identity);
                 const nb::gil_scoped_release release;
                 new (self) held(ranks, order, block, array::process_grid{grid.first, grid.second}, std::move(operation));
             },
             nb::arg("world"), nb::arg("order"), nb::arg("block") = 64, nb::arg("grid") = std::pair<int, int>{0, 0},
-            nb::arg("merge") = "add", nb::arg("identity") = nb::none(), nb::keep_alive<1, 2>(), "Collective.");
+            nb::arg("merge") = "add", nb::arg("identity") = nb::none(), nb::keep_alive<1, 2>(),
+            R"(Collective. All elements are the merge's identity at first: zero for sums.
+
+block: rows, and columns, of a block. grid, merge and identity: as of ConvergentMatrix.)");
 }
 
 } // namespace

@@ -63,9 +63,9 @@ std::vector<double> knots_of(std::span<const unit_vector> points, double (*coord
 
 // ------------------------------------------------------------------------------------------------------------ modes
 
-nb::dict arrays_of(const mode_catalogue& modes) {
+bindings::stored_arrays arrays_of(const mode_catalogue& modes) {
     const mode_arrays& a = modes.arrays();
-    nb::dict out;
+    bindings::stored_arrays out;
     out["n"] = to_numpy(a.n);
     out["l"] = to_numpy(a.l);
     out["omega_rad_s"] = to_numpy(a.omega_rad_s);
@@ -79,7 +79,7 @@ nb::dict arrays_of(const mode_catalogue& modes) {
     return out;
 }
 
-std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const nb::dict& arrays) {
+std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const bindings::stored_arrays& arrays) {
     mode_arrays a;
     a.n = stored<std::int64_t>(arrays, "n");
     a.l = stored<std::int64_t>(arrays, "l");
@@ -96,9 +96,9 @@ std::shared_ptr<mode_catalogue> catalogue_from(const earth_model& earth, const n
 
 void bind_earth(nb::module_& m) {
     nb::class_<earth_model>(m, "EarthModel",
-                            "Spherically symmetric Earth, isotropic or radially anisotropic: polynomial layers (PREM's form, x = r "
-                            "/ 6371 km), reference "
-                            "period 1 s.")
+                            R"(Spherically symmetric Earth, isotropic or radially anisotropic.
+
+Polynomial layers in PREM's form, x = r / 6371 km; reference period 1 s. Immutable; not collective.)")
         .def_static("prem", &earth_model::prem, "PREM as published: anisotropic between 24.4 and 220 km depth, with its ocean.")
         .def_static("prem_isotropic_ocean", &earth_model::prem_isotropic_ocean, "Isotropic PREM with its ocean, 6368 to 6371 km.")
         .def_static("prem_isotropic", &earth_model::prem_isotropic,
@@ -106,12 +106,12 @@ void bind_earth(nb::module_& m) {
         .def_static("prem_iso_light", &earth_model::prem_iso_light,
                     "PREM without crust and ocean (AxiSEM's prem_iso_light): the mantle's lid extended to 6371 km.")
         .def_static("by_name", &earth_model::by_name, "name"_a, "One of the models above. UserError lists the names there are.")
-        .def_prop_ro("name", &earth_model::name)
-        .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m)
-        .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m)
+        .def_prop_ro("name", &earth_model::name, "The name that by_name takes.")
+        .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m, "Radius of the core-mantle boundary, in m.")
+        .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m, "Radius of the outer surface, ocean included, in m.")
         .def_prop_ro("solid_surface_radius_m", &earth_model::solid_surface_radius_m,
-                     "The ocean floor, or the surface where there is no ocean.")
-        .def("gravity_m_s2", &earth_model::gravity_m_s2, "radius_m"_a)
+                     "Radius of the ocean floor, or of the surface where there is no ocean, in m.")
+        .def("gravity_m_s2", &earth_model::gravity_m_s2, "radius_m"_a, "Gravity at a radius, in m/s^2.")
         .def(
             "love_Pa",
             [](const earth_model& earth, double radius_m, bool below) {
@@ -119,7 +119,9 @@ void bind_earth(nb::module_& m) {
                 return std::make_tuple(love.A, love.C, love.F, love.L, love.N);
             },
             "radius_m"_a, "below"_a = false,
-            "Love's moduli (A, C, F, L, N) at 1 s; at a discontinuity the values above, or below. UserError outside the Earth.")
+            R"(Love's moduli (A, C, F, L, N) at 1 s, in Pa.
+
+At a discontinuity the values above, or below. UserError outside the Earth.)")
         .def(
             "evaluate",
             [](const earth_model& earth, double radius_m, bool below) {
@@ -127,16 +129,20 @@ void bind_earth(nb::module_& m) {
                 return std::make_tuple(at.density_kg_m3, at.vp_m_s, at.vs_m_s, at.q_mu);
             },
             "radius_m"_a, "below"_a = false,
-            "(density kg/m^3, vpv m/s, vsv m/s, Q_mu); at a discontinuity the value above, or below. UserError outside the Earth.")
+            R"((density kg/m^3, vpv m/s, vsv m/s, Q_mu) at a radius.
+
+At a discontinuity the values above, or below. UserError outside the Earth.)")
         .def_prop_ro(
             "discontinuities_m", [](const earth_model& earth) { return to_numpy(earth.discontinuities_m()); }, new_array,
-            "Radii of the boundaries between layers, increasing.");
+            "Radii of the boundaries between layers, increasing, in m.");
 }
 
 void bind_modes(nb::module_& m) {
-    nb::class_<mode_catalogue> catalogue(
-        m, "ModeCatalogue", "Toroidal modes of mantle and crust: eigenfrequencies, Q, group velocities and radial eigenfunctions.");
-    bindings::bind_mode_properties(catalogue, "Overtone number of each mode.", "At the surface radius.");
+    nb::class_<mode_catalogue> catalogue(m, "ModeCatalogue", R"(Toroidal modes of mantle and crust.
+
+Eigenfrequencies, Q, group velocities and radial eigenfunctions. Not collective; any thread.)");
+    bindings::bind_mode_properties(catalogue, "Overtone number of each mode.",
+                                   "Group velocity of each mode at the surface radius, in km/s.");
     catalogue
         .def_static(
             "solve",
@@ -147,8 +153,10 @@ void bind_modes(nb::module_& m) {
                     mode_catalogue::solve(earth, {shortest_period_s, dispersion, attenuation, order, element_km}));
             },
             "earth"_a, "shortest_period_s"_a, "dispersion"_a = true, "attenuation"_a = true, "order"_a = 3, "element_km"_a = 80.0,
-            "All modes with periods above shortest_period_s (1 to 2000 s), by radial finite elements of the given polynomial order "
-            "(2 to 8) and largest size (1 to 1000 km). UserError when an option is out of range.")
+            R"(All modes with periods above shortest_period_s (1 to 2000 s), by radial finite elements.
+
+order: of the polynomials, 2 to 8; element_km: largest size, 1 to 1000 km. Releases the GIL. UserError when an option is
+out of range.)")
         .def(
             "eigenfunction",
             [](const mode_catalogue& c, std::int64_t index, const f64_in& radius_m) {
@@ -162,8 +170,9 @@ void bind_modes(nb::module_& m) {
                 return std::make_pair(to_numpy(std::move(w)), to_numpy(std::move(slope)));
             },
             "index"_a, "radius_m"_a,
-            "(W, dW/dr) at the radii (m), normalised to int rho r^2 W^2 dr = 1 (SI); at a discontinuity dW/dr is the value above. "
-            "UserError outside mantle and crust and for an index out of range.")
+            R"((W, dW/dr) at the radii in m, normalised to int rho r^2 W^2 dr = 1 (SI).
+
+At a discontinuity dW/dr is the value above. UserError outside mantle and crust and for an index out of range.)")
         .def(
             "scalars",
             [](const mode_catalogue& c, double depth_m) {
@@ -176,11 +185,13 @@ void bind_modes(nb::module_& m) {
                 return bindings::kernels_as_array(view(radius_m), [&](double r) { return pair_kernel(c, mode, other, r); });
             },
             "mode"_a, "other"_a, "radius_m"_a,
-            "Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5); A, C and F are zero. UserError "
-            "outside mantle and crust.")
-        .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue (the on-disk cache holds exactly this).")
-        .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a,
-                    "UserError when an array is missing, of another type or length, or contradicts the Earth model.");
+            R"(Factors of dA, dC, dF, dL, dN in the pair's strain energy, shape (len(radius_m), 5).
+
+Those of dA, dC and dF are zero. Radii in m. UserError outside mantle and crust.)")
+        .def("arrays", &arrays_of, "Everything needed to rebuild the catalogue; the on-disk cache holds exactly this.")
+        .def_static("from_arrays", &catalogue_from, "earth"_a, "arrays"_a, R"(The catalogue that arrays() described.
+
+UserError when an array is missing, of another type or length, or contradicts the Earth model.)");
 }
 
 // ------------------------------------------------------------------------------------------------------------ basis
@@ -210,9 +221,10 @@ auto radial_values(const model_basis& basis, const f64_in& radius_m) {
 }
 
 void bind_basis(nb::module_& m) {
-    nb::class_<model_basis>(
-        m, "ModelBasis",
-        "dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r): spherical splines times cubic B-splines.")
+    nb::class_<model_basis>(m, "ModelBasis",
+                            R"(dlnVs(r, theta, phi) = sum m[a * n_radial + i] S_a(theta, phi) B_i(r).
+
+Spherical splines times cubic B-splines; with two parameters dlnxi follows. Immutable; not collective.)")
         .def(
             "__init__",
             [](model_basis* self, int level, const f64_in& radial_knots_m, int parameters) {
@@ -220,26 +232,32 @@ void bind_basis(nb::module_& m) {
                 new (self) model_basis(level, std::vector<double>(knots.begin(), knots.end()), parameters);
             },
             "level"_a, "radial_knots_m"_a, "parameters"_a = 1,
-            "level L = 1..8: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron. radial_knots_m: at least 4, increasing, one "
-            "B-spline per "
-            "knot (clamped ends). UserError otherwise.")
-        .def_prop_ro("n_lateral", &model_basis::n_lateral)
-        .def_prop_ro("n_radial", &model_basis::n_radial)
+            R"(Level L, 1 to 8: 10 * 4^(L-1) + 2 knots on a subdivided icosahedron.
+
+radial_knots_m: at least 4, increasing, from the core-mantle boundary to the Earth's outer solid surface, one B-spline
+per knot (clamped ends). parameters: 1 for dlnVs, 2 for dlnVs and then dlnxi, xi = (Vsh / Vsv)^2. UserError otherwise.)")
+        .def_prop_ro("n_lateral", &model_basis::n_lateral, "The number of lateral knots.")
+        .def_prop_ro("n_radial", &model_basis::n_radial, "The number of radial knots.")
         .def_prop_ro("parameters", &model_basis::parameters, "1: dlnVs; 2: dlnVs, then dlnxi, xi = (Vsh / Vsv)^2.")
-        .def_prop_ro("size", &model_basis::size, "parameters * n_lateral * n_radial")
+        .def_prop_ro("size", &model_basis::size, "Elements of a model: parameters * n_lateral * n_radial.")
         .def_prop_ro(
             "latitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &latitude_rad)); }, new_array,
-            "Geocentric latitude of each lateral knot.")
+            "Geocentric latitude of each lateral knot, in degrees.")
         .def_prop_ro(
             "longitude_deg", [](const model_basis& b) { return to_numpy(knots_of(b.lateral().knots(), &longitude_rad)); },
-            new_array)
-        .def_prop_ro("spacing_rad", [](const model_basis& b) { return b.lateral().spacing_rad(); })
+            new_array, "Longitude of each lateral knot, in degrees.")
         .def_prop_ro(
-            "radial_knots_m", [](const model_basis& b) { return copy_to_numpy(b.radial().knots_m()); }, new_array)
+            "spacing_rad", [](const model_basis& b) { return b.lateral().spacing_rad(); },
+            "Distance between neighbouring lateral knots, in radians.")
+        .def_prop_ro(
+            "radial_knots_m", [](const model_basis& b) { return copy_to_numpy(b.radial().knots_m()); }, new_array,
+            "Radius of each radial knot, in m.")
         .def("radial_values", &radial_values, "radius_m"_a,
              "B_i at each radius, shape (len(radius_m), n_radial); 0 beyond the knots.")
         .def("lateral_weights", &lateral_weights, "latitude_deg"_a, "longitude_deg"_a,
-             "CSR (offsets, knot, value) of S_a at each point (geocentric latitude).")
+             R"(S_a at each point, as a sparse matrix by rows: (offsets, knot, value).
+
+Geocentric latitudes, in degrees. UserError when lengths differ.)")
         .def(
             "evaluate",
             [](const model_basis& b, const f64_in& model, const f64_in& latitude_deg, const f64_in& longitude_deg,
@@ -247,8 +265,9 @@ void bind_basis(nb::module_& m) {
                 return to_numpy(b.evaluate(view(model), view(latitude_deg), view(longitude_deg), view(radius_m), parameter));
             },
             "model"_a, "latitude_deg"_a, "longitude_deg"_a, "radius_m"_a, "parameter"_a = 0,
-            "One parameter (0: dlnVs, 1: dlnxi) at points (1-d arrays of one length, geocentric latitudes). UserError when lengths "
-            "differ.");
+            R"(One parameter of a model (0: dlnVs, 1: dlnxi) at points.
+
+Latitudes (geocentric), longitudes and radii are arrays of one length. UserError when lengths differ.)");
 }
 
 // ------------------------------------------------------------------------------------------------- paths and forward
@@ -416,39 +435,40 @@ void bind_forward(nb::module_& m) {
                 }
                 return to_numpy(std::move(times));
             },
-            new_array, "After the origin time.")
-        .def_prop_ro("distance_rad", &path::distance_rad)
-        .def_prop_ro("azimuth_rad", &path::azimuth_rad, "At the source, clockwise from north.")
+            new_array, "Time of each sample after the origin time, in s.")
+        .def_prop_ro("distance_rad", &path::distance_rad, "Epicentral distance, in radians.")
+        .def_prop_ro("azimuth_rad", &path::azimuth_rad, "Azimuth at the source, clockwise from north, in radians.")
         .def_prop_ro(
             "lateral_knots",
             [](const path& p) { return to_numpy(std::vector<std::int64_t>(p.lateral().knot.begin(), p.lateral().knot.end())); },
-            new_array)
+            new_array, "The lateral knots that the path touches.")
         .def_prop_ro(
             "lateral_weights", [](const path& p) { return to_numpy(p.lateral().value); }, new_array,
-            "(1/Delta) times the integral of S_a along the minor arc.");
+            "(1/Delta) times the integral of S_a along the minor arc, of each of lateral_knots.");
 
-    nb::class_<forward_problem> forward(
-        m, "ForwardProblem",
-        "g(m) and its Jacobian for transverse mode-sum seismograms under the path-average approximation "
-        "with exponentiated frequency shifts. Immutable: every method may be called from any thread.");
+    nb::class_<forward_problem> forward(m, "ForwardProblem",
+                                        R"(Seismograms g(m) of a model, and their Jacobian, by summation of modes.
 
-    nb::class_<path_set>(m, "PathSet", "All source-receiver paths of an inversion: geometry, excitation, time window. Immutable.")
-        .def(
-            "__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
-            "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
-            "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
-            "component"_a = std::vector<std::string>(),
-            "Per event: position, depth below 6371 km and moment tensor (n_events x 6: rr, tt, pp, rt, rp, tp in N m). Per "
-            "station: "
-            "position. Per path: event index, station index, first sample's time after the origin time, number of samples, and the "
-            "way the wave came (minor, major or whole: all round, for comparison; minor where left out) and component (Z up, R "
-            "away from "
-            "the source, T right of it; T where left out). One sample "
-            "interval (s) for all. Geographic latitudes; converted to geocentric inside. UserError names the event, station or "
-            "path, the value and "
-            "the allowed range.")
-        .def("__len__", &path_set::size)
-        .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal)
+By the path-average approximation with exponentiated frequency shifts, or another theory. Immutable: every method may be
+called from any thread. Not collective.)");
+
+    nb::class_<path_set>(m, "PathSet", R"(All source-receiver paths of an inversion: geometry, excitation, time window.
+
+Immutable; not collective.)")
+        .def("__init__", &make_path_set, "forward"_a, "event_latitude_deg"_a, "event_longitude_deg"_a, "event_depth_m"_a,
+             "moment_tensor_Nm"_a, "half_duration_s"_a, "station_latitude_deg"_a, "station_longitude_deg"_a, "event"_a, "station"_a,
+             "t_first_s"_a, "sample_interval_s"_a, "samples"_a, "along"_a = std::vector<std::string>(),
+             "component"_a = std::vector<std::string>(),
+             R"(Events, stations, and the paths between them.
+
+Per event: position, depth below 6371 km, moment tensor (events x 6: rr, tt, pp, rt, rp, tp in N m) and half duration.
+Per station: position. Per path: event index, station index, first sample's time after the origin time, and number of
+samples. along: the way the wave came, of each path: minor, major, or whole (all round, for comparison); empty: minor.
+component: of each path, Z (up), R (away from the source) or T (right of it); empty: T. Geographic latitudes; converted
+to geocentric inside. UserError names the event, station or path, the value and the allowed range.)")
+        .def("__len__", &path_set::size, "How many paths there are.")
+        .def("__getitem__", &path_at, "index"_a, nb::rv_policy::reference_internal,
+             "One path, counted from the end where index is negative. IndexError out of range.")
         .def_prop_ro(
             "offsets", [](const path_set& p) { return copy_to_numpy(p.offsets()); }, new_array,
             "Where each path's samples start in a concatenated vector; len + 1 entries.")
@@ -461,7 +481,7 @@ void bind_forward(nb::module_& m) {
                 }
                 return to_numpy(std::move(out));
             },
-            new_array)
+            new_array, "Epicentral distance of each path, in radians.")
         .def(
             "coverage", [](const path_set& p, const model_basis& basis) { return to_numpy(p.coverage(basis)); }, "basis"_a,
             "Per lateral knot: the sum over paths of the path-average weight h (dimensionless).");
@@ -478,18 +498,22 @@ void bind_forward(nb::module_& m) {
                     forward_problem(std::move(modes), std::move(basis), {t1, t2, t3, t4}, theory_of(theory), std::move(spheroidal));
             },
             "modes"_a, "basis"_a, "filter_periods_s"_a, "theory"_a = "pava", "spheroidal"_a.none() = nb::none(),
-            "filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3. theory: pava "
-            "(frequencies shift by the path's average), nact (that along branches of overtones, and coupling across them: "
-            "sensitivity in the great circle's plane and, to first order, beside it), nact_in_plane (without what is beside it), "
-            "born and "
-            "born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for "
-            "vertical "
-            "and radial motion. UserError "
-            "when periods do not decrease, when T4 is below the catalogue's shortest period, when the radial knots miss mantle and "
-            "crust, or for another theory.")
-        .def_prop_ro("theory", [](const forward_problem& f) { return name_of(f.kind()); })
-        .def_prop_ro("basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); })
-        .def_prop_ro("modes", [](const forward_problem& f) { return std::const_pointer_cast<mode_catalogue>(f.shared_modes()); })
+            R"(filter_periods_s = (T1, T2, T3, T4), T1 > T2 > T3 > T4: cosine taper in frequency, 1 between T2 and T3.
+
+theory: pava (frequencies shift by the path's average); nact (that along branches of overtones, and coupling across them:
+sensitivity in the great circle's plane and, to first order, beside it); nact_in_plane (without what is beside it); born
+and born_in_plane (coupling of all pairs, linear in the model). spheroidal: modes for vertical and radial motion.
+
+UserError when periods do not decrease, T4 is below the catalogue's shortest period, the radial knots miss mantle and
+crust, or for another theory.)")
+        .def_prop_ro(
+            "theory", [](const forward_problem& f) { return name_of(f.kind()); }, "The theory's name.")
+        .def_prop_ro(
+            "basis", [](const forward_problem& f) { return std::const_pointer_cast<model_basis>(f.shared_basis()); },
+            "The basis that models are given in.")
+        .def_prop_ro(
+            "modes", [](const forward_problem& f) { return std::const_pointer_cast<mode_catalogue>(f.shared_modes()); },
+            "The toroidal modes.")
         .def(
             "seismogram",
             [](const forward_problem& f, const path& p, const f64_in& model) {
@@ -501,11 +525,13 @@ void bind_forward(nb::module_& m) {
                 return to_numpy(std::move(g));
             },
             "path"_a, "model"_a,
-            "Transverse displacement in metres, path.k samples; positive clockwise about the source seen from above (to the right "
-            "of the "
-            "direction of propagation, as ObsPy's transverse component). UserError when the model's length is not basis.size.")
-        .def("panel", &panel_of, "path"_a, "model"_a,
-             "(G_(i) as float32, k x n for the n touched parameters; their indices, ascending). UserError as in seismogram.")
+            R"(Displacement in m of the path's component, path.k samples.
+
+Transverse motion is positive clockwise about the source seen from above: to the right of the direction of propagation,
+as ObsPy's. Releases the GIL. UserError when the model's length is not basis.size.)")
+        .def("panel", &panel_of, "path"_a, "model"_a, R"((G_(i), k x n for the n touched parameters; their indices, ascending).
+
+Releases the GIL. UserError as seismogram.)")
         .def(
             "plane_kernel",
             [](const forward_problem& f, const path& path, const f64_in& angles_rad, const f64_in& radii_m) {
@@ -518,10 +544,10 @@ void bind_forward(nb::module_& m) {
                 return to_numpy(std::move(kernel), {samples, angles_rad.size(), radii_m.size()});
             },
             "path"_a, "angle_rad"_a, "radius_m"_a,
-            "What dlnVs at points of the great circle's plane does to the reference Earth's seismogram: samples x angles (from the "
-            "source) x "
-            "radii, metres per metre of radius and radian. Takes seconds with theory nact. UserError for a radius outside mantle "
-            "and crust.")
+            R"(What dlnVs at points of the great circle's plane does to the reference Earth's seismogram.
+
+Samples x angles (from the source) x radii, in metres per metre of radius and radian. Takes seconds with theory nact.
+Releases the GIL. UserError for a radius outside mantle and crust.)")
         .def(
             "seismograms",
             [](const forward_problem& f, const path_set& paths, std::int64_t first, std::int64_t last, const f64_in& model,
@@ -534,9 +560,10 @@ void bind_forward(nb::module_& m) {
                 return to_numpy(std::move(out));
             },
             "paths"_a, "first"_a, "last"_a, "model"_a, "threads"_a = 1,
-            "Samples of paths first..last-1, one after the other. GIL released. UserError for a range outside the set, threads < "
-            "1, or a "
-            "model of another length than basis.size.");
+            R"(Samples of paths first to last - 1, one after the other, in m.
+
+threads: how many share the paths. Releases the GIL. UserError for a range outside the set, threads below 1, or a model
+of another length than basis.size.)");
 }
 
 } // namespace

@@ -21,9 +21,9 @@ template <class Object> class unwrapped {
 namespace nanobind::detail {
 
 template <class Object> struct type_caster<craton::bindings::unwrapped<Object>> {
-    NB_TYPE_CASTER(craton::bindings::unwrapped<Object>, const_name("typing.Any"))
+    NB_TYPE_CASTER(craton::bindings::unwrapped<Object>, make_caster<Object>::Name + const_name(" | _HasCore"))
 
-    bool from_python(handle given, uint8_t, cleanup_list*) noexcept {
+    template <class Flags> bool from_python(handle given, Flags, cleanup_list*) noexcept {
         Object* inside = nullptr;
         if (!try_cast(given, inside, false)) {
             const object core = steal(PyObject_GetAttrString(given.ptr(), "_core"));

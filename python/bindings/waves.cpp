@@ -36,7 +36,10 @@ using waves::run;
 using waves::solver;
 using held = ends_without_gil<run>;
 using hint_map = std::map<std::string, std::string>;
-using brick_array = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using brick_array = input_3d<float>;
+using ground_function = annotated<"collections.abc.Callable[[float, float, float, float, int, int], _Planes]">;
+using frame_function = annotated<"collections.abc.Callable[[int, float, dict[str, numpy.ndarray[dtype=float32]], "
+                                 "tuple[int, int, int]], object]">;
 
 constexpr std::array<std::pair<const char*, waves::absorbing_kind>, 3> kinds{
     {{"none", waves::absorbing_kind::none}, {"pml", waves::absorbing_kind::pml}, {"sponge", waves::absorbing_kind::sponge}}};
@@ -94,7 +97,7 @@ waves::ground_sampler sampler_from(const nb::object& function) {
 // ------------------------------------------------------------------------------------------------------------------- the run
 
 void make_run(held* self, runtime::world& ranks, const index3& cells, const index3& processes, const waves::solver_options& options,
-              const nb::object& ground, const std::vector<int>& brick_of_rank) {
+              const ground_function& ground, const std::vector<int>& brick_of_rank) {
     const waves::ground_sampler sampler = sampler_from(ground);
     const nb::gil_scoped_release release;
     new (self) held(ranks, array::brick_layout(cells, processes, brick_of_rank), options, sampler);
@@ -175,8 +178,8 @@ waves::output_plan plan_of(const run& r, std::string path, const waves::schedule
 }
 
 // function(step, time_s, {name: (nz, ny, nx)}, (i, j, k) of their first cell, counted in strides)
-void call(run& r, const nb::object& function, const waves::schedule& when, const std::vector<std::string>& names, const index3& low,
-          const index3& high, const index3& stride) {
+void call(run& r, const frame_function& function, const waves::schedule& when, const std::vector<std::string>& names,
+          const index3& low, const index3& high, const index3& stride) {
     std::vector<waves::wanted_box> boxes;
     for (const auto each : fields_named(names)) boxes.push_back({each, {low, high}, stride});
     r.call(when, boxes, [names, to = python_callable(function, "in-situ module")](const waves::box_frame& frame) {
@@ -214,46 +217,70 @@ double cuda_copy_gb_s(int) { without_cuda(); }
 void use_cuda(waves::solver_options&, int) { without_cuda(); }
 #endif
 
-void bind_settings(nb::module_& m) {
+void bind_absorbing(nb::module_& m) {
     using waves::absorbing_settings;
-    nb::class_<absorbing_settings>(m, "WaveAbsorbing", "What takes waves away at the sides of the grid.")
-        .def(nb::init<>())
-        .def_prop_rw("kind", &name_of_kind, &set_kind, "none, pml or sponge")
-        .def_rw("width", &absorbing_settings::width)
-        .def_rw("reflection", &absorbing_settings::reflection)
-        .def_rw("power", &absorbing_settings::power)
-        .def_rw("speed_m_s", &absorbing_settings::speed_m_s)
-        .def_rw("alpha_per_s", &absorbing_settings::alpha_per_s)
-        .def_rw("multiaxial_ratio", &absorbing_settings::multiaxial_ratio)
-        .def_rw("multiaxial_power", &absorbing_settings::multiaxial_power)
-        .def_rw("sponge_alpha", &absorbing_settings::sponge_alpha);
+    nb::class_<absorbing_settings>(m, "WaveAbsorbing", R"(What takes waves away at the sides of the grid.
 
+include/craton/apps/waves/absorbing_layers.hpp has the equations and what the defaults send back.)")
+        .def(nb::init<>(), "Perfectly matched layers, 10 cells wide.")
+        .def_prop_rw("kind", &name_of_kind, &set_kind, nb::for_setter(nb::arg("kind")),
+                     "none, pml (perfectly matched layers) or sponge. UserError for another.")
+        .def_rw("width", &absorbing_settings::width, "Width of the layers, in cells.")
+        .def_rw("reflection", &absorbing_settings::reflection,
+                "pml: what theory leaves of a wave of speed_m_s at normal incidence, 0 to 1.")
+        .def_rw("power", &absorbing_settings::power, "pml: of the damping's growth with the depth in the layer.")
+        .def_rw("speed_m_s", &absorbing_settings::speed_m_s, "pml: of the waves, in m/s; 0: the largest P velocity of the grid.")
+        .def_rw("alpha_per_s", &absorbing_settings::alpha_per_s,
+                "pml: frequency shift at the inner side, in 1/s; 0: 0.16 times the smallest vs by the spacing.")
+        .def_rw("multiaxial_ratio", &absorbing_settings::multiaxial_ratio,
+                "pml: loss along the other axes over the damping, 0 to 1; 0: without.")
+        .def_rw("multiaxial_power", &absorbing_settings::multiaxial_power,
+                "pml: of that loss's growth with the depth in the layer.")
+        .def_rw("sponge_alpha", &absorbing_settings::sponge_alpha,
+                "sponge: fields are multiplied by exp(-(sponge_alpha cells)^2), cells counted from the layer's inner side.");
+}
+
+void bind_relaxation(nb::module_& m) {
     using waves::relaxation;
-    nb::class_<relaxation>(m, "WaveRelaxation", "Eight relaxation mechanisms that imitate Q(f) over a band of frequencies.")
+    nb::class_<relaxation>(m, "WaveRelaxation", R"(Eight relaxation mechanisms that imitate Q(f) over a band of frequencies.
+
+Q up to corner_hz, Q (f / corner_hz)^exponent above (Withers et al. 2015).)")
         .def(
             "__init__",
             [](relaxation* self, double low, double high, double reference, double exponent, double corner) {
                 new (self) relaxation(low, high, reference, {exponent, corner});
             },
-            "lowest_hz"_a, "highest_hz"_a, "reference_hz"_a, "exponent"_a = 0.0, "corner_hz"_a = 1.0)
-        .def_prop_ro("times_s", [](const relaxation& r) { return r.times(); })
-        .def("weight", &relaxation::weight, "q"_a)
-        .def("unrelaxed", &relaxation::unrelaxed, "q"_a)
+            "lowest_hz"_a, "highest_hz"_a, "reference_hz"_a, "exponent"_a = 0.0, "corner_hz"_a = 1.0,
+            R"(lowest_hz to highest_hz: the band. reference_hz: where the ground's velocities hold.
+
+UserError unless 0 < lowest_hz < highest_hz / 3, reference_hz > 0 and 0 <= exponent < 1.)")
+        .def_prop_ro(
+            "times_s", [](const relaxation& r) { return r.times(); }, "Relaxation time of each mechanism, in s.")
+        .def("weight", &relaxation::weight, "q"_a, R"(Weight of each mechanism for a Q, the same for all.
+
+Q below 5 counts as 5; infinity and 0 mean no loss.)")
+        .def("unrelaxed", &relaxation::unrelaxed, "q"_a,
+             "Unrelaxed modulus over rho v^2, v the phase velocity at the reference frequency.")
         .def(
             "at",
             [](const relaxation& r, double frequency, double q) {
                 const auto found = r.at(frequency, q);
                 return std::make_pair(found.quality, found.velocity);
             },
-            "frequency_hz"_a, "q"_a);
+            "frequency_hz"_a, "q"_a, R"(What the mechanisms give together at a frequency.
 
+(Q, phase velocity over that at infinite frequency).)");
+}
+
+void bind_options(nb::module_& m) {
+    using waves::relaxation;
     using waves::solver_options;
-    nb::class_<solver_options>(m, "WaveOptions", "Of a run: everything but the ground.")
-        .def(nb::init<>())
-        .def_rw("spacing_m", &solver_options::spacing_m)
-        .def_rw("dt_s", &solver_options::dt_s)
-        .def_rw("free_surface", &solver_options::free_surface)
-        .def_rw("absorbing", &solver_options::absorbing)
+    nb::class_<solver_options>(m, "WaveOptions", "Options of a run: everything but the ground. Lengths in m, times in s.")
+        .def(nb::init<>(), "Elastic, under a free surface, on one thread; spacing_m and dt_s are still to be set.")
+        .def_rw("spacing_m", &solver_options::spacing_m, "Side of a cell, in m.")
+        .def_rw("dt_s", &solver_options::dt_s, "Time step, in s.")
+        .def_rw("free_surface", &solver_options::free_surface, "Whether z = 0 is a free surface; else it absorbs too.")
+        .def_rw("absorbing", &solver_options::absorbing, "What takes waves away at the sides.")
         .def_prop_rw(
             "attenuation", [](const solver_options& o) { return o.attenuation ? &*o.attenuation : nullptr; },
             [](solver_options& o, const relaxation* given) {
@@ -263,17 +290,26 @@ void bind_settings(nb::module_& m) {
                     o.attenuation = *given;
                 }
             },
-            nb::for_setter(nb::arg("given").none()))
+            nb::for_getter(nb::sig("def attenuation(self, /) -> WaveRelaxation | None")), nb::for_setter(nb::arg("given").none()),
+            "How waves lose energy; None: elastic, and qp and qs of the ground are not read.")
         .def_prop_rw(
             "source_points", [](const solver_options& o) { return o.source_order.between; },
-            [](solver_options& o, int points) { o.source_order.between = points; })
-        .def_rw("samples_per_side", &solver_options::samples_per_side)
-        .def_rw("threads", &solver_options::threads)
-        .def_rw("overlap", &solver_options::overlap)
-        .def("use_cuda", &use_cuda, "device"_a);
+            [](solver_options& o, int points) { o.source_order.between = points; }, nb::for_setter(nb::arg("points")),
+            "Points per axis of the polynomial that spreads a source between grid points.")
+        .def_rw("samples_per_side", &solver_options::samples_per_side, "Samples of a cell per axis, over which media are averaged.")
+        .def_rw("threads", &solver_options::threads, "Threads of each rank.")
+        .def_rw("overlap", &solver_options::overlap, "Whether inner cells are computed while halos travel; the same bits without.")
+        .def("use_cuda", &use_cuda, "device"_a, R"(Takes the steps on that CUDA device.
 
+UserError where this build has no CUDA; what else there is to say, WaveRun says.)");
+}
+
+void bind_settings(nb::module_& m) {
+    bind_absorbing(m);
+    bind_relaxation(m);
+    bind_options(m);
     using waves::schedule;
-    nb::class_<schedule>(m, "WaveSchedule", "Every so many steps, from the first on, of a run of `steps`.")
+    nb::class_<schedule>(m, "WaveSchedule", "Which steps a module sees: first, first + every, ... of a run of `steps`, from 0.")
         .def(
             "__init__",
             [](schedule* self, std::int64_t first, std::int64_t every, std::int64_t steps) {
@@ -282,8 +318,8 @@ void bind_settings(nb::module_& m) {
                                      std::to_string(steps) + " steps; allowed: first at least 0, every and steps at least 1");
                 new (self) schedule{first, every, steps};
             },
-            "first"_a, "every"_a, "steps"_a)
-        .def_prop_ro("samples", &schedule::samples);
+            "first"_a, "every"_a, "steps"_a, "UserError unless first is at least 0, every and steps at least 1.")
+        .def_prop_ro("samples", &schedule::samples, "How many steps it sees.");
 }
 
 void bind_modules(nb::class_<run>& c) {
@@ -297,7 +333,12 @@ void bind_modules(nb::class_<run>& c) {
              without_gil([&] { r.write_stations(plan, places); });
          },
          "path"_a, "when"_a, "at"_a, "attributes"_a = io::file_attributes{}, "samples_at_once"_a = 100, "resume_at_step"_a = 0,
-         "hints"_a = hint_map{}, "Collective.")
+         "hints"_a = hint_map{}, R"(From the next step on, writes velocities at positions (n, 3) in m to an HDF5 file.
+
+Collective, blocking. Dataset velocity, [station][x, y, z][time], in m/s. The file is path.partial until finish().
+attributes: of the file. samples_at_once: kept in memory before they are written. resume_at_step: goes on in a file that
+a run before has begun, at that step. hints go to MPI-IO. UserError on every rank for a position outside the grid, and
+when the file cannot be written.)")
         .def(
             "write_strains",
             [](run& r, std::string path, const waves::schedule& when, const rows_of& at, io::file_attributes attributes,
@@ -308,7 +349,9 @@ void bind_modules(nb::class_<run>& c) {
                 without_gil([&] { r.write_strains(plan, places); });
             },
             "path"_a, "when"_a, "at"_a, "attributes"_a = io::file_attributes{}, "samples_at_once"_a = 100, "resume_at_step"_a = 0,
-            "hints"_a = hint_map{}, "Collective.")
+            "hints"_a = hint_map{}, R"(From the next step on, writes strains at positions (n, 3) in m to an HDF5 file.
+
+Collective, blocking. Dataset sgt, [point][xx, yy, zz, xy, xz, yz][time]. Otherwise as write_stations.)")
         .def(
             "write_snapshots",
             [](run& r, std::string path, const waves::schedule& when, const std::vector<std::string>& fields, const index3& low,
@@ -320,59 +363,107 @@ void bind_modules(nb::class_<run>& c) {
                 without_gil([&] { r.write_snapshots(plan, named, {low, high}, stride); });
             },
             "path"_a, "when"_a, "fields"_a, "low"_a, "high"_a, "stride"_a = index3{1, 1, 1}, "attributes"_a = io::file_attributes{},
-            "samples_at_once"_a = 10, "resume_at_step"_a = 0, "hints"_a = hint_map{}, "Collective.")
+            "samples_at_once"_a = 10, "resume_at_step"_a = 0, "hints"_a = hint_map{},
+            R"(From the next step on, writes fields of the cells low to high (exclusive), every stride-th, to an HDF5 file.
+
+Collective, blocking. A dataset each, [time][z][y][x]; names as of field(). Otherwise as write_stations.)")
         .def("call", &call, "function"_a, "when"_a, "fields"_a, "low"_a, "high"_a, "stride"_a = index3{1, 1, 1},
-             "The same on every rank.")
-        .def("save", &run::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
+             R"(From the next step on, function(step, time_s, fields, first) gets this rank's part of a box.
+
+Not collective, but the same on every rank. fields: {name: (nz, ny, nx)}; first: where the part begins, (x, y, z), counted
+in strides. It is called on a thread of its own; what it raises ends the run.)")
+        .def("save", &run::save, "path"_a, nb::call_guard<nb::gil_scoped_release>(),
+             R"(Writes a checkpoint, whole or not at all; what modules were given is on disk too.
+
+Collective, blocking. UserError on every rank when it cannot be written.)")
         .def(
             "restore", [](run& r, const std::string& path) { without_gil([&] { return r.waves().restore(path); }); }, "path"_a,
-            "Collective.")
-        .def("finish", &run::finish, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
-        .def_prop_ro("module_seconds", [](const run& r) {
-            const auto spent = r.module_times();
-            return std::map<std::string, double>{
-                {"copying", spent.copying_s}, {"waiting", spent.waiting_s}, {"meeting", spent.meeting_s}};
-        });
+            R"(Goes on from a checkpoint; returns its note.
+
+Collective, blocking. UserError on every rank for one of another grid, step or physics.)")
+        .def("finish", &run::finish, nb::call_guard<nb::gil_scoped_release>(),
+             "Makes files whole, and gives them their names. Collective, once, after the last step.")
+        .def_prop_ro(
+            "module_seconds",
+            [](const run& r) {
+                const auto spent = r.module_times();
+                return std::map<std::string, double>{
+                    {"copying", spent.copying_s}, {"waiting", spent.waiting_s}, {"meeting", spent.meeting_s}};
+            },
+            "Seconds that modules took of the solver's own thread: copying, waiting, meeting.");
 }
 
 void bind_run(nb::module_& m) {
-    nb::class_<run> c(m, "_WaveRun");
-    c.def_prop_ro("step", [](const run& r) { return r.waves().step(); })
-        .def_prop_ro("time_s", [](const run& r) { return r.waves().time_s(); })
-        .def_prop_ro("options", [](const run& r) { return r.waves().options(); })
-        .def_prop_ro("own_cells",
-                     [](const run& r) { return std::make_pair(r.waves().own_cells().low, r.waves().own_cells().high); })
-        .def("set_sources", &set_sources, "moment_at"_a, "moments"_a, "force_at"_a, "forces"_a)
+    nb::class_<run> c(m, "_WaveRun", "The base of WaveRun, without a constructor.");
+    c.def_prop_ro(
+         "step", [](const run& r) { return r.waves().step(); }, "How many steps have been taken.")
+        .def_prop_ro(
+            "time_s", [](const run& r) { return r.waves().time_s(); }, "Time of stress, in s; velocities are half a step earlier.")
+        .def_prop_ro(
+            "options", [](const run& r) { return r.waves().options(); }, "A copy of the options.")
+        .def_prop_ro(
+            "own_cells", [](const run& r) { return std::make_pair(r.waves().own_cells().low, r.waves().own_cells().high); },
+            "This rank's cells: from, to (exclusive), along x, y, z.")
+        .def("set_sources", &set_sources, "moment_at"_a, "moments"_a, "force_at"_a, "forces"_a,
+             R"(Sets the sources, those of this rank's brick at least.
+
+Positions (n, 3) in m; moments (n, 6) xx, yy, zz, xy, xz, yz in N m; forces (n, 3) in N. Not collective. UserError for a
+position outside the grid.)")
         .def(
             "set_moment_rates",
             [](run& r, std::int64_t first, const input_2d<float>& values) { r.waves().set_moment_rates(series_of(first, values)); },
-            "first_step"_a, "values"_a)
+            "first_step"_a, "values"_a, R"(Sets the moments' rates of some steps, (sources, steps), in 1/s; 0 outside them.
+
+Not collective. UserError for another number of sources.)")
         .def(
             "set_force_series",
             [](run& r, std::int64_t first, const input_2d<float>& values) { r.waves().set_force_series(series_of(first, values)); },
-            "first_step"_a, "values"_a)
-        .def("advance", &run::advance, "steps"_a, nb::call_guard<nb::gil_scoped_release>(), "Collective.")
-        .def("field", &field_of, "name"_a)
-        .def("set_field", &set_field, "name"_a, "values"_a)
+            "first_step"_a, "values"_a, R"(Sets the forces' factors of some steps, (forces, steps); 0 outside them.
+
+Not collective. UserError for another number of forces.)")
+        .def("advance", &run::advance, "steps"_a, nb::call_guard<nb::gil_scoped_release>(),
+             R"(Takes steps; after each the modules see it.
+
+Collective, blocking; polls. Raises what a module has raised, on its rank alone.)")
+        .def("field", &field_of, "name"_a, R"(A copy of this rank's part of a field, (nz, ny, nx).
+
+vx, vy, vz in m/s; xx, yy, zz, xy, xz, yz in Pa. Not collective. UserError for another name.)")
+        .def("set_field", &set_field, "name"_a, "values"_a, R"(Overwrites this rank's part of a field, (nz, ny, nx).
+
+Not collective. UserError for another name or shape.)")
         .def(
-            "energy", [](run& r) { return without_gil([&] { return r.waves().energy(); }); }, "Collective.")
-        .def("peak_velocity", [](run& r) { return without_gil([&] { return r.waves().peak_velocity(); }); }, "Collective.");
+            "energy", [](run& r) { return without_gil([&] { return r.waves().energy(); }); },
+            "Kinetic and elastic energy of the whole grid, in J. Collective, blocking.")
+        .def(
+            "peak_velocity", [](run& r) { return without_gil([&] { return r.waves().peak_velocity(); }); },
+            R"(The largest component of a velocity anywhere, in m/s.
+
+Collective, blocking. NaN where a field is not finite any more.)");
     bind_modules(c);
-    nb::class_<held, run>(m, "WaveRun", "An anelastic wave computation and the modules that look at it.")
+    nb::class_<held, run>(m, "WaveRun", R"(An anelastic wave computation and the modules that look at it.
+
+craton.waves.Simulation is its face. All ranks make the same calls. Cui et al. 2013, II; Graves 1996; Day and Bradley
+2001.)")
         .def("__init__", &make_run, "world"_a, "cells"_a, "processes"_a, "options"_a, "ground"_a,
-             "brick_of_rank"_a = std::vector<int>{}, nb::keep_alive<1, 2>(), "Collective.");
+             "brick_of_rank"_a = std::vector<int>{}, nb::keep_alive<1, 2>(), R"(Collective, blocking.
+
+cells: of the grid along x, y, z; processes: bricks along them; brick_of_rank: which each rank has, as place_bricks finds
+them, or empty. ground(x0_m, y0_m, z_m, spacing_m, nx, ny) gives vp, vs (m/s), rho (kg/m^3) and, with attenuation, qp, qs
+at the points (x0 + i spacing, y0 + j spacing, z). They are arrays (ny, nx) or what can be broadcast to them. UserError on
+every rank for what is no ground, a step that is not stable, and what ground raises.)");
 }
 
-nb::dict to_dict(const array::placement_cost& cost) {
-    nb::dict found;
+nb::typed<nb::dict, nb::str, double> to_dict(const array::placement_cost& cost) {
+    nb::typed<nb::dict, nb::str, double> found;
     found["bytes"] = cost.bytes;
     found["bytes_in_nodes"] = cost.bytes_in_nodes;
     found["hop_bytes"] = cost.hop_bytes;
     return found;
 }
 
-nb::dict placed(const index3& cells, const index3& processes, const std::string& network, const std::string& origin,
-                const std::array<double, 3>& bytes_per_face_cell, std::int64_t evaluations) {
+annotated<"dict[str, typing.Any]"> placed(const index3& cells, const index3& processes, const std::string& network,
+                                          const std::string& origin, const std::array<double, 3>& bytes_per_face_cell,
+                                          std::int64_t evaluations) {
     const auto found = without_gil([&] {
         return array::place_bricks(array::brick_layout(cells, processes), bytes_per_face_cell,
                                    array::network_from_text(network, origin), evaluations);
@@ -391,18 +482,33 @@ nb::dict placed(const index3& cells, const index3& processes, const std::string&
 void bind_waves(nb::module_& m) {
     bind_settings(m);
     bind_run(m);
-    m.def("best_process_grid", &array::best_process_grid, "cells"_a, "ranks"_a, "fixed"_a = index3{0, 0, 0});
+    m.def("best_process_grid", &array::best_process_grid, "cells"_a, "ranks"_a, "fixed"_a = index3{0, 0, 0},
+          R"(Bricks along x, y, z with the least area between them.
+
+fixed: numbers that are given, 0 where free. Not collective. UserError where those do not divide ranks, or every way
+makes a brick too thin.)");
     m.def(
         "brick_of",
         [](const index3& cells, const index3& processes, int rank, const std::vector<int>& brick_of_rank) {
             const auto own = array::brick_layout(cells, processes, brick_of_rank).cells(rank);
             return std::make_pair(own.low, own.high);
         },
-        "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{});
-    m.def("cuda_devices", &cuda_devices);
-    m.def("cuda_copy_gb_s", &cuda_copy_gb_s, "device"_a);
+        "cells"_a, "processes"_a, "rank"_a, "brick_of_rank"_a = std::vector<int>{},
+        R"(A rank's cells: from, to (exclusive), along x, y, z.
+
+Not collective. Arguments as of WaveRun.)");
+    m.def("cuda_devices", &cuda_devices, "How many CUDA devices this process can use; 0 also where this build has no CUDA.");
+    m.def("cuda_copy_gb_s", &cuda_copy_gb_s, "device"_a,
+          R"(Rate of copies within a device's memory, read and written together, in GB/s.
+
+Measured. Not collective. UserError where there is no such device.)");
     m.def("place_bricks", &placed, "cells"_a, "processes"_a, "network"_a, "origin"_a, "bytes_per_face_cell"_a,
-          "evaluations"_a = 20'000'000);
+          "evaluations"_a.sig("20_000_000") = 20'000'000, R"(Gives bricks to ranks so that few bytes take many hops in a network.
+
+network: a node list's text; origin: its path, for messages. bytes_per_face_cell: what both sides send through a cell of
+a face normal to x, y, z. evaluations: swaps that are looked at, at most. Returns brick_of_rank; before and after, each
+with bytes, bytes_in_nodes and hop_bytes; tile, the bricks of a node along x, y, z; and in_words. Not collective. Cui et
+al. 2013, VI. UserError for another form of the text, and a network with too little room.)");
 }
 
 } // namespace craton::bindings

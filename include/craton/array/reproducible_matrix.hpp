@@ -39,8 +39,10 @@ template <class T> class reproducible_matrix {
 
     /// Collective, blocking. Throws user_error on every rank when the updates together may have exceeded `largest`.
     void commit();
+    /// Collective, blocking. All elements become zero.
     void reset();
 
+    /// As convergent_matrix's, of the rounded sums.
     [[nodiscard]] T read(std::int64_t row, std::int64_t col) const;
     [[nodiscard]] std::vector<T> read_slice(std::span<const std::int64_t> rows, std::span<const std::int64_t> cols) const;
     /// Collective: the sums, rounded once more, in a matrix of the same layout, for linear algebra. Throws user_error when the

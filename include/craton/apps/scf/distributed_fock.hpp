@@ -97,6 +97,7 @@ class distributed_fock {
     distributed_fock(const distributed_fock&) = delete;
     distributed_fock& operator=(const distributed_fock&) = delete;
 
+    /// The number of functions n.
     [[nodiscard]] int size() const noexcept { return digester_.size(); }
     [[nodiscard]] runtime::world& ranks() const noexcept { return *world_; }
     [[nodiscard]] const distributed_fock_options& options() const noexcept { return options_; }
@@ -112,7 +113,7 @@ class distributed_fock {
     /// results, and an array given twice.
     void build(std::span<const matrix* const> densities, matrix& coulomb, std::span<matrix* const> exchange);
 
-    /// Of this rank.
+    /// Of this rank, in the last build.
     [[nodiscard]] const fock_counts& counts() const noexcept { return counts_; }
     [[nodiscard]] const fock_statistics& statistics() const noexcept { return statistics_; }
     /// The tasks that this rank did in the last build, thread by thread.

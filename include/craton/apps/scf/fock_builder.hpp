@@ -31,6 +31,7 @@ class fock_builder {
     /// that is not positive, less than one function per range, and fewer than 1 thread.
     fock_builder(std::span<const int> first_function, std::shared_ptr<const quartet_source> source, const fock_options& options);
 
+    /// The number of functions n.
     [[nodiscard]] int size() const noexcept { return digester_.size(); }
     [[nodiscard]] const fock_options& options() const noexcept { return options_; }
     [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
@@ -42,6 +43,7 @@ class fock_builder {
     void build(std::span<const std::span<const double>> densities, std::span<double> coulomb,
                std::span<const std::span<double>> exchange);
 
+    /// Of the last build.
     [[nodiscard]] const fock_counts& counts() const noexcept { return counts_; }
 
   private:

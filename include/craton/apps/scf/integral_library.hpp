@@ -26,6 +26,7 @@ class integral_library {
     /// Opens the shared library at `path`. Throws user_error where it cannot be opened or lacks a function.
     explicit integral_library(const std::string& path);
 
+    /// As it was given.
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
     /// n x n elements; any thread.

@@ -84,9 +84,11 @@ class earth_model {
     /// when a density or a speed of compression is not positive at a layer's ends.
     static earth_model from_layers(std::string name, std::vector<earth_layer> layers);
 
+    /// What by_name() takes.
     [[nodiscard]] const std::string& name() const { return name_; }
     /// The outer radius of the fluid core.
     [[nodiscard]] double cmb_radius_m() const;
+    /// The outer surface, ocean included.
     [[nodiscard]] double surface_radius_m() const { return layers_.back().outer_radius_m; }
     /// The ocean floor, or the surface where there is no ocean: mantle and crust end here, and receivers stand here.
     [[nodiscard]] double solid_surface_radius_m() const;
@@ -95,6 +97,7 @@ class earth_model {
     [[nodiscard]] std::vector<double> discontinuities_m() const;
     /// At a discontinuity the value above it, or below it when asked. Throws user_error outside the Earth.
     [[nodiscard]] material evaluate(double radius_m, bool below = false) const;
+    /// Of the mass below the radius.
     [[nodiscard]] double gravity_m_s2(double radius_m) const;
 
   private:

@@ -55,6 +55,7 @@ class path {
     [[nodiscard]] std::int64_t samples() const { return request_.samples; }
     [[nodiscard]] const path_request& request() const { return request_; }
     [[nodiscard]] const event& source() const { return *source_; }
+    /// Epicentral distance, of the minor arc.
     [[nodiscard]] double distance_rad() const { return distance_rad_; }
     /// At the source, clockwise from north.
     [[nodiscard]] double azimuth_rad() const { return azimuth_rad_; }

@@ -84,6 +84,7 @@ class solver {
     [[nodiscard]] const brick_shape& shape() const noexcept;
     /// Steps taken so far.
     [[nodiscard]] std::int64_t step() const noexcept;
+    /// Time of stress; velocities are half a step earlier.
     [[nodiscard]] double time_s() const noexcept { return static_cast<double>(step()) * options().dt_s; }
 
     /// Replaces all sources, the same on every rank (or on each rank at least those within interpolation_order::most cells of its
@@ -91,6 +92,7 @@ class solver {
     void set_sources(std::span<const moment_source> moments, std::span<const force_source> forces);
     /// Rates for steps to come, in place of all given before; 0 outside their steps. Not collective.
     void set_moment_rates(const source_series& rates);
+    /// Factors of the forces, likewise.
     void set_force_series(const source_series& series);
 
     /// Collective; blocking, polls.
@@ -128,7 +130,7 @@ class solver {
     /// sum of 1/2 rho v(n - 1/2) v(n + 1/2) and 1/2 stress(n) : strain(n), near the free surface times its norms. Costs half a
     /// step; the fields are left as they were.
     [[nodiscard]] double energy();
-    /// Collective. Largest |v| in m/s; not a number when a field is not finite any more.
+    /// Collective. Largest component of a velocity anywhere, in m/s; not a number when a field is not finite any more.
     [[nodiscard]] double peak_velocity();
 
   private:
