@@ -88,7 +88,7 @@ two-hosts: build/audit/build.ninja
 
 ## lint       format and static checks of C++ and Python
 .PHONY: lint
-lint: .venv/craton-bootstrapped
+lint: build
 	@failed=""
 	$(BIN)/clang-format --dry-run -Werror $(FORMATTED) || failed="$$failed clang-format"
 	$(BIN)/ruff format --check || failed="$$failed ruff-format"

@@ -1,5 +1,5 @@
-// The compiled extension craton._craton: C++ objects, one to one. Its docstrings and signatures are the text of Python's side: help() shows
-// them, and the stub is generated from them. The C++ side is described in the headers.
+// The compiled extension craton._craton: C++ objects, one to one. Its docstrings and signatures are the text of Python's side:
+// help() shows them, and the stub is generated from them. The C++ side is described in the headers.
 
 #include "bindings.hpp"
 

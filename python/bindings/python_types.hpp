@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-// What signatures call the types of arguments and results, for help() and for the stub, which is generated from them. Texts are annotations
-// of Python; names without a dot are those of the extension or of stub_names.txt.
+// What signatures call the types of arguments and results, for help() and for the stub, which is generated from them. Texts are
+// annotations of Python; names without a dot are those of the extension or of stub_names.txt.
 
 namespace craton::bindings {
 

@@ -56,7 +56,7 @@ else:
 
 
 def build_info() -> dict[str, str]:
-    """version, commit, compiler, flags, build_type, mpi, blas, hdf5, scalapack of the extension. Not collective."""
+    """version, commit, compiler, flags, build_type, mpi, blas, hdf5 of the extension. Not collective."""
     return dict(extension.build_info())
 
 
