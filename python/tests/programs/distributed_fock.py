@@ -32,7 +32,7 @@ with main_guard():
     library, basis = open_libcint(), make_basis(benzene(), "6-31g*")
     half = np.random.default_rng(11).standard_normal((2, basis.size, basis.size))
     spins = half + half.transpose(0, 2, 1)
-    coulomb, exchange = FockBuilder(library, basis, 1e-12).build(spins)
+    coulomb, exchange = comm.bcast(FockBuilder(library, basis, 1e-12).build(spins) if comm.rank == 0 else None)
     for strategy, room in (
         ("static", 0),
         ("counter", 1),
