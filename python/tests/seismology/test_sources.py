@@ -28,6 +28,7 @@ from craton.seismology.sources.source_time import (
     Gaussian,
     Ricker,
     Step,
+    Table,
     Triangle,
     check_frequency,
     read_series,
@@ -98,6 +99,13 @@ def test_a_series_from_a_file_keeps_its_moment_in_steps_of_any_length(tmp_path):
         assert np.sum(function.rate_in_steps(middles, dt)) * dt == pytest.approx(1, rel=1e-12)
     fine = quad(lambda t: function.rate(0.03 + t), 0.05) / 0.05
     assert function.rate_in_steps([0.055], 0.05)[0] == pytest.approx(fine, rel=1e-6)
+
+
+def test_means_of_a_table_are_differences_of_a_running_sum_of_trapezoids_to_the_last_bit():
+    rates = np.random.default_rng(3).random(65)
+    found = Table(tuple(np.arange(65) / 64), tuple(rates.tolist())).rate_in_steps((np.arange(64) + 0.5) / 64, 1 / 64)
+    sums = np.concatenate([[0], np.cumsum(0.5 * (rates[1:] + rates[:-1]) / 64)])
+    assert found.tolist() == ((sums[1:] - sums[:-1]) * 64).tolist()
 
 
 @pytest.mark.parametrize(

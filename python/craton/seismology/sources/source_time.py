@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -240,10 +239,8 @@ class Table(SourceTime):
 
     def rate_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         """The mean over each step, 1/s."""
-        t, middles = np.asarray(self.times_s), np.asarray(middles_s, float)
-        ends = (np.clip(middles + side * dt_s, t[0], t[-1]) for side in (0.5, -0.5))
-        later, earlier = (self._integral(end) for end in ends)
-        return np.asarray(later - earlier) / dt_s
+        middles = np.asarray(middles_s, float)
+        return (self._integral(middles + 0.5 * dt_s) - self._integral(middles - 0.5 * dt_s)) / dt_s
 
     def history_in_steps(self, middles_s: ArrayLike, dt_s: float) -> Array:
         """The mean over each step; its largest value is about 1."""
@@ -254,12 +251,18 @@ class Table(SourceTime):
         return float(np.abs(self.rates).max())
 
     @cached_property
-    def _integral(self) -> Callable[[Array], Array]:
-        """Of the rate, at times between the first sample and the last."""
-        from scipy.interpolate import make_interp_spline
+    def _sums(self) -> Array:
+        t, s = np.asarray(self.times_s), np.asarray(self.rates)
+        return np.concatenate([[0], np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t))])
 
-        integral: Callable[[Array], Array] = make_interp_spline(self.times_s, self.rates, k=1).antiderivative()
-        return integral
+    def _integral(self, until: Array) -> Array:
+        """Of the rate, from the first sample; nothing before it and after the last."""
+        t, s = np.asarray(self.times_s), np.asarray(self.rates)
+        until = np.clip(until, t[0], t[-1])
+        at = np.clip(np.searchsorted(t, until, side="right") - 1, 0, len(t) - 2)
+        since = until - t[at]
+        slope = (s[at + 1] - s[at]) / (t[at + 1] - t[at])
+        return np.asarray(self._sums[at] + since * (s[at] + 0.5 * slope * since))
 
 
 def means_over_steps(
