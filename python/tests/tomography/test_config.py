@@ -147,6 +147,12 @@ def test_wrong_settings(folder: Path, text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_knots_may_lie_1_km_apart_though_their_difference_is_rounded_to_less(folder: Path) -> None:
+    assert 2.3 - 1.3 < 1
+    config = load_config(written(folder, MINIMAL + "[basis]\nradial_depths_km = [0, 1.3, 2.3, 2891]"))
+    assert config.basis.radial_depths_km == (0, 1.3, 2.3, 2891)
+
+
 def test_missing_settings(folder: Path) -> None:
     with pytest.raises(UserError, match=r"\[stations\] file is missing"):
         load_config(written(folder, "[events]\nfile = 'events.csv'\n[target]"))

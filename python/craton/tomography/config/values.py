@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def _filter_periods(value: Any) -> tuple[float, float, float, float]:
 
 def _knot_depths(value: Any) -> tuple[float, ...]:
     depths = _numbers(value)
-    if depths and (len(depths) < 4 or np.min(np.diff(depths)) < 1 or depths[0] != 0 or depths[-1] != CMB_DEPTH_KM):
+    near = any(upper + 1 > lower for upper, lower in pairwise(depths))  # a difference of 1 may be rounded to less
+    if depths and (len(depths) < 4 or near or depths[0] != 0 or depths[-1] != CMB_DEPTH_KM):
         raise ValueError
     return depths
 
