@@ -336,6 +336,8 @@ def test_what_does_not_fit_a_rupture_is_refused(tmp_path):
         next(seismograms(green, rupture, [variation_of(6, 3)], batch=0))
     with pytest.raises(UserError, match="rupture 4; allowed: ruptures 0 to 0"):
         measure(green, [rupture], [variation_of(6, 3, rupture=4)], [2.0])
+    with pytest.raises(TypeError, match="no argument slip_rates"):  # on every rank, also one that has no rupture to do
+        measure(green, [], [], [2.0], **{"slip_rates": "liu"})
     assert len(measure(green, [], [], [2.0])) == 0
     assert len(measure(green, [rupture], [], [2.0])) == 0
 

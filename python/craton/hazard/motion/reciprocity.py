@@ -75,6 +75,9 @@ def measure(
 
     UserError on every rank for what one refuses.
     """
+    # here, not in a task: there a rank would fail alone, and the others wait for it
+    if unknown := how.keys() - How.__annotations__.keys():
+        raise TypeError(f"measure() has no argument {', '.join(sorted(unknown))}")
     of = variations if callable(variations) else _by_rupture(variations, len(ruptures))
     predicted = [float(cost) for cost in (costs if costs is not None else [len(one.surface) for one in ruptures])]
     done: dict[int, SiteMeasures] = {}
