@@ -31,16 +31,16 @@ def read_placement(path: Path) -> list[int]:
     allowed = "what craton waves place --output wrote"
     content = read_json(path, "a placement", allowed)
     try:
-        found = [int(brick) for brick in content["brick_of_rank"]]
+        found = content["brick_of_rank"]
         if sorted(found) != list(range(len(found))):
             raise ValueError("not each brick once")
     except (ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{path}: not a placement ({problem}); allowed: {allowed}") from None
-    return found
+    return [int(brick) for brick in found]
 
 
 def place(nodes: Path, config: Config, ranks: int, output: Path | None = None) -> dict[str, Any]:
-    """Finds brick_of_rank, which few hop-bytes go with; in_words tells them, before and after. Not collective.
+    """Places bricks on ranks so that there are few hop-bytes: brick_of_rank, and in_words before and after. Not collective.
 
     nodes: a list of nodes, as `craton waves place --help` has it. output: a file of JSON, which read_placement() reads.
     """

@@ -20,6 +20,7 @@ pytest.importorskip("mpi4py.MPI")
 from craton.seismology.wave_run.config import load_config
 from craton.seismology.wave_run.folder import WavesFolder
 from craton.seismology.wave_run.results import read_seismograms
+from craton.waves.placement import read_placement
 from wave_config import CONFIG, craton, here, write_config
 
 FILES = {"seismograms.h5": "velocity", "sgt.h5": "sgt", "snapshots.h5": "vx", "surface.h5": "vz"}
@@ -344,6 +345,16 @@ def test_a_placement_is_found_and_used(finished, tmp_path):
     same(tmp_path / "placed", finished)
     wrong = craton("run", path, "--ranks", 3, "--placement", "p.json", "--directory", "other", cwd=tmp_path)
     assert wrong.returncode == 2 and "for 4 ranks, but the run has 3" in wrong.stderr
+
+
+@pytest.mark.parametrize("bricks", ["[0.5, 1.2]", '["0", "1"]', "[0, 1e999]", "[1, 1]", "3"])
+def test_a_placement_has_each_brick_once(tmp_path, bricks):
+    file = tmp_path / "p.json"
+    file.write_text(f'{{"brick_of_rank": {bricks}}}')
+    with pytest.raises(
+        UserError, match=r"p.json: not a placement \(.*\); allowed: what craton waves place --output wrote"
+    ):
+        read_placement(file)
 
 
 @pytest.mark.parametrize("kind", ["sac", "mseed"])
