@@ -187,7 +187,7 @@ Collective, blocking. Throws as redistribute_to; UserError unless both have two 
             "The sum of the diagonal, on every rank. Collective, blocking. UserError on every rank unless it is square.")
         .def(
             "dot", [](const core& a, const core& other) -> annotated<"typing.Any"> { return a.dot(other); }, nb::arg("other"),
-            R"(The sum over all elements of this one's, not conjugated, times the other's, on every rank.
+            R"(The sum over all elements of this one's conjugate times the other's, on every rank.
 
 Collective, blocking. UserError on every rank for another layout, element type or world.)")
         .def("norm", &core::norm, nb::arg("kind"), R"(A norm of the elements as one vector, on every rank.

@@ -80,7 +80,10 @@ class Array:
         raise NotImplementedError
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """The whole array, fetched by the rank that asks. Blocking, not collective; owners on other nodes must poll."""
+        """The whole array, fetched by the rank that asks. Blocking, not collective; owners on other nodes must poll.
+
+        Collective for a ConvergentVector, which is gathered.
+        """
         found: NDArray[Any] = self[...].__array__(dtype, copy)
         return found
 

@@ -121,7 +121,8 @@ class ConvergentVector(Held):
 
     def scale(self, factor: complex) -> None:
         """Commits, then multiplies every element. Collective, blocking. UserError: a factor of another kind of number."""
-        if not np.can_cast(np.result_type(self.dtype, factor), self.dtype, "same_kind"):
+        given = np.asarray(factor)
+        if given.ndim or not np.can_cast(np.result_type(self.dtype, given), self.dtype, "same_kind"):
             raise UserError(
                 f"ConvergentVector scale: factor = {factor} of elements of {self.dtype}; allowed: that kind of number"
             )

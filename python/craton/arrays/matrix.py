@@ -201,7 +201,7 @@ class Matrix(Convergent):
             "shape": times(self.shape),
             "elements": self.dtype,
             "blocks": times(np.broadcast_to(self.block, 2)),
-            "process grid": f"{times(self.grid)} ranks",
+            "process grid": f"{times(self.grid)}, {self.world.size} ranks",
         }
         if self.merge != "add":
             facts["merge"] = self._merge_name()

@@ -91,7 +91,7 @@ def test_repr_says_what_it_is(world, kind, array):
     text = repr(array)
     assert text.startswith(f"<{kind} 10") and "float64" in text and "1 ranks" in text and "\n" not in text
     if isinstance(array, craton.Matrix):
-        assert "blocks of 4 x 4 on a process grid of 1 x 1" in text
+        assert "blocks of 4 x 4 on a process grid of 1 x 1, 1 ranks>" in text
     smallest = craton.ConvergentMatrix(world, 3, 3, merge="min", dtype="int64")
     assert "merge 'min'" in repr(smallest)
     assert "'maximum'" in repr(craton.ConvergentMatrix(world, 3, 3, merge=np.maximum))
@@ -296,7 +296,7 @@ def test_vectors_are_scaled(world):
     v *= 3
     v.scale(2)
     assert v.dtype == np.int64 and v.gather().tolist() == [0, 6, 12, 18, 24]
-    for factor in (0.5, 1j):
+    for factor in (0.5, 1j, "abc", None, [1, 2]):
         with pytest.raises(
             craton.UserError, match=r"ConvergentVector scale: factor = .* of elements of int64; allowed"
         ):
