@@ -53,7 +53,7 @@ class BuiltInProblem:
         )
 
     def right_hand_side(self, solver: Solver, operator: str = "") -> Field:
-        """F of this rank's boxes: values at the centres of cells for 7pt, averages over cells for the others."""
+        """The right-hand side f of this rank's boxes: at the centres of cells for 7pt, averages over cells for the others."""
         averages = (operator or self.operator) != "7pt"
         found = np.zeros(solver.own_shape)
         for profiles in self._terms(averages):
