@@ -123,7 +123,7 @@ def largest_difference(models, others):
 
 
 def craton(*words):
-    return command_line.craton("tomography", *words, seconds=300)
+    return command_line.craton("tomography", *words, seconds=300, COLUMNS="200")  # no path is broken into lines
 
 
 # ------------------------------------------------------------------------------------------------------ every phase
