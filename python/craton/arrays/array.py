@@ -90,7 +90,8 @@ class Array:
     def __eq__(self, other: object) -> Any:
         if self is not other and isinstance(other, Array | np.ndarray | np.generic | int | float | complex):
             raise UserError(
-                f"{type(self).__name__}: == with a {type(other).__name__}; allowed: `is`, or np.array_equal of what gather() gives"
+                f"{type(self).__name__}: == with an object of type {type(other).__name__}; allowed: `is`, or np.array_equal "
+                "of what gather() gives"
             )
         return True if self is other else NotImplemented
 

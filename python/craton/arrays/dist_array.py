@@ -288,7 +288,7 @@ class DistArray(Arithmetic, Array):
         """
         if not isinstance(other, DistArray):
             raise UserError(
-                f"DistArray dot: with a {type(other).__name__}; allowed: a DistArray of one layout (@ for products)"
+                f"DistArray dot: with an object of type {type(other).__name__}; allowed: a DistArray of one layout (@ for products)"
             )
         return self._widened()._core.dot(other._widened()._core)
 
