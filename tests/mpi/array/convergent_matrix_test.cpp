@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+namespace convergent_matrix_tests {
 namespace {
 
 using namespace craton;
@@ -368,3 +369,5 @@ TEST_P(convergent_matrix_test, bad_updates_are_refused_whole) {
 }
 
 } // namespace
+
+} // namespace convergent_matrix_tests

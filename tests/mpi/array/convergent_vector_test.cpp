@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+namespace convergent_vector_tests {
 namespace {
 
 using namespace craton;
@@ -73,3 +74,5 @@ TEST_P(convergent_vector_test, bad_updates_are_refused_whole) {
 }
 
 } // namespace
+
+} // namespace convergent_vector_tests

@@ -17,6 +17,7 @@
 #include <numeric>
 #include <vector>
 
+namespace dist_array_random_tests {
 namespace {
 
 using namespace craton;
@@ -286,3 +287,5 @@ TEST_P(dist_array_random_test, two_dimensions_equal_the_serial_reference) { comp
 TEST_P(dist_array_random_test, three_dimensions_equal_the_serial_reference) { compare<3>(world()); }
 
 } // namespace
+
+} // namespace dist_array_random_tests

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+namespace dist_array_tests {
 namespace {
 
 using namespace craton;
@@ -431,3 +432,5 @@ TEST_P(dist_array_test, refuses_arrays_that_do_not_fit) {
 }
 
 } // namespace
+
+} // namespace dist_array_tests

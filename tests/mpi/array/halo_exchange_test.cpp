@@ -14,6 +14,7 @@
 #include <memory>
 #include <thread>
 
+namespace halo_exchange_tests {
 namespace {
 
 using namespace craton;
@@ -189,3 +190,5 @@ TEST_P(halo_exchange_test, refuses_what_makes_no_sense) {
 }
 
 } // namespace
+
+} // namespace halo_exchange_tests

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+namespace halo_planes_tests {
 namespace {
 
 using namespace craton;
@@ -270,3 +271,5 @@ TEST_P(halo_planes_test, errors) {
 }
 
 } // namespace
+
+} // namespace halo_planes_tests

@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+namespace many_updates_tests {
 namespace {
 
 using namespace craton;
@@ -262,3 +263,5 @@ TEST_P(many_updates_test, what_fixed_point_cannot_hold_is_refused) {
 }
 
 } // namespace
+
+} // namespace many_updates_tests

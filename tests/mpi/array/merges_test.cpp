@@ -16,6 +16,7 @@
 #include <random>
 #include <vector>
 
+namespace merges_tests {
 namespace {
 
 using namespace craton;
@@ -202,3 +203,5 @@ TEST_P(merges_test, fill_lower_and_scale) {
 }
 
 } // namespace
+
+} // namespace merges_tests

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+namespace symmetric_matrix_tests {
 namespace {
 
 using namespace craton;
@@ -354,3 +355,5 @@ TEST_P(symmetric_matrix_test, refuses_impossible_orders_blocks_and_grids) {
 }
 
 } // namespace
+
+} // namespace symmetric_matrix_tests

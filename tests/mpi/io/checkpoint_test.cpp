@@ -28,6 +28,7 @@
 #include <type_traits>
 #include <vector>
 
+namespace checkpoint_tests {
 namespace {
 
 using namespace craton;
@@ -827,3 +828,5 @@ TEST_P(checkpoint_test, a_save_that_fails_can_be_tried_again_and_loses_nothing) 
 CRATON_FOR_EVERY_DELIVERY(checkpoint_test);
 
 } // namespace
+
+} // namespace checkpoint_tests

@@ -20,6 +20,7 @@
 #include <memory>
 #include <string>
 
+namespace verify_tests {
 namespace {
 
 // Called before every reading of a dataset while it is set.
@@ -160,3 +161,5 @@ TEST_P(verify_test, a_checkpoint_that_the_disk_changed_does_not_take_the_place_o
 CRATON_FOR_EVERY_DELIVERY(verify_test);
 
 } // namespace
+
+} // namespace verify_tests

@@ -13,6 +13,7 @@
 #include <limits>
 #include <numbers>
 
+namespace eigenproblem_tests {
 namespace {
 
 using namespace craton;
@@ -110,3 +111,5 @@ TEST_P(eigenproblem_test, refuses_shapes_layouts_and_what_is_not_finite) {
 }
 
 } // namespace
+
+} // namespace eigenproblem_tests

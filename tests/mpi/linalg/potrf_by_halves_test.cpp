@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace potrf_by_halves_tests {
 namespace {
 
 using namespace craton;
@@ -81,3 +82,5 @@ TEST_P(potrf_by_halves_test, says_which_minor_is_not_positive) {
 }
 
 } // namespace
+
+} // namespace potrf_by_halves_tests

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+namespace output_tests {
 namespace {
 
 using namespace craton;
@@ -232,3 +233,5 @@ TEST_F(output_test, what_users_ask_for_in_vain_is_one_line_on_every_rank) {
 }
 
 } // namespace
+
+} // namespace output_tests

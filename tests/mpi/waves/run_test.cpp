@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+namespace run_tests {
 namespace {
 
 using namespace craton;
@@ -154,3 +155,5 @@ TEST_P(waves_run_test, what_a_function_throws_is_thrown_by_the_run) {
 }
 
 } // namespace
+
+} // namespace run_tests

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+namespace solver_tests {
 namespace {
 
 using namespace craton;
@@ -335,3 +336,5 @@ TEST_P(waves_solver_test, conserves_energy_in_a_closed_box) {
 }
 
 } // namespace
+
+} // namespace solver_tests

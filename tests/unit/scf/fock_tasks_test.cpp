@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace craton::scf {
+namespace craton::scf::fock_tasks_tests {
 namespace {
 
 const std::vector<int> first{0, 1, 4, 10, 11, 16, 30, 31, 34};
@@ -121,4 +121,4 @@ TEST(scf_fock_tasks, kets_of_a_row_meet_all_bras_of_some_rows_before_the_next_co
 }
 
 } // namespace
-} // namespace craton::scf
+} // namespace craton::scf::fock_tasks_tests

@@ -12,7 +12,7 @@
 extern "C" void dsygv_(const int* itype, const char* jobz, const char* uplo, const int* n, double* a, const int* lda, double* b,
                        const int* ldb, double* w, double* work, const int* lwork, int* info, std::size_t, std::size_t);
 
-namespace craton::tomography {
+namespace craton::tomography::banded_tests {
 namespace {
 
 constexpr int bandwidth = 4;
@@ -170,4 +170,4 @@ TEST(banded, an_empty_interval_has_no_pairs) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::banded_tests

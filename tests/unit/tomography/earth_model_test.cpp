@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::earth_model_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -153,4 +153,4 @@ TEST(earth_model, errors_name_value_and_what_is_allowed) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::earth_model_tests

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <thread>
 
-namespace craton::tomography {
+namespace craton::tomography::forward_problem_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -320,4 +320,4 @@ TEST(forward_problem, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::forward_problem_tests

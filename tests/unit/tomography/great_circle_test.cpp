@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::great_circle_tests {
 namespace {
 
 constexpr double degree = std::numbers::pi / 180;
@@ -57,4 +57,4 @@ TEST(great_circle, points_of_an_arc_are_at_their_distance_on_the_same_course) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::great_circle_tests

@@ -12,7 +12,7 @@
 #include <random>
 #include <vector>
 
-namespace craton::tomography {
+namespace craton::tomography::kernels_tests {
 namespace {
 
 TEST(quadrature, gauss_legendre_is_exact_to_degree_2n_minus_1) {
@@ -257,4 +257,4 @@ TEST(mode_sum, panel_is_the_outer_product_rounded_once) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::kernels_tests

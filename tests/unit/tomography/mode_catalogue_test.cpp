@@ -13,7 +13,7 @@
 #include <map>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::mode_catalogue_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -287,4 +287,4 @@ TEST(mode_catalogue, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::mode_catalogue_tests

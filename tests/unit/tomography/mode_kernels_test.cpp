@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace craton::tomography {
+namespace craton::tomography::mode_kernels_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -198,4 +198,4 @@ TEST(mode_kernels, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::mode_kernels_tests

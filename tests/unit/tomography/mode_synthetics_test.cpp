@@ -12,7 +12,7 @@
 #include <functional>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::mode_synthetics_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -312,4 +312,4 @@ TEST(mode_synthetics, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::mode_synthetics_tests

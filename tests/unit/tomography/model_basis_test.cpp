@@ -9,7 +9,7 @@
 #include <numbers>
 #include <random>
 
-namespace craton::tomography {
+namespace craton::tomography::model_basis_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -225,4 +225,4 @@ TEST(model_basis, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::model_basis_tests

@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::nact_tests {
 namespace {
 
 using testing::random_vector;
@@ -438,4 +438,4 @@ TEST(nact, a_change_along_one_branch_alone_is_the_path_average) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::nact_tests

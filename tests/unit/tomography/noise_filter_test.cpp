@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace craton::tomography {
+namespace craton::tomography::noise_filter_tests {
 namespace {
 
 std::vector<double> random_numbers(std::size_t count) {
@@ -73,4 +73,4 @@ TEST(noise_filter, panels_are_whitened_column_by_column) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::noise_filter_tests

@@ -8,7 +8,7 @@
 #include <numbers>
 #include <thread>
 
-namespace craton::tomography {
+namespace craton::tomography::path_set_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -125,4 +125,4 @@ TEST(path_set, errors_name_the_culprit_the_value_and_the_range) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::path_set_tests

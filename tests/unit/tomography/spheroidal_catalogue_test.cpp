@@ -13,7 +13,7 @@
 #include <map>
 #include <numbers>
 
-namespace craton::tomography {
+namespace craton::tomography::spheroidal_catalogue_tests {
 namespace {
 
 using craton::tests::expect_user_error;
@@ -393,4 +393,4 @@ TEST(spheroidal_catalogue, errors) {
 }
 
 } // namespace
-} // namespace craton::tomography
+} // namespace craton::tomography::spheroidal_catalogue_tests

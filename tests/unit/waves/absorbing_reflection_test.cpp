@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+namespace absorbing_reflection_tests {
 namespace {
 
 using namespace craton::waves;
@@ -194,3 +195,5 @@ TEST_P(reflection, of_p_and_s_waves_is_small_up_to_60_degrees) {
 }
 
 } // namespace
+
+} // namespace absorbing_reflection_tests

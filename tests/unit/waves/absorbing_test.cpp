@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+namespace absorbing_tests {
 namespace {
 
 using namespace craton::waves;
@@ -273,3 +274,5 @@ TEST(absorbing_layers, refuse_what_makes_no_sense) {
 }
 
 } // namespace
+
+} // namespace absorbing_tests

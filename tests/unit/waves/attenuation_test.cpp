@@ -17,6 +17,7 @@
 #include <numbers>
 #include <vector>
 
+namespace attenuation_tests {
 namespace {
 
 using namespace craton::waves;
@@ -191,3 +192,5 @@ TEST(coarse_grained_memory, plane_p_waves_lose_what_q_says) {
 }
 
 } // namespace
+
+} // namespace attenuation_tests

@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 
+namespace compact_field_tests {
 namespace {
 
 using namespace craton::waves;
@@ -139,3 +140,5 @@ TEST(compact_array, does_not_depend_on_how_the_grid_is_cut) {
 }
 
 } // namespace
+
+} // namespace compact_field_tests

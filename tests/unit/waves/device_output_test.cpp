@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+namespace device_output_tests {
 namespace {
 
 using namespace craton;
@@ -103,3 +104,5 @@ INSTANTIATE_TEST_SUITE_P(kinds, device_output, testing::Bool(),
                          [](const auto& kind) { return kind.param ? "anelastic" : "elastic"; });
 
 } // namespace
+
+} // namespace device_output_tests

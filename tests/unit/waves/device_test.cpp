@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+namespace device_tests {
 namespace {
 
 using namespace craton::waves;
@@ -306,3 +307,5 @@ TEST(device_halos, make_two_bricks_one) {
 }
 
 } // namespace
+
+} // namespace device_tests

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+namespace effective_media_tests {
 namespace {
 
 using namespace craton::waves;
@@ -194,3 +195,5 @@ TEST(effective_media, pass_on_what_the_sampler_throws) {
 }
 
 } // namespace
+
+} // namespace effective_media_tests

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+namespace in_situ_tests {
 namespace {
 
 using namespace craton;
@@ -202,3 +203,5 @@ TEST(schedule, counts_what_it_has) {
 }
 
 } // namespace
+
+} // namespace in_situ_tests

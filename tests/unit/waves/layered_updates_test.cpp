@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+namespace layered_updates_tests {
 namespace {
 
 using namespace craton::waves;
@@ -166,3 +167,5 @@ TEST_P(layered_updates, equal_corrections_and_updates_on_parts_of_bricks) {
 }
 
 } // namespace
+
+} // namespace layered_updates_tests

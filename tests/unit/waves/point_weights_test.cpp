@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+namespace point_weights_tests {
 namespace {
 
 using namespace craton;
@@ -176,3 +177,5 @@ TEST(point_weights, few_planes_are_enough_and_points_outside_are_told_in_words) 
 }
 
 } // namespace
+
+} // namespace point_weights_tests

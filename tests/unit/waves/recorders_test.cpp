@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+namespace recorders_tests {
 namespace {
 
 using namespace craton;
@@ -172,3 +173,5 @@ TEST(recorders, refuse_points_outside_and_numbers_that_are_none) {
 }
 
 } // namespace
+
+} // namespace recorders_tests

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <vector>
 
+namespace surface_closure_tests {
 namespace {
 
 using namespace craton::waves;
@@ -193,3 +194,5 @@ TEST(surface_closure, reflects_at_third_order_or_better) {
 }
 
 } // namespace
+
+} // namespace surface_closure_tests

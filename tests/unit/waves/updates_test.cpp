@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+namespace updates_tests {
 namespace {
 
 using namespace craton::waves;
@@ -171,3 +172,5 @@ TEST(updates, relax_to_a_part_of_the_stress) {
 }
 
 } // namespace
+
+} // namespace updates_tests

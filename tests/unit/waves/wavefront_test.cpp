@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace wavefront_tests {
 namespace {
 
 using namespace craton::waves;
@@ -179,3 +180,5 @@ TEST(wavefronts, of_thin_bricks_equal_two_sweeps) {
 }
 
 } // namespace
+
+} // namespace wavefront_tests
