@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(across, reflection, testing::Values(0, 1)); // x and y,
 
 // With the default settings.
 TEST_P(reflection, of_p_and_s_waves_is_small_up_to_60_degrees) {
-    if (craton::tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; waves_absorbing_test runs the same kernels";
+    if (craton::tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; waves_unit_test runs the same kernels";
     for (const wave which : {wave::p, wave::sv, wave::sh}) {
         const auto ratio = reflections(GetParam(), which, usual_settings());
         for (std::size_t r = 0; r < angles.size(); ++r) {
