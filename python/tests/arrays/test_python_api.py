@@ -424,7 +424,10 @@ def test_adding_where_the_merge_is_another(world):
         (lambda a: a.max(axis=0), "max: axis = 0, out = None; allowed: None"),
         (lambda a: a.sum(axis=2), "axis = 2; allowed: dimensions from -2 to 1"),
         (lambda a: np.sum(a, dtype="float32"), "sum: dtype = float32"),
-        (lambda a: a.dot(np.ones(8)), "DistArray dot: with an object of type ndarray; allowed: a DistArray of one layout"),
+        (
+            lambda a: a.dot(np.ones(8)),
+            "DistArray dot: with an object of type ndarray; allowed: a DistArray of one layout",
+        ),
         (lambda a: a @ np.ones(5), "DistArray of shape (10, 8) @ a ndarray of shape (5,); allowed: a vector of 8"),
         (lambda a: np.ones((2, 10)) @ a, "after a ndarray of shape (2, 10); allowed: a vector of 10"),
         (lambda a: a @ craton.ConvergentMatrix(a.world, 8, 8), "a DistArray and a ConvergentMatrix; allowed: one kind"),
