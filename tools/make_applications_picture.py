@@ -42,23 +42,28 @@ def potential(folder):
 
 
 def picture(waves, multigrid):
+    """The five panels in a row."""
     figure = new_figure(14.0, 3.1)
     axes = figure.subplots(1, 5, width_ratios=(1.7, 1, 1, 1, 1))
     fields = {"waves": surface(waves), "multigrid": potential(multigrid)}
     pictures = {
-        "tomography": part_of("demo.png", 0.52, 0.035, 1.0, 0.305),
-        "hazard": part_of("hazard_basin.png", 0.165, 0.03, 0.435, 0.325),
+        "tomography": part_of("demo.png", 0.52, 0.0372, 1.0, 0.305),
+        "hazard": part_of("hazard_basin.png", 0.165, 0.03, 0.435, 0.308),
         "scf": part_of("graphene_lumo.png", 0.0, 0.1, 1.0, 1.0),
     }
-    for axis, name in zip(axes, ("tomography", "waves", "hazard", "multigrid", "scf"), strict=True):
+    names = ("tomography", "waves", "hazard", "multigrid", "scf")
+    for axis, name in zip(axes, names, strict=True):
         if name in fields:
             field = fields[name]
             limit = np.percentile(np.abs(field), 99.5)
             axis.imshow(field.T, cmap="RdBu_r", vmin=-limit, vmax=limit, origin="lower", interpolation="bilinear")
         else:
             axis.imshow(pictures[name], interpolation="lanczos")
-        axis.set_title(name, fontsize=11, loc="center")
         axis.set_axis_off()
+    figure.draw_without_rendering()  # the layout is known from here on
+    for axis, name in zip(axes, names, strict=True):
+        box = axis.get_position()
+        figure.text(box.x0 + box.width / 2, 0.93, name, fontsize=11, fontweight="bold", ha="center")
     return figure
 
 

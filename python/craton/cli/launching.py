@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from mpi4py import MPI
     from rich.console import Console
 
+    from craton.runs.folder import RunFolder
+
 
 NOT_CONVERGED = 3
 """The exit code where iterations end before they converge."""
@@ -95,6 +97,19 @@ def start_ranks(
     comm = communicator()
     means = Means(ranks_per_node=ranks_per_node or 0, console=console_of(comm, as_json=as_json))
     return Started(on_root(comm, load), comm, means)
+
+
+def finished_already(folder: RunFolder[Any], as_json: bool) -> bool:
+    """Whether the run in a folder has finished: then nothing is to be resumed. Rank 0 says so, or prints the record as JSON."""
+    if folder.owner is not None or folder.unfinished is not None or not folder.record.is_file():
+        return False
+    record = folder.read_record()
+    if record.finished and (launched_size() is None or communicator().rank == 0):
+        if as_json:
+            print_json(record.to_dict())
+        else:
+            typer.echo(f"{folder.path}: its run has finished")
+    return bool(record.finished)
 
 
 def end_run(record: Any, comm: MPI.Comm, as_json: bool, complaint: str = "") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import end_run, start_ranks
+from craton.cli.launching import end_run, finished_already, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -146,9 +146,13 @@ def resume(
     Example:
         craton multigrid resume charges-run --cycles 100
 
-    The solve starts anew: it takes minutes at most and has no checkpoints.
+    The solve starts anew: it takes minutes at most and has no checkpoints. A run that has converged stays as it is.
     """
     from craton.multigrid import run as command
+    from craton.multigrid.folder import MultigridFolder
+
+    if finished_already(MultigridFolder(directory), as_json):
+        return
 
     def load() -> Config:
         return command.config_to_resume(directory, cycles=cycles, ranks=ranks, threads=threads)

@@ -90,6 +90,9 @@ def status(directory: Path) -> Status:
     """Where a run is. Not collective; needs no MPI. UserError where there is none."""
     folder = MultigridFolder(directory)
     found = find_status(folder)
+    found.saved = None  # a solve keeps no state
+    if found.state == "failed" and folder.record.is_file():
+        found.resume_options = "--cycles N"
     if folder.record.is_file() and found.state != "running":
         record = folder.read_record()
         found.rows["grid"] = f"{' x '.join(map(str, record.cells))} cells, {record.operator}"

@@ -402,6 +402,8 @@ class RunFolder(Folder, Generic[RecordType]):
                 f"{self.record}: No such file or directory; allowed: the folder of a run of `craton {self.app} run` that has ended"
             )
         content = read_json(self.record, "a run's record", wrote)
+        if isinstance(content, dict) and content.get("app", self.app) != self.app:
+            raise UserError(f"{self.record}: the record of a run of `craton {content['app']}`; allowed: {wrote}")
         try:
             return self.record_type.from_dict(content)
         except (ValueError, KeyError, TypeError) as problem:

@@ -45,8 +45,10 @@ class Status(Plain):
     done: int = 0
     total: int = 0
     unit: str = ""
-    saved: int = 0
-    """The part of done that is in the checkpoint, where a resumption begins."""
+    saved: int | None = 0
+    """The part of done that is in the checkpoint, where a resumption begins; None where the application has no checkpoints."""
+    resume_options: str = ""
+    """Options without which resuming would end as before."""
     rate: float = 0.0
     """Units per second of this session."""
     phase_s: float = 0.0
@@ -92,7 +94,7 @@ class Status(Plain):
         on_disk = ", ".join(f"{name} {size_text(size)}" for name, size in self.files.items())
         found.append(("on disk", on_disk or "nothing"))
         if self.state in ("interrupted", "failed") and self.command:
-            found.append(("to go on", f"craton {self.app} resume {self.folder}"))
+            found.append(("to go on", f"craton {self.app} resume {self.folder} {self.resume_options}".rstrip()))
         return found
 
     def _where(self) -> list[tuple[str, str]]:
@@ -108,7 +110,8 @@ class Status(Plain):
             if self.phase_left_s is not None:
                 text += f", about {duration(self.phase_left_s)} left"
             found.append((self.unit or "done", text))
-            found.append(("checkpoint", f"{self.saved} {self.unit}" if self.saved else "none yet"))
+            if self.saved is not None:
+                found.append(("checkpoint", f"{self.saved} {self.unit}" if self.saved else "none yet"))
         found.append(("as of", self.updated))
         return found
 

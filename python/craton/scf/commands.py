@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from craton.cli.group import group
-from craton.cli.launching import end_run, start_ranks
+from craton.cli.launching import end_run, finished_already, start_ranks
 from craton.cli.options import (
     Directory,
     Json,
@@ -164,10 +164,14 @@ def resume(
     Example:
         craton scf resume water-run --iterations 100
 
-    Iterations continue from the density of the last checkpoint; DIIS starts anew. To change the method or the convergence, start a
-    new run with --start.
+    Iterations continue from the density of the last checkpoint; DIIS starts anew. A run that has converged stays as it is. To
+    change the method or the convergence, start a new run with --start.
     """
     from craton.scf import run as command
+    from craton.scf.folder import ScfFolder
+
+    if finished_already(ScfFolder(directory), as_json):
+        return
 
     def load() -> Config:
         return command.config_to_resume(directory, iterations=iterations, ranks=ranks, threads=threads)

@@ -93,6 +93,8 @@ def resume(
                 Iteration(int(number), energy, change, gradient, int(quartets), fock_s)
                 for number, energy, change, gradient, quartets, fock_s in start.iterations.tolist()
             ]
+        else:
+            say(console, "there is no checkpoint yet: iterations begin anew")
         return job.computed(folder, place, progress, calculation, start, earlier, report)
 
 

@@ -103,7 +103,7 @@ def _go(
     with session as (place, progress):
         world = craton.World(comm, ranks_per_node)
         context = RunContext(config, comm, world, console, folder, place, progress, progress.progress.command, resuming)
-        if resuming and place.path != folder.path:
+        if resuming and place.path.resolve() != folder.path.resolve():
             context.say(f"{folder.path} still has the results of an earlier run, which this one replaces later on")
         inversion = Inversion(context)
         record = inversion.go(resolve if config.report.resolution else None)

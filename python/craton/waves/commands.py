@@ -10,7 +10,7 @@ import typer
 
 from craton._launch import launched_size
 from craton.cli.group import group
-from craton.cli.launching import communicator, console_of, end_run, launch, must_launch, start_ranks
+from craton.cli.launching import communicator, console_of, end_run, finished_already, launch, must_launch, start_ranks
 from craton.cli.options import (
     PLANNED_RANKS,
     ChangedConfig,
@@ -114,7 +114,7 @@ def resume(
         craton waves resume my-run
 
     CONFIG may change the tables [run] and [checkpoint]; the latter says how often checkpoints are written. The results equal
-    those of an uninterrupted run bit for bit.
+    those of an uninterrupted run bit for bit. A run that has finished stays as it is.
     """
     from craton.seismology.wave_run.config import load_config
     from craton.seismology.wave_run.folder import WavesFolder
@@ -122,6 +122,8 @@ def resume(
     from craton.waves.placement import check_ranks, read_placement
 
     folder = WavesFolder(directory)
+    if finished_already(folder, as_json):
+        return
     if ranks is None and launched_size() is None:
         ranks = folder.to_resume().sessions[-1].ranks
     placed = None if placement is None else read_placement(placement)

@@ -169,6 +169,14 @@ def test_a_damaged_record_is_named(tmp_path, change, problem):
         folder.read_record()
 
 
+def test_the_record_of_another_application_is_named(tmp_path):
+    toy_run.run(MPI.COMM_SELF, tmp_path)
+    folder = ToyFolder(tmp_path)
+    folder.record.write_text(json.dumps(json.loads(folder.record.read_text()) | {"app": "waves"}))
+    with pytest.raises(UserError, match=r"the record of a run of `craton waves`; allowed: what `craton toy run` wrote"):
+        folder.read_record()
+
+
 def test_title():
     assert title_of(Path("a/global_small.toml")) == "global small"
     assert ToyRecord.__mro__[1] is Record

@@ -288,10 +288,10 @@ def test_results_are_kept_unless_told_otherwise(tmp_path):
     assert not (folder / "sgt.h5").exists()
     with h5py.File(folder / "seismograms.h5") as file:
         assert np.abs(np.asarray(file["velocity"])).max() > 2 * np.abs(before["seismograms.h5"]).max()
-    with pytest.raises(
-        UserError, match=r"run folder small-run: its run has finished; allowed: the folder of a run that"
-    ):
-        here("resume", "small-run", cwd=tmp_path)
+    written = (folder / "record.json").read_bytes()
+    assert here("resume", "small-run", cwd=tmp_path) == "small-run: its run has finished\n"
+    assert json.loads(here("resume", "small-run", "--json", cwd=tmp_path)) == json.loads(written)
+    assert (folder / "record.json").read_bytes() == written
 
 
 def test_ranks_of_another_launcher(tmp_path, monkeypatch):

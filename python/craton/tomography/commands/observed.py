@@ -100,7 +100,8 @@ def windows(
     The folder of results has data.h5, earthquakes.csv, stations.csv, pictures, and windows.json with the reason of every
     decision. To use them in an inversion:
 
-        [data] kind = "file"
+        [data]
+        kind = "file"
     """
     from craton.runs.progress import make_console
 
