@@ -215,7 +215,7 @@ docs/durability.md describes its use and its guarantee.)");
             options.wait_for_other_job_s = wait_for_other_job_s;
             const nb::gil_scoped_release release;
             auto held = std::make_shared<checkpoint>(ranks, path, options);
-            new (self) python_checkpoint(std::move(held));
+            new (self) python_checkpoint(std::move(held), path);
         },
         nb::arg("world"), nb::arg("path"), nb::kw_only(), nb::arg("keep_previous") = true, nb::arg("wait_for_other_job_s") = 10.0,
         nb::arg("hints") = std::map<std::string, std::string>{}, nb::arg("buffer_bytes").sig("64 << 20") = std::size_t{64} << 20,
@@ -225,6 +225,10 @@ keep_previous: the checkpoint before the last one stays as `<path>.previous`. wa
 killed a moment ago. hints go to MPI-IO. buffer_bytes: of each rank on the way to the file. verify: reads back what was
 written. After patience_s in one transfer the job ends. UserError on every rank when another job holds the checkpoint,
 or the folder is missing or may not be written.)");
+    c.def(
+        "__repr__",
+        [](const python_checkpoint& k) { return "<Checkpoint " + k.path() + (k.closed() ? ", closed>" : ">"); },
+        "The file, and whether it is closed.");
     c.def("add", &add, nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>(), R"(Names a matrix or a vector of craton's.
 
 The same names in the same order on every rank, before resume(). Not collective. A SymmetricMatrix is resumed with the

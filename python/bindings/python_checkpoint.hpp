@@ -6,6 +6,7 @@
 #include <nanobind/nanobind.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace craton::bindings {
@@ -13,7 +14,7 @@ namespace craton::bindings {
 /// A checkpoint that Python may close before it is collected, unless a subset is open.
 class python_checkpoint {
   public:
-    explicit python_checkpoint(std::shared_ptr<io::checkpoint> held) : held_(std::move(held)) {}
+    python_checkpoint(std::shared_ptr<io::checkpoint> held, std::string path) : held_(std::move(held)), path_(std::move(path)) {}
     python_checkpoint(const python_checkpoint&) = delete;
     python_checkpoint& operator=(const python_checkpoint&) = delete;
     ~python_checkpoint() {
@@ -26,6 +27,8 @@ class python_checkpoint {
         if (!held_) throw user_error("checkpoint: it has been closed; allowed: until close() or the end of its `with` block");
         return held_;
     }
+    [[nodiscard]] bool closed() const noexcept { return !held_; }
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
     void close() {
         if (held_.use_count() > 1)
             throw user_error("checkpoint: close() while a subset is open or another thread uses it; allowed: after");
@@ -35,6 +38,7 @@ class python_checkpoint {
 
   private:
     std::shared_ptr<io::checkpoint> held_;
+    std::string path_;
 };
 
 } // namespace craton::bindings

@@ -181,7 +181,10 @@ Any thread; blocking: polls while a reply travels. The owner must poll for ranks
             "read", [](held& c) { return c.read(); }, release_gil(), R"(The value now.
 
 Any thread; blocks as fetch_add.)")
-        .def("reset", [](held& c) { c.reset(); }, release_gil(), "Back to zero. Collective, blocking.");
+        .def("reset", [](held& c) { c.reset(); }, release_gil(), "Back to zero. Collective, blocking.")
+        .def(
+            "__repr__", [](const held& c) { return "<Counter at rank " + std::to_string(c.owner()) + ">"; },
+            "The rank that holds it.");
 }
 
 void bind_progress_thread(nb::module_& m) {
@@ -208,6 +211,10 @@ Blocks until a handler that it is running has ended.)")
 Blocks as pause().)")
         .def_prop_ro(
             "running", [](const held& t) { return t.running(); }, "True between start() and pause() or stop().")
+        .def(
+            "__repr__",
+            [](const held& t) { return std::string(t.running() ? "<ProgressThread, running>" : "<ProgressThread, at rest>"); },
+            "Whether it runs.")
         .def(
             "__enter__", [](nb::handle self) -> annotated<"ProgressThread"> {
                 auto& t = nb::cast<held&>(self);
@@ -251,6 +258,14 @@ that is negative or not finite, 2^32 tasks or more, and numbers of tasks that di
 Any thread. Blocks, and polls, while it steals; the victim must poll or have a ProgressThread if it is on another node.)")
         .def(
             "__iter__", [](nb::handle self) -> annotated<"WorkQueue"> { return nb::borrow(self); }, "The queue itself.")
+        .def(
+            "__repr__",
+            [](const held& q) {
+                const auto [first, last] = q.own();
+                return "<WorkQueue of " + std::to_string(q.count()) + " tasks, " + std::to_string(last - first) +
+                       " of them this rank's>";
+            },
+            "How many tasks there are, and how many are this rank's before anything is stolen.")
         .def(
             "__next__",
             [](held& q) {

@@ -57,7 +57,7 @@ template <class T> void cholesky<T>::factorise() {
     if (minor > 0) {
         throw user_error(
             fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
-                        "positive; a stronger prior or a larger nugget makes it so",
+                        "positive; allowed: a positive definite matrix (a larger diagonal makes it one)",
                         order_, minor));
     }
     if (minor < 0) throw user_error(fmt::format("Cholesky: ScaLAPACK refused argument {}", -minor));

@@ -26,6 +26,8 @@ class counter {
     [[nodiscard]] std::int64_t read() { return fetch_add(0); }
     /// Collective: back to zero.
     void reset();
+    /// The rank that holds it.
+    [[nodiscard]] int owner() const noexcept { return owner_; }
 
   private:
     std::int64_t ask(std::int64_t increment);

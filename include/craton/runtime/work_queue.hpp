@@ -39,6 +39,8 @@ class work_queue {
     /// Collective: all tasks are to be done again. No next() may be under way.
     void reset();
 
+    /// Tasks of all ranks.
+    [[nodiscard]] std::int64_t count() const { return first_.back(); }
     /// Tasks [first, second) that are this rank's before anything is stolen.
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> own() const;
     /// How many of the tasks that this rank was given it had stolen.

@@ -38,6 +38,11 @@ def times(extents: Iterable[object]) -> str:
     return " x ".join(map(str, extents))
 
 
+def ranks_text(world: _craton.World) -> str:
+    """How many ranks hold it: "1 rank", "4 ranks"."""
+    return f"{world.size} rank{'' if world.size == 1 else 's'}"
+
+
 class Array:
     """A distributed array around an object of the extension, `_core`."""
 
@@ -97,7 +102,7 @@ class Array:
 
     def __reduce__(self) -> NoReturn:
         raise UserError(
-            f"{type(self).__name__}: it cannot be pickled, for its elements are on {self.world.size} ranks; "
+            f"{type(self).__name__}: it cannot be pickled, for its elements are on {ranks_text(self.world)}; "
             "allowed: gather() for a NumPy array, save() and load() for a file, copy() for another one"
         )
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions
-from craton.arrays.array import core_class
+from craton.arrays.array import core_class, ranks_text
 from craton.arrays.matrix import Held, Indices
 from craton.arrays.selection.indexing import Picked
 from craton.errors import UserError
@@ -89,8 +89,8 @@ class ConvergentVector(Held):
         return mine
 
     def __repr__(self) -> str:
-        ranks = self.world.size
-        return f"<ConvergentVector {self.size} of {self.dtype}, blocks of {self.block} dealt to {ranks} ranks>"
+        dealt = f"blocks of {self.block} dealt to {ranks_text(self.world)}"
+        return f"<ConvergentVector {self.size} of {self.dtype}, {dealt}>"
 
     def _facts(self) -> dict[str, object]:
         return {"size": self.size, "elements": self.dtype, "blocks": self.block, "ranks": self.world.size}

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import reductions, tile_layouts
-from craton.arrays.array import Array, checked_dtype, times
+from craton.arrays.array import Array, checked_dtype, ranks_text, times
 from craton.arrays.elementwise import ELEMENT_TYPES, Arithmetic
 from craton.arrays.selection.indexing import Place, rectangle_of
 from craton.arrays.views import AppliedFunction, ArrayView, assign
@@ -151,7 +151,7 @@ class DistArray(Arithmetic, Array):
 
     def __repr__(self) -> str:
         tiles = times(self.owners.shape)
-        return f"<DistArray {times(self.shape)} of {self.dtype}, {tiles} tiles on {self.world.size} ranks>"
+        return f"<DistArray {times(self.shape)} of {self.dtype}, {tiles} tiles on {ranks_text(self.world)}>"
 
     def _facts(self) -> dict[str, object]:
         return {

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import products, reductions
-from craton.arrays.array import Array, times
+from craton.arrays.array import Array, ranks_text, times
 from craton.arrays.selection.indexing import Picked, picked
 from craton.arrays.selection.parts import Part, check_assigned
 from craton.errors import UserError
@@ -201,7 +201,7 @@ class Matrix(Convergent):
             "shape": times(self.shape),
             "elements": self.dtype,
             "blocks": times(np.broadcast_to(self.block, 2)),
-            "process grid": f"{times(self.grid)}, {self.world.size} ranks",
+            "process grid": f"{times(self.grid)}, {ranks_text(self.world)}",
         }
         if self.merge != "add":
             facts["merge"] = self._merge_name()

@@ -42,7 +42,7 @@ class Segment:
 
     def __repr__(self) -> str:
         mine = self.size_of(self._world.rank)
-        return f"<Segment of {self._dtype}, {mine} elements on rank {self._world.rank} of {self._world.size} ranks>"
+        return f"<Segment of {self._dtype}, {mine} elements on rank {self._world.rank} of {self._world.size}>"
 
     def __reduce__(self) -> NoReturn:
         raise UserError(

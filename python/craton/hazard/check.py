@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from craton.cli.output import facts_table
 from craton.hazard.config import Config
 from craton.hazard.folder import HazardFolder
 from craton.hazard.motion.pulses import flat_spectrum
@@ -17,67 +20,145 @@ from craton.seismology.wave_run.check import memory_bytes
 from craton.seismology.wave_run.setup import largest_step_s
 from craton.tasks import check_cores
 
-__all__ = ["examine"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Findings", "examine"]
 
 
-def examine(config: Config) -> list[tuple[str, str]]:
-    """What a run does and needs, as label and text. Computes nothing. UserError for what would keep it from working."""
+@dataclass(frozen=True)
+class Findings:
+    """What a run will be."""
+
+    sites_m: dict[str, tuple[float, float]]
+    """Each site's x and y on the grid."""
+    sources: int
+    ruptures: int
+    variations: int
+    cells: tuple[int, ...]
+    spacing_m: float
+    slowest_vs: float
+    """In m/s."""
+    dt_s: float
+    largest_dt_s: float
+    """The longest stable step."""
+    steps: int
+    wave_runs: int
+    highest_hz: float
+    """What the pulse reaches."""
+    pulse_left: dict[float, float]
+    """What the pulse leaves of each period, in seconds; 1 is all."""
+    points: int
+    """Of strain Green's tensors."""
+    samples: int
+    sample_s: float
+    seismogram_s: float
+    shortest_period_s: float
+    """Of the measures."""
+    missed_of_peak: float
+    """The part of a response of that period that may be missed between two samples (Craton's docs/reciprocity.md)."""
+    wave_memory: int
+    """Bytes of a wave run."""
+    rupture_memory: int
+    """Bytes of post-processing a rupture, about."""
+    disk: int
+    """Bytes of tensors."""
+    tasks: int
+    portions: int
+    """Of post-processing, for each site."""
+    cores: int
+    time_s: float
+    """If all cores are busy, about."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self) | {"pulse_left": {f"{period:g}": left for period, left in self.pulse_left.items()}}
+
+    def table(self) -> Table:
+        """A table for a console."""
+        left = ", ".join(f"{100 * part:.0f}% of {period:g} s" for period, part in self.pulse_left.items())
+        period, mib = self.shortest_period_s, 2**20
+        rows = [
+            ("sites", ", ".join(f"{name} ({x:g}, {y:g}) m" for name, (x, y) in self.sites_m.items())),
+            ("ruptures", f"{self.ruptures:,} of {self.sources} sources, {self.variations:,} variations"),
+            (
+                "grid",
+                f"{' x '.join(map(str, self.cells))} cells of {self.spacing_m:g} m; vs from {self.slowest_vs:g} m/s",
+            ),
+            (
+                "step",
+                f"{self.dt_s:.6g} s, stable below {self.largest_dt_s:.6g} s; {self.steps:,} steps, "
+                f"{self.wave_runs} wave runs",
+            ),
+            ("pulse", f"reaches {self.highest_hz:.3g} Hz; leaves {left}"),
+            ("tensors", f"{self.points:,} points, {self.samples:,} samples every {self.sample_s:.4g} s"),
+            ("seismograms", f"{self.seismogram_s:.3g} s from the beginning of a rupture"),
+            (
+                "peaks",
+                f"{period / self.sample_s:.3g} samples in {period:g} s: up to {100 * self.missed_of_peak:.2g}% of PSA "
+                "missed between two",
+            ),
+            (
+                "memory",
+                f"{self.wave_memory / mib:.0f} MiB of a wave run; about {self.rupture_memory / mib:.0f} MiB of a rupture",
+            ),
+            ("disk", f"{self.disk / mib:.0f} MiB of tensors"),
+            ("tasks", f"{self.tasks}, in {self.portions} portions of post-processing of each site"),
+            ("time", f"about {self.time_s:.0f} s on {counted(self.cores, 'core')}, if all are busy"),
+        ]
+        return facts_table(rows, "What the run does")
+
+
+def examine(config: Config) -> Findings:
+    """What a run does and needs. Computes nothing. UserError for what would keep it from working."""
     work = Work.of(config)
     waves, tasks = waves_of(work), tasks_of(work, HazardFolder(config.run.directory))
     cores = config.run.all_cores
     check_cores(tasks, cores)
-    dt_s, steps, points = waves.dt_s, waves.steps, len(work.points_m)
-    samples = steps // config.green.every
+    points, samples = len(work.points_m), waves.steps // config.green.every
     anelastic = config.ground.attenuation is not None
-    memory = sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)
     largest = max(len(one.surface) for one in work.forecast.ruptures)
     directions = len(config.green.directions)
     tensors = 4 * 6 * directions * samples
     core_s = sum(task.cost * (1 if task.kind != "waves" else 1 + anelastic) for task in tasks)
-    sites = [f"{site.name} ({x:g}, {y:g}) m" for site, (x, y, _) in zip(config.sites, work.position_m, strict=True)]
-    return [
-        ("sites", ", ".join(sites)),
-        (
-            "ruptures",
-            f"{len(work.forecast.ruptures):,} of {len(set(work.forecast.sources))} sources, {sum(work.counts):,} variations",
-        ),
-        (
-            "grid",
-            f"{' x '.join(map(str, config.ground.cells))} cells of {work.grid.spacing_m:g} m; "
-            f"vs from {waves.found.slowest_vs:g} m/s",
-        ),
-        (
-            "step",
-            f"{dt_s:.6g} s, stable below {largest_step_s(waves.setup.config, waves.found):.6g} s; {steps:,} steps, "
-            f"{directions * len(work.position_m)} wave runs",
-        ),
-        ("pulse", f"reaches {waves.highest_hz:.3g} Hz; leaves {_left(config)}"),
-        ("tensors", f"{points:,} points, {samples:,} samples every {config.green.every * dt_s:.4g} s"),
-        ("seismograms", f"{waves.seismogram_s:.3g} s from the beginning of a rupture"),
-        ("peaks", _between_samples(config.green.every * dt_s, min(config.measures.periods_s))),
-        (
-            "memory",
-            f"{memory / 2**20:.0f} MiB of a wave run; about {largest * tensors / 2 / 2**20:.0f} MiB of a rupture",
-        ),
-        ("disk", f"{points * tensors * len(work.position_m) / 2**20:.0f} MiB of tensors"),
-        ("tasks", f"{len(tasks)}, in {len(work.portions)} portions of post-processing of each site"),
-        ("time", f"about {core_s / cores:.0f} s on {counted(cores, 'core')}, if all are busy"),
-    ]
+    sample_s, shortest_s = config.green.every * waves.dt_s, min(config.measures.periods_s)
+    return Findings(
+        sites_m={
+            site.name: (float(x), float(y)) for site, (x, y, _) in zip(config.sites, work.position_m, strict=True)
+        },
+        sources=len(set(work.forecast.sources)),
+        ruptures=len(work.forecast.ruptures),
+        variations=sum(work.counts),
+        cells=tuple(config.ground.cells),
+        spacing_m=work.grid.spacing_m,
+        slowest_vs=float(waves.found.slowest_vs),
+        dt_s=waves.dt_s,
+        largest_dt_s=largest_step_s(waves.setup.config, waves.found),
+        steps=waves.steps,
+        wave_runs=directions * len(work.position_m),
+        highest_hz=waves.highest_hz,
+        pulse_left=_left(config),
+        points=points,
+        samples=samples,
+        sample_s=sample_s,
+        seismogram_s=waves.seismogram_s,
+        shortest_period_s=shortest_s,
+        missed_of_peak=1 - math.cos(math.pi * min(sample_s / shortest_s, 0.5)),
+        wave_memory=round(sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)),
+        rupture_memory=round(largest * tensors / 2),
+        disk=round(points * tensors * len(work.position_m)),
+        tasks=len(tasks),
+        portions=len(work.portions),
+        cores=cores,
+        time_s=core_s / cores,
+    )
 
 
-def _between_samples(dt_s: float, period_s: float) -> str:
-    """How much of a response's peak may be missed between two samples (intensity.py)."""
-    missed = 1 - math.cos(math.pi * min(dt_s / period_s, 0.5))
-    return f"{period_s / dt_s:.3g} samples in {period_s:g} s: up to {100 * missed:.2g}% of PSA missed between two"
-
-
-def _left(config: Config) -> str:
+def _left(config: Config) -> dict[float, float]:
     """What the pulse leaves of each period."""
     frequency = 1 / np.array(config.measures.periods_s)
     if config.green.sigma_s:
         part = np.exp(-0.5 * (2 * np.pi * frequency * config.green.sigma_s) ** 2)
     else:
         part = flat_spectrum(frequency, config.green.highest_hz)
-    return ", ".join(
-        f"{100 * p:.0f}% of {period:g} s" for p, period in zip(part, config.measures.periods_s, strict=True)
-    )
+    return {period: float(left) for period, left in zip(config.measures.periods_s, part, strict=True)}

@@ -21,7 +21,7 @@ from craton.cli.options import (
     choice,
     count,
 )
-from craton.cli.output import check_folders, facts_table, print_found, print_json, print_table
+from craton.cli.output import check_folders, print_found, print_json
 from craton.cli.verbs import add_verbs
 
 app = group(
@@ -63,11 +63,7 @@ def check(config: ConfigFile, as_json: Json = False) -> None:
     from craton.hazard.check import examine
     from craton.hazard.config import load_config
 
-    found = examine(load_config(config))
-    if as_json:
-        print_json(dict(found))
-        return
-    print_table(facts_table(found, "What the run does"))
+    print_found(examine(load_config(config)), as_json)
 
 
 @app.command("run")

@@ -107,7 +107,7 @@ class _Run:
         steps = waves_of(work).steps
         tasks, beside = tasks_of(work, folder, report), models_beside(work)
         check_cores(tasks, config.run.all_cores)
-        start = Start("hazard", config.to_dict(), str(config.path), PHASES)
+        start = Start("hazard", config.to_dict(), str(config.path), PHASES, threads=config.run.all_cores)
         return _Run(work, folder, tasks, beside, steps, start, report, console)
 
     def go(self, progress: ProgressFile) -> HazardRecord:

@@ -1,17 +1,8 @@
-"""Maps of the globe and cross-sections: Robinson's projection, coastlines, one diverging colour scale.
-
-Latitudes on maps are geographic, as the coastlines'; those along a section are geocentric, for it is a great circle.
-
-Nothing is downloaded: the projection's table is below and the coastlines are in data/coastlines.npz (Natural Earth,
-public domain; tools/make_coastlines.py).
-"""
+"""Draws maps of the globe and cross-sections of the mantle, one diverging colour scale. projection.py says where places are."""
 
 from __future__ import annotations
 
-import importlib.resources
 import math
-from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +11,16 @@ from matplotlib.collections import LineCollection, QuadMesh
 from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
+from craton.pages.projection import (
+    EARTH_RADIUS_M,
+    cells,
+    coastlines,
+    graticule_lines,
+    outline,
+    pieces_within_map,
+    relative_longitude,
+    robinson,
+)
 from craton.pages.style import INK
 from craton.seismology.geometry.latitudes import geocentric_deg
 
@@ -30,62 +31,10 @@ if TYPE_CHECKING:
 
 f64 = NDArray[np.float64]
 
-EARTH_RADIUS_M = 6371e3
-"""Depths are counted from here, whether or not the solid Earth ends at the ocean floor."""
 VELOCITY_COLOURS = "RdBu"
 """Red is slow, blue is fast; safe for the common kinds of colour blindness."""
 COAST = "#2b2b2b"
 DISCONTINUITIES_KM = (410.0, 660.0)
-
-ROBINSON_LENGTH = """
-1.0000 0.9986 0.9954 0.9900 0.9822 0.9730 0.9600 0.9427 0.9216 0.8962
-0.8679 0.8350 0.7986 0.7597 0.7186 0.6732 0.6213 0.5722 0.5322
-"""
-ROBINSON_HEIGHT = """
-0.0000 0.0620 0.1240 0.1860 0.2480 0.3100 0.3720 0.4340 0.4958 0.5571
-0.6176 0.6769 0.7346 0.7903 0.8435 0.8936 0.9394 0.9761 1.0000
-"""
-"""Robinson (1974): length of the parallel and its distance from the equator, every 5 degrees of latitude."""
-
-
-def robinson(longitude_deg: f64, latitude_deg: f64) -> tuple[f64, f64]:
-    """Robinson's projection of longitudes relative to the map's central meridian."""
-    steps = np.arange(0.0, 91.0, 5.0)
-    length, height = (
-        np.interp(np.abs(latitude_deg), steps, [float(word) for word in table.split()])
-        for table in (ROBINSON_LENGTH, ROBINSON_HEIGHT)
-    )
-    return 0.8487 * np.radians(longitude_deg) * length, 1.3523 * np.sign(latitude_deg) * height
-
-
-def relative_longitude(longitude_deg: f64 | float, centre_deg: float) -> f64:
-    """Longitude from the central meridian, in [-180, 180)."""
-    return (np.asarray(longitude_deg) - centre_deg + 180.0) % 360.0 - 180.0
-
-
-def pieces_within_map(longitude_deg: f64, latitude_deg: f64, centre_deg: float) -> Iterator[f64]:
-    """A line on the sphere as projected pieces, cut where it leaves the map at one side and returns at the other."""
-    longitude = relative_longitude(longitude_deg, centre_deg)
-    cuts = np.flatnonzero(np.abs(np.diff(longitude)) > 180.0) + 1
-    points = np.stack(robinson(longitude, np.asarray(latitude_deg)), axis=1)
-    yield from (piece for piece in np.split(points, cuts) if len(piece) > 1)
-
-
-@cache
-def coastlines() -> list[f64]:
-    """Coastlines as (longitude, latitude) arrays in degrees."""
-    with (importlib.resources.files("craton.pages") / "coastlines.npz").open("rb") as file:
-        table = np.load(file)
-        points = np.stack([table["longitude_tenths"], table["latitude_tenths"]], axis=1) / 10.0
-        return np.split(points, table["offsets"][1:-1])
-
-
-def outline() -> f64:
-    """The map's edge as a closed polygon."""
-    latitude = np.linspace(-90.0, 90.0, 181)
-    right = np.stack(robinson(np.full_like(latitude, 180.0), latitude), axis=1)
-    left = np.stack(robinson(np.full_like(latitude, -180.0), latitude[::-1]), axis=1)
-    return np.concatenate([right, left])
 
 
 def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST) -> None:
@@ -106,16 +55,6 @@ def draw_globe(axes: Axes, centre_deg: float, coast_colour: str = COAST) -> None
     axes.set_axis_off()
 
 
-def graticule_lines() -> Iterator[f64]:
-    """Meridians and parallels every 30 degrees, relative to the central meridian."""
-    latitude = np.linspace(-90.0, 90.0, 91)
-    for longitude in range(-150, 151, 30):
-        yield np.stack([np.full_like(latitude, longitude), latitude], axis=1)
-    longitudes = np.linspace(-179.99, 179.99, 121)
-    for parallel in range(-60, 61, 30):
-        yield np.stack([longitudes, np.full_like(longitudes, parallel)], axis=1)
-
-
 def field_on_map(
     axes: Axes,
     basis: ModelBasis,
@@ -131,13 +70,6 @@ def field_on_map(
     values = basis.evaluate(model, *places, np.full(latitude.size, EARTH_RADIUS_M - 1e3 * depth_km))
     percent = 100.0 * values.reshape(latitude.shape)
     return mesh_on_map(axes, percent, step_deg, VELOCITY_COLOURS, -limit_percent, limit_percent)
-
-
-def cells(centre_deg: float, step_deg: float) -> tuple[f64, f64]:
-    """Middles of a map's cells: geographic latitudes as a column, longitudes as a row from the map's left edge."""
-    relative = np.arange(-180.0 + step_deg / 2, 180.0, step_deg)
-    latitude = np.arange(-90.0 + step_deg / 2, 90.0, step_deg)
-    return latitude[:, None], relative_longitude(relative + centre_deg, 0.0)[None, :]
 
 
 def mesh_on_map(axes: Axes, values: f64, step_deg: float, colours: str, lowest: float, highest: float) -> QuadMesh:
@@ -158,16 +90,6 @@ def draw_arc(axes: Axes, latitude_deg: f64, longitude_deg: f64, centre_deg: floa
     """Draws a line of points on a map."""
     pieces = list(pieces_within_map(longitude_deg, latitude_deg, centre_deg))
     axes.add_collection(LineCollection(pieces, **{"zorder": 4, **style}))  # type: ignore[arg-type]
-
-
-def great_circle(latitude_deg: float, longitude_deg: float, azimuth_deg: float, angle_deg: f64) -> tuple[f64, f64]:
-    """Points at signed angular distances from a point, along its azimuth (clockwise from north). Latitudes are geocentric."""
-    latitude, azimuth, angle = np.radians(latitude_deg), np.radians(azimuth_deg), np.radians(angle_deg)
-    sine = np.sin(latitude) * np.cos(angle) + np.cos(latitude) * np.sin(angle) * np.cos(azimuth)
-    east = np.sin(azimuth) * np.sin(angle) * np.cos(latitude)
-    north = np.cos(angle) - np.sin(latitude) * sine
-    longitude = longitude_deg + np.degrees(np.arctan2(east, north))
-    return np.degrees(np.arcsin(np.clip(sine, -1.0, 1.0))), relative_longitude(longitude, 0.0)
 
 
 def field_on_section(
@@ -231,12 +153,6 @@ def velocity_bar(figure: Figure, mesh: Any, axes: Any) -> None:
     bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", shrink=0.45, aspect=40, pad=0.02, extend="both")
     bar.set_label("dlnVs, %    (red: slow, blue: fast)")
     bar.outline.set_visible(False)
-
-
-def place_text(latitude_deg: float, longitude_deg: float) -> str:
-    """A place in words: 12.3°N 45.6°W."""
-    east = float(relative_longitude(longitude_deg, 0.0))
-    return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"
 
 
 def axis_names(azimuth_deg: float) -> dict[str, str]:

@@ -1,11 +1,11 @@
-"""Numbers for people: how many, how long, how large, how fast. The one home of such words.
+"""Numbers for people: how many, how long, how large, how fast, where. The one home of such words.
 
 `duration` and `size_text` tell of what was measured; `forecast_duration` and `forecast_size` of what is expected, to three digits.
 """
 
 from __future__ import annotations
 
-__all__ = ["counted", "duration", "forecast_duration", "forecast_size", "rate_text", "size_text"]
+__all__ = ["counted", "duration", "forecast_duration", "forecast_size", "place_text", "rate_text", "size_text"]
 
 MIB, GIB, TIB = 2**20, 2**30, 2**40
 
@@ -53,3 +53,9 @@ def rate_text(rate: float, unit: str) -> str:
         if rate >= max(scale, 1e4):
             return f"{rate / scale:.3g}{letter} {unit}/s"
     return f"{rate:.0f} {unit}/s" if rate >= 100 else f"{rate:.3g} {unit}/s"
+
+
+def place_text(latitude_deg: float, longitude_deg: float) -> str:
+    """12.34, -45.6 -> "12.3°N 45.6°W"; longitudes of 0 to 360 degrees too."""
+    east = (longitude_deg + 180.0) % 360.0 - 180.0
+    return f"{abs(latitude_deg):.1f}°{'S' if latitude_deg < 0 else 'N'} {abs(east):.1f}°{'W' if east < 0 else 'E'}"

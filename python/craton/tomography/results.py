@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.errors import UserError
-from craton.pages import maps
+from craton.pages import projection
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
@@ -84,13 +84,13 @@ class Results:
     @property
     def centre_deg(self) -> float:
         """The maps' central meridian, near Greenwich or in the Pacific, which keeps the plume away from the edge."""
-        return -160.0 if abs(maps.relative_longitude(self.plume["longitude"], 0.0)) > 100.0 else 10.0
+        return -160.0 if abs(projection.relative_longitude(self.plume["longitude"], 0.0)) > 100.0 else 10.0
 
     @property
     def map_depths_km(self) -> list[float]:
         """The MAP_DEPTHS_KM that lie in the mantle."""
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
-        return [depth for depth in MAP_DEPTHS_KM if bottom_m <= maps.EARTH_RADIUS_M - 1e3 * depth <= top_m]
+        return [depth for depth in MAP_DEPTHS_KM if bottom_m <= projection.EARTH_RADIUS_M - 1e3 * depth <= top_m]
 
 
 def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, target: f64 | None) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def section_place(config: dict[str, Any], basis: ModelBasis, recovered: f64, tar
         name = wanted.get("plume_name") or "plume"
         return {"latitude": wanted["plume_latitude_deg"], "longitude": wanted["plume_longitude_deg"], "name": name}
     latitude, longitude = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
-    layer = basis.evaluate(recovered, latitude, longitude, np.full(len(latitude), maps.EARTH_RADIUS_M - 3e5))
+    layer = basis.evaluate(recovered, latitude, longitude, np.full(len(latitude), projection.EARTH_RADIUS_M - 3e5))
     slowest = int(np.argmin(layer))
     there = {"latitude": float(geographic_deg(latitude[slowest])), "longitude": float(longitude[slowest])}
     return {**there, "name": "slowest place at 300 km"}

@@ -19,7 +19,6 @@ from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.posterior.findings import posterior_folder
 from craton.tomography.posterior.questions import Place, Questions
 from craton.tomography.posterior.run import posterior_of_run
-from craton.tomography.report import page
 from craton.tomography.results import section_place
 
 if TYPE_CHECKING:
@@ -108,10 +107,17 @@ def _go(
         inversion = Inversion(context)
         record = inversion.go(resolve if config.report.resolution else None)
         if report:
-            on_root(comm, lambda: page.write_report(folder.path))
+            on_root(comm, lambda: draw(folder))
             context.say(f"report: {folder.report}")
         inversion.files.close()
     return record
+
+
+def draw(folder: RunFolder) -> None:
+    """Writes report.html, on the one rank that loads matplotlib for it: that takes memory and a second."""
+    from craton.tomography.report import page
+
+    page.write_report(folder.path)
 
 
 def resolve(inversion: Inversion) -> None:

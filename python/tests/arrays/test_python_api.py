@@ -215,7 +215,7 @@ def test_what_cannot_be_pickled_says_what_can_be_done(kind, array):
 
 def test_segments(world):
     segment = craton.Segment(world, 7, "float32")
-    assert repr(segment) == "<Segment of float32, 7 elements on rank 0 of 1 ranks>"
+    assert repr(segment) == "<Segment of float32, 7 elements on rank 0 of 1>"
     with pytest.raises(craton.UserError, match=r"Segment: it cannot be pickled.*; allowed: local or rget\(\)"):
         pickle.dumps(segment)
 
@@ -227,6 +227,18 @@ def test_worlds_and_layouts_say_what_they_are(world):
     again = pickle.loads(pickle.dumps(layout))
     assert again == layout and hash(again) == hash(layout) and again.owner(9, 7) == 0
     assert layout != craton.BlockCyclic(10, 8, 4, 4, 1, 1) and layout != 3
+
+
+def test_what_moves_work_says_what_it_is(world, tmp_path):
+    assert repr(craton.Counter(world)) == "<Counter at rank 0>"
+    assert repr(craton.WorkQueue(world, 12)) == "<WorkQueue of 12 tasks, 12 of them this rank's>"
+    thread = craton.ProgressThread(world)
+    assert repr(thread) == "<ProgressThread, at rest>"
+    with thread:
+        assert repr(thread) == "<ProgressThread, running>"
+    with craton.Checkpoint(world, str(tmp_path / "saved.h5")) as saved:
+        assert repr(saved) == f"<Checkpoint {tmp_path / 'saved.h5'}>"
+    assert repr(saved) == f"<Checkpoint {tmp_path / 'saved.h5'}, closed>"
 
 
 def test_sums_of_small_integers_do_not_overflow(world):

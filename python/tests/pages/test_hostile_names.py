@@ -64,7 +64,7 @@ def test_tomography(small_config, tmp_path):
     )
     start.run(config, MPI.COMM_SELF, report=False)
     folder = RunFolder(tmp_path / "run")
-    poison(folder.record, keep=("config.earth.model", "data_kind"))
+    poison(folder.record, keep=("app", "config.earth.model", "data_kind"))
     (folder.path / "posterior").mkdir()
     (folder.path / "posterior" / "posterior.json").write_text(json.dumps({"linearised_at_iteration": HOSTILE}))
     with h5py.File(folder.data, "r+") as file:
@@ -87,7 +87,7 @@ def test_waves(tmp_path):
 
     folder = tmp_path / "run"
     run(load_config(write_config(tmp_path), directory=folder), MPI.COMM_SELF, report=False)
-    poison(folder / "record.json")
+    poison(folder / "record.json", keep=("app",))
     with (folder / "stations.csv").open(newline="") as stream:
         rows = list(csv.reader(stream))
     with (folder / "stations.csv").open("w", newline="") as stream:

@@ -40,9 +40,22 @@ def craton(
     """
     if any(name.startswith(READ_AT_START) for name in environment):
         return started(*arguments, cwd=cwd, seconds=seconds, **environment)
-    command = command_of(*arguments)
-    request = {
-        "words": command[3:],
+    return _forked({"words": command_of(*arguments)[3:]}, command_of(*arguments), cwd, seconds, environment)
+
+
+def program(
+    file: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`python FILE ARGUMENTS` on one rank, forked as `craton` is."""
+    words = [str(word) for word in arguments]
+    request = {"words": words, "program": str(file)}
+    return _forked(request, [sys.executable, str(file), *words], cwd, seconds, environment)
+
+
+def _forked(
+    request: dict, command: list[str], cwd: Path | None, seconds: float, environment: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    request |= {
         "cwd": str(cwd or os.getcwd()),
         "environment": environment_without_mpi(**ONE_THREAD | environment),
     }

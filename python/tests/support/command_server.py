@@ -3,8 +3,9 @@
     python command_server.py FD
 
 takes a request from the socket FD, {"words": [...], "cwd": "...", "environment": {...}} as JSON with the descriptors of standard
-output and standard error, and answers with the process and then with its exit status. It has not started MPI: each command does,
-as in a process that was started for it alone. command_line.py is the other end.
+output and standard error, and answers with the process and then with its exit status. With "program": "FILE" it runs that file
+with these words instead of the command. It has not started MPI: each command does, as in a process that was started for it alone.
+command_line.py is the other end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import importlib
 import io
 import json
 import os
+import runpy
 import socket
 import sys
 import traceback
@@ -64,14 +66,18 @@ def next_command(channel: socket.socket) -> dict | None:
 
 
 def become(command: dict) -> int:
-    """As if the shell had started `python -m craton.commands.main WORDS` there; returns the exit code."""
+    """As if the shell had started `python -m craton.commands.main WORDS`, or `python FILE WORDS`, there; returns the exit code."""
     os.chdir(command["cwd"])
     os.environ.clear()
     os.environ.update(command["environment"])
     main = importlib.import_module("craton.commands.main")
-    sys.argv = [main.__file__, *command["words"]]
+    program = command.get("program")
+    sys.argv = [program or main.__file__, *command["words"]]
     try:
-        main.main()
+        if program:
+            runpy.run_path(program, run_name="__main__")
+        else:
+            main.main()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(bool(ended.code))
     except BaseException:

@@ -98,12 +98,13 @@ def here(config, tmp_path):
 
 def ended(what, moment, iteration, ranks=1, options=()):
     """Runs the program; its code, standard error and output."""
-    command = [sys.executable, str(PROGRAM), str(what), moment, str(iteration), *options]
-    if ranks > 1:
-        command = ["mpiexec", "--oversubscribe", "-n", str(ranks), *command]
-    done = subprocess.run(
-        command, env=environment_without_mpi(**ENVIRONMENT), capture_output=True, text=True, timeout=300, check=False
-    )
+    words = [str(word) for word in (what, moment, iteration, *options)]
+    if ranks == 1:
+        done = command_line.program(PROGRAM, *words, **AS_ROOT)
+    else:
+        command = ["mpiexec", "--oversubscribe", "-n", str(ranks), sys.executable, str(PROGRAM), *words]
+        env = environment_without_mpi(**ENVIRONMENT)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stderr, done.stdout
 
 
@@ -201,7 +202,11 @@ def test_under_the_other_prior(here, tmp_path):
     assert [entry.chi for entry in record.iterations] == pytest.approx([entry.chi for entry in others], rel=1e-10)
 
 
-def test_on_other_ranks_by_the_command(here, undisturbed):
+def test_on_other_ranks_by_the_command(here, tmp_path_factory):
+    """With so many paths that two ranks do not assemble them before the first checkpoint."""
+    here = dataclasses.replace(here.replaced("paths", maximum=600), path=here.path)
+    here.path.write_text(here.to_toml())
+    undisturbed = models_undisturbed(here, tmp_path_factory)
     killed(here.path, "assembly", 2, ranks=2)
     done = craton("resume", here.run.directory, "--ranks", 3, "--no-report")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -17,7 +17,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton import UserError
 from craton.commands import main as cli
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.runs.files import read_hdf5, write_hdf5
 from craton.seismology.geometry.latitudes import geographic_deg
 from craton.tomography import start as inversion
@@ -120,7 +120,7 @@ def test_a_section_through_a_place_has_it_in_the_middle(model):
     middle = len(arc.angle_deg) // 2
     assert arc.angle_deg[middle] == pytest.approx(0.0, abs=1e-12)
     assert float(geographic_deg(arc.latitude_deg[middle])) == pytest.approx(-20.0)
-    assert maps.relative_longitude(arc.longitude_deg[middle + 1] - 170.0, 0.0) > 0  # to the east
+    assert projection.relative_longitude(arc.longitude_deg[middle + 1] - 170.0, 0.0) > 0  # to the east
     assert len(drawing.section(model, drawing.arc_through((0.0, 0.0), 0.0, 180.0)).figure.axes) == 3
 
 

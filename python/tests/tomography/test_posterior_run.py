@@ -190,7 +190,7 @@ def test_words_and_a_folder_that_is_kept(folder, problem, tmp_path, capsys):
     )
     said = capsys.readouterr().out
     assert f"{summary.resolved:.1f} of 210 parameters are determined by the data" in said
-    assert "at 19.4 N, -155.3 E, 300 km: dlnVs =" in said and "two places so far apart correlate by 0.61" in said
+    assert "at 19.4°N 155.3°W, 300 km: dlnVs =" in said and "two places so far apart correlate by 0.61" in said
     assert not (tmp_path / "out" / "samples.h5").exists()
     with pytest.raises(UserError, match=r"posterior.h5 is there already; allowed: another folder, or --overwrite"):
         posterior_of_run(folder.hessian, problem.prior, tmp_path / "out", None, MPI.COMM_SELF)

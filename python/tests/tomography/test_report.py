@@ -14,7 +14,7 @@ from html_pages import checked
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton import UserError
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.page import render_part
 from craton.runs.files import read_hdf5
 from craton.tomography import start as inversion
@@ -111,30 +111,30 @@ def test_report_of_nothing_is_the_users_fault(tmp_path):
 
 def test_robinson_projection():
     """Published table: the pole is 0.5322 as long as the equator and the map's height is 0.5072 of its width."""
-    right, _ = maps.robinson(np.array([180.0]), np.array([0.0]))
-    corner, top = maps.robinson(np.array([180.0]), np.array([90.0]))
+    right, _ = projection.robinson(np.array([180.0]), np.array([0.0]))
+    corner, top = projection.robinson(np.array([180.0]), np.array([90.0]))
     assert corner[0] / right[0] == pytest.approx(0.5322)
     assert top[0] / right[0] == pytest.approx(0.5072, abs=1e-4)
 
 
 def test_lines_are_cut_at_the_edge_of_the_map():
     longitude = np.array([170.0, 179.0, -179.0, -170.0])
-    assert len(list(maps.pieces_within_map(longitude, np.zeros(4), 0.0))) == 2
-    assert len(list(maps.pieces_within_map(longitude, np.zeros(4), 180.0))) == 1
+    assert len(list(projection.pieces_within_map(longitude, np.zeros(4), 0.0))) == 2
+    assert len(list(projection.pieces_within_map(longitude, np.zeros(4), 180.0))) == 1
 
 
 def test_coastlines_know_the_world():
     """The table's easternmost point of Africa is Cape Hafun (51.4 E, 10.4 N); Iceland is an island of its own."""
-    points = np.concatenate(maps.coastlines())
+    points = np.concatenate(projection.coastlines())
     assert np.min(np.hypot(points[:, 0] - 51.1, points[:, 1] - 10.6)) < 1.0
     iceland = [
-        line for line in maps.coastlines() if np.all((line[:, 0] > -25) & (line[:, 0] < -13) & (line[:, 1] > 63))
+        line for line in projection.coastlines() if np.all((line[:, 0] > -25) & (line[:, 0] < -13) & (line[:, 1] > 63))
     ]
     assert len(iceland) == 1
 
 
 def test_great_circle_keeps_its_distance():
-    latitude, longitude = maps.great_circle(19.4, -155.3, 60.0, np.array([-90.0, 0.0, 30.0]))
+    latitude, longitude = projection.great_circle(19.4, -155.3, 60.0, np.array([-90.0, 0.0, 30.0]))
     here, there = (np.radians([latitude[i], longitude[i]]) for i in (1, 2))
     cosine = np.sin(here[0]) * np.sin(there[0]) + np.cos(here[0]) * np.cos(there[0]) * np.cos(here[1] - there[1])
     assert np.degrees(np.arccos(cosine)) == pytest.approx(30.0)
@@ -208,7 +208,7 @@ def test_a_run_can_end_with_its_resolution(three_components):
     for start in (
         "Left: standard deviation σ of dlnVs",
         "Left: standard deviation σ of dlnxi",
-        "19.4 N, -155.3 E, 300 km: dlnVs =",
+        "19.4°N 155.3°W, 300 km: dlnVs =",
     ):
         assert sum(start in caption for caption in captions) == 1
     assert "resolution" in json.loads(three_components.record.read_text())["phase_s"][0]
@@ -295,7 +295,7 @@ def test_paths_are_drawn_along_the_great_circle_that_they_are_computed_on(folder
         )  # fmt: skip
         for at, (north, east) in zip((0, -1), ends, strict=True):
             assert latitude[at] == pytest.approx(north, abs=1e-6)
-            assert maps.relative_longitude(longitude[at] - east, 0.0) == pytest.approx(0.0, abs=1e-6)
+            assert projection.relative_longitude(longitude[at] - east, 0.0) == pytest.approx(0.0, abs=1e-6)
         points = unit_vectors(geocentric(latitude), longitude)
         assert np.abs(points @ np.cross(points[0], points[-1])).max() < 1e-6
         steps = np.degrees(np.arccos(np.clip(np.sum(points[1:] * points[:-1], axis=1), -1, 1))).sum()

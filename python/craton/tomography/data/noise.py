@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.signal
 from numpy.typing import NDArray
 
 from craton.errors import UserError
@@ -61,9 +60,11 @@ def add_noise(paths: PathTable, traces: f64, sigma: f64, seed: int, correlation:
 
 def autoregressive(white: f64, correlation: float) -> f64:
     """A process of variance one throughout: e[0] = z[0], e[t] = rho e[t-1] + sqrt(1 - rho^2) z[t]."""
+    from scipy.signal import lfilter  # scipy.signal takes most of a second to load, and few data have correlated noise
+
     driven = np.sqrt(1.0 - correlation**2) * white
     driven[0] = white[0]
-    return np.asarray(scipy.signal.lfilter([1.0], [1.0, -correlation], driven))
+    return np.asarray(lfilter([1.0], [1.0, -correlation], driven))
 
 
 SIGMA_TEXT = f"a number of metres from {SIGMA_RANGE_M[0]:g} to {SIGMA_RANGE_M[1]:g}"

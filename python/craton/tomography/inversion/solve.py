@@ -8,17 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
 from craton.errors import UserError
-from craton.pages import maps
-from craton.pages.figures import new_figure, png
-from craton.pages.maps import rounded_limit, velocity_bar
-from craton.pages.style import SETTINGS
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json
 from craton.runs.folder import Folder, RunFile, reserved
@@ -38,12 +33,8 @@ from craton.tomography.prior.words import about_lengths, changes, explained
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from craton._craton import ModelBasis
-
 
 f64 = NDArray[np.float64]
-
-MAP_DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
 
 
 class SolutionFolder(Folder):
@@ -156,8 +147,11 @@ def conclude(
     shown = list(zip(names if len(names) > 1 else ["this prior"], models, strict=True))
     if run_model is not None:
         shown.append(("the run's prior", run_model))
+    from craton.pages.figures import png
+    from craton.tomography.model.pictures import models_figure  # matplotlib takes memory and time on every rank
+
     with replaced(folder.maps) as aside:
-        aside.write_bytes(map_picture(problem.basis, shown))
+        aside.write_bytes(png(models_figure(problem.basis, shown, width=4.9)))
     show(console, names, summaries, folder, problem.damping)
     return summaries
 
@@ -210,22 +204,6 @@ def tangent_misfit(problem: LinearisedProblem, solution: Step) -> float | None:
         return None
     gradient, step = problem.gradient, solution.model
     return float(problem.chi_data - gradient @ step + 0.5 * step @ (gradient - solution.weights))
-
-
-def map_picture(basis: ModelBasis, shown: Sequence[tuple[str, f64]]) -> bytes:
-    """Maps of models side by side, a row for each depth."""
-    limit = rounded_limit(*(field_at_knots(basis, field) for _, field in shown))
-    with matplotlib.rc_context(SETTINGS):
-        figure = new_figure(4.9 * len(shown) + 0.2, 2.45 * len(MAP_DEPTHS_KM) + 0.6)
-        axes = figure.subplots(len(MAP_DEPTHS_KM), len(shown), squeeze=False)
-        for row, depth in zip(axes, MAP_DEPTHS_KM, strict=True):
-            for place, (name, field) in zip(row, shown, strict=True):
-                mesh = maps.field_on_map(place, basis, field, depth, -160.0, limit)
-                maps.draw_globe(place, -160.0)
-                small = 8.0 if len(name) > 30 else None
-                place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0, fontsize=small)
-        velocity_bar(figure, mesh, axes)
-        return png(figure)
 
 
 def show(

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from craton._craton import EarthModel
 from craton.errors import UserError
-from craton.pages import maps
+from craton.pages import projection
 from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
@@ -52,7 +52,7 @@ class Fields:
     def depth_range_km(self) -> tuple[float, float]:
         """From the solid surface to the core."""
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
-        return (maps.EARTH_RADIUS_M - top_m) / 1e3, (maps.EARTH_RADIUS_M - bottom_m) / 1e3
+        return (projection.EARTH_RADIUS_M - top_m) / 1e3, (projection.EARTH_RADIUS_M - bottom_m) / 1e3
 
     def chosen(self, names: str = "") -> list[str]:
         """Names of parameters, separated by commas in `names`; all where nothing is named. UserError for another name."""
@@ -76,8 +76,8 @@ class Fields:
             np.asarray(depth_km, float),
         )
         bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
-        radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
-        places = np.stack([latitude, maps.relative_longitude(longitude, 0.0), radius_m]).reshape(3, -1)
+        radius_m = np.clip(projection.EARTH_RADIUS_M - 1e3 * depth, bottom_m, top_m)  # rounding at the ends
+        places = np.stack([latitude, projection.relative_longitude(longitude, 0.0), radius_m]).reshape(3, -1)
         values = self.basis.evaluate(self.parameters[parameter], places[0], places[1], places[2])
         return 100.0 * values.reshape(depth.shape)
 
@@ -86,7 +86,7 @@ class Fields:
         if quantity != "Vs":
             return None
         bottom_m, top_m = self.earth.cmb_radius_m, self.basis.radial_knots_m[-1]
-        radius_m = np.clip(maps.EARTH_RADIUS_M - 1e3 * np.asarray(depth_km, float), bottom_m, top_m)
+        radius_m = np.clip(projection.EARTH_RADIUS_M - 1e3 * np.asarray(depth_km, float), bottom_m, top_m)
         values = []
         for radius in radius_m.ravel().tolist():
             below = radius > bottom_m

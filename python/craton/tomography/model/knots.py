@@ -25,6 +25,11 @@ def field_at_knots(basis: ModelBasis, model: f64) -> f64:
     return basis.evaluate(model, latitude, longitude, np.tile(radius_m, basis.n_lateral))
 
 
+def knot_depths_km(basis: ModelBasis) -> f64:
+    """Depths of the radial knots, from the core to the surface, below 6371 km."""
+    return EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
+
+
 def rms(values: f64) -> float:
     """Root of the mean square."""
     return float(np.sqrt(np.mean(values**2)))

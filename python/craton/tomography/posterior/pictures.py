@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from craton._craton import ModelBasis
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.figures import new_figure
-from craton.pages.maps import rounded_limit, velocity_bar
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
+from craton.runs.words import place_text
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
-from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
+from craton.tomography.model.knots import knot_depths_km
+from craton.tomography.model.pictures import CENTRE_DEG, DEPTHS_KM, field_at, models_figure
+from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.posterior.analysis import correlation_of
 from craton.tomography.posterior.criteria import Choice, StrengthSummary
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary
-from craton.tomography.posterior.questions import Place, knot_depths_km
+from craton.tomography.posterior.questions import Place
 
 f64 = NDArray[np.float64]
 
-CENTRE_DEG = -160.0
-DEPTHS_KM = (150.0, 600.0, 1200.0, 2500.0)
-MODEL_DEPTHS_KM = (150.0, 1200.0, 2500.0)
+SAMPLES_DEPTHS_KM = (150.0, 1200.0, 2500.0)
 STEP_DEG = 2.0
 POINT_ARRAYS = ("covariance", "prior_covariance", "point_spread", "resolution_row")
 """What posterior.h5 has of each place."""
@@ -42,7 +42,7 @@ def shown_knots(basis: ModelBasis) -> list[int]:
 
 def between_knots(basis: ModelBasis, values: f64, centre_deg: float = CENTRE_DEG) -> f64:
     """Values at the lateral knots on the maps' grid, weighted by distance to the nearest three."""
-    latitude, longitude = np.broadcast_arrays(*maps.cells(centre_deg, STEP_DEG))
+    latitude, longitude = np.broadcast_arrays(*projection.cells(centre_deg, STEP_DEG))
     knots = cKDTree(unit_vectors(np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)))
     points = unit_vectors(geocentric_deg(latitude).ravel(), longitude.ravel())
     distance, nearest = knots.query(points, k=3)
@@ -106,8 +106,8 @@ def point_figure(
     mesh = maps.field_on_map(second, basis, 0.01 * image, knot.depth_km, centre_deg, 1.0)
     label(figure, mesh, second, f"point spread, {knot.depth_km:.0f} km", "of a spike of 1")
     largest = float(np.abs(weights[:, layer]).max()) or 1.0
-    longitude, latitude = maps.relative_longitude(np.asarray(basis.longitude_deg), centre_deg), basis.latitude_deg
-    x, y = maps.robinson(longitude, geographic_deg(latitude))
+    longitude, latitude = projection.relative_longitude(np.asarray(basis.longitude_deg), centre_deg), basis.latitude_deg
+    x, y = projection.robinson(longitude, geographic_deg(latitude))
     dots = third.scatter(x, y, c=weights[:, layer], s=14.0, cmap="PuOr", vmin=-largest, vmax=largest, zorder=4)
     label(figure, dots, third, f"resolution row, {depths_km[layer]:.0f} km", "weight of each coefficient")
     for axes, at in ((first, place), (second, knot), (third, place)):
@@ -146,45 +146,6 @@ def values_below(basis: ModelBasis, model: f64, place: Place, depths_km: f64) ->
     return field_at(basis, model, geocentric_deg(np.array([place.latitude_deg])), place.longitude_deg, depths_km)
 
 
-def field_at(basis: ModelBasis, model: f64, latitude_deg: f64, longitude_deg: ArrayLike, depth_km: ArrayLike) -> f64:
-    """The field at geocentric latitudes; arguments are broadcast together, depths are moved into the model."""
-    radius_m = np.clip(1e3 * (EARTH_RADIUS_KM - np.asarray(depth_km)), *np.asarray(basis.radial_knots_m)[[0, -1]])
-    latitude, longitude, radius = map(np.ascontiguousarray, np.broadcast_arrays(latitude_deg, longitude_deg, radius_m))
-    return np.asarray(basis.evaluate(model, latitude, longitude, radius))
-
-
-def common_limit(basis: ModelBasis, models: Sequence[f64], depths_km: Sequence[float]) -> float:
-    """The limit of one colour scale for models at depths, percent, from their values at the lateral knots."""
-    knots = np.asarray(basis.latitude_deg), np.asarray(basis.longitude_deg)
-    return rounded_limit(*(field_at(basis, model, *knots, depth) for model in models for depth in depths_km))
-
-
-@drawing
-def models_figure(
-    basis: ModelBasis,
-    shown: list[tuple[str, f64]],
-    depths_km: Sequence[float] = MODEL_DEPTHS_KM,
-    centre_deg: float = CENTRE_DEG,
-    limit: float | None = None,
-    width: float = 3.6,
-) -> Figure:
-    """Models side by side, depths below each other, one colour scale.
-
-    limit: of the scale, percent; None: one that suits the models. width: of a map, inches.
-    """
-    limit = limit or common_limit(basis, [model for _, model in shown], depths_km)
-    top_km, bottom_km = knot_depths_km(basis)[[-1, 0]]
-    figure = new_figure(width * len(shown) + 0.2, 0.5 * width * len(depths_km) + 0.6)
-    axes = figure.subplots(len(depths_km), len(shown), squeeze=False)
-    for row, depth in zip(axes, depths_km, strict=True):
-        for place, (name, model) in zip(row, shown, strict=True):
-            mesh = maps.field_on_map(place, basis, model, np.clip(depth, top_km, bottom_km), centre_deg, limit)
-            maps.draw_globe(place, centre_deg)
-            place.set_title(f"{name}, {depth:.0f} km", loc="left", pad=2.0)
-    velocity_bar(figure, mesh, axes)
-    return figure
-
-
 @drawing
 def trade_off_figure(correlation: f64, labels: list[str], place: Place) -> Figure:
     """Posterior correlations of everything below a place with everything else there."""
@@ -194,7 +155,7 @@ def trade_off_figure(correlation: f64, labels: list[str], place: Place) -> Figur
     mesh = axes.imshow(correlation, cmap="PuOr", vmin=-1.0, vmax=1.0)
     axes.set_xticks(range(len(labels)), labels, rotation=90)
     axes.set_yticks(range(len(labels)), labels)
-    axes.set_title(f"posterior correlation below {place.latitude_deg:g} N, {place.longitude_deg:g} E", loc="left")
+    axes.set_title(f"posterior correlation below {place_text(place.latitude_deg, place.longitude_deg)}", loc="left")
     figure.colorbar(mesh, ax=axes, shrink=0.7).outline.set_visible(False)
     return figure
 
@@ -211,7 +172,7 @@ def all_pictures(
     mean = arrays["mean"]
     if len(samples):
         shown = [("mean", mean), *((f"sample {k}", model) for k, model in enumerate(samples))]
-        yield "samples.png", models_figure(basis, shown)
+        yield "samples.png", models_figure(basis, shown, SAMPLES_DEPTHS_KM)
     labels = [f"{name}, {depth:.0f} km" for name in names for depth in knot_depths_km(basis)]
     for number, point in enumerate(summary.points):
         yield f"point-{number}.png", point_figure(basis, point, number, arrays)
@@ -220,7 +181,7 @@ def all_pictures(
     if summary.shuttle is not None:
         given, unseen = arrays["shuttle/given"], arrays["shuttle/unseen"]
         shown = [("given", given), ("mean", mean), ("unseen part", unseen), ("mean + unseen", mean + unseen)]
-        yield "shuttle.png", models_figure(basis, shown)
+        yield "shuttle.png", models_figure(basis, shown, SAMPLES_DEPTHS_KM)
 
 
 # -------------------------------------------------------------------------------------------------- the strength of a prior

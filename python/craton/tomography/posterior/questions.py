@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
 from craton.errors import UserError
+from craton.runs.words import place_text
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
+from craton.tomography.model.knots import knot_depths_km
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, unit_vectors
 
 f64 = NDArray[np.float64]
@@ -29,8 +31,8 @@ class Place:
 
     @property
     def text(self) -> str:
-        """In degrees north and east, and km."""
-        return f"{self.latitude_deg:g} N, {self.longitude_deg:g} E, {self.depth_km:g} km"
+        """19.4°N 155.3°W, 300 km."""
+        return f"{place_text(self.latitude_deg, self.longitude_deg)}, {self.depth_km:.4g} km"
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,6 @@ def read_place(text: str) -> Place:
             "19.4,-155.3,300"
         )
     return Place(latitude, longitude, depth)
-
-
-def knot_depths_km(basis: ModelBasis) -> f64:
-    """Depths of the radial knots, from the core to the surface, below 6371 km."""
-    return EARTH_RADIUS_KM - np.asarray(basis.radial_knots_m) / 1e3
 
 
 def check_depths(places: Sequence[Place], basis: ModelBasis) -> None:

@@ -21,7 +21,7 @@ from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
-from craton.tomography.model.knots import field_at_knots, rms
+from craton.tomography.model.knots import field_at_knots, knot_depths_km, rms
 from craton.tomography.model.splines import splines_of
 from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
 from craton.tomography.posterior.findings import PointFindings, PosteriorFolder, PosteriorSummary, ShuttleFindings
@@ -31,7 +31,6 @@ from craton.tomography.posterior.questions import (
     Questions,
     at_place,
     check_depths,
-    knot_depths_km,
     nearest_spike,
 )
 from craton.tomography.prior.make import explicit_prior
@@ -266,8 +265,8 @@ def show(console: Console | None, summary: PosteriorSummary, folder: PosteriorFo
         say(
             console,
             f"at {point.place.text}: dlnVs = {100 * point.mean:.3f} +- {100 * point.deviation:.3f}% (before the data +- "
-            f"{100 * point.prior_deviation:.3f}%); of a spike at the nearest knot ({point.spread_latitude_deg:.1f} N, "
-            f"{point.spread_longitude_deg:.1f} E, {point.spread_depth_km:.0f} km) {100 * point.recovered:.0f}% is found there",
+            f"{100 * point.prior_deviation:.3f}%); of a spike at the nearest knot "
+            f"({point.knot.text}) {100 * point.recovered:.0f}% is found there",
         )
     if summary.shuttle is not None:
         one = summary.shuttle

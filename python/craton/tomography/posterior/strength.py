@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from craton.errors import UserError
-from craton.pages.figures import png
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_json
 from craton.runs.folder import Folder, RunFile, reserved
@@ -41,7 +40,6 @@ from craton.tomography.inversion.say import say
 from craton.tomography.inversion.stored_run import LinearisedProblem, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
-from craton.tomography.posterior.pictures import strength_figure
 from craton.tomography.posterior.run import say_what_is_believed
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.prior import Prior
@@ -205,6 +203,9 @@ def cross_validation(
 
 def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
     """strength.json and strength.png."""
+    from craton.pages.figures import png
+    from craton.tomography.posterior.pictures import strength_figure  # matplotlib takes memory and time on every rank
+
     write_json(folder.summary, asdict(summary))
     with replaced(folder.picture) as aside:
         aside.write_bytes(png(strength_figure(summary)))

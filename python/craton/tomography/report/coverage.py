@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.figures import new_figure
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, MUTED, SECOND, drawing
@@ -39,7 +39,7 @@ def coverage_figure(results: Results) -> Figure:
     figure = new_figure(10.0, 3.3)
     (left, right), (scale, legend) = figure.subplots(2, 2, height_ratios=(1.0, 0.06))
     step = 2.0
-    latitude, longitude = np.broadcast_arrays(*maps.cells(results.centre_deg, step))
+    latitude, longitude = np.broadcast_arrays(*projection.cells(results.centre_deg, step))
     places, coverage = (geocentric_deg(latitude).ravel(), longitude.ravel()), np.asarray(results.model["coverage"])
     knots = unit_vectors(np.asarray(results.basis.latitude_deg), np.asarray(results.basis.longitude_deg))
     nearest = np.argmax(unit_vectors(*places) @ knots.T, axis=1)

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
 from craton.errors import UserError
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.figures import new_figure, save_picture
-from craton.pages.maps import place_text
 from craton.pages.style import ACCENT, INK, MUTED, OBSERVED, SECOND, drawing
+from craton.runs.words import place_text
 from craton.seismology.geometry.latitudes import geocentric_deg, geographic_deg
 from craton.tomography.data.paths import geocentric_vectors
 from craton.tomography.model.export import write_csv
@@ -78,7 +78,7 @@ def parse_place(text: str, option: str) -> Place:
         raise UserError(f"{option} {text!r}; allowed: LAT,LON in degrees, as 19.4,-155.3") from None
     if not (-90.0 <= latitude <= 90.0 and -180.0 <= longitude <= 360.0):
         raise UserError(f"{option} {text!r}; allowed: latitude from -90 to 90, longitude from -180 to 360 degrees")
-    return latitude, float(maps.relative_longitude(np.float64(longitude), 0.0))
+    return latitude, float(projection.relative_longitude(np.float64(longitude), 0.0))
 
 
 def parse_depths(text: str) -> list[float]:
@@ -103,7 +103,7 @@ def slices(fields: Fields, depths_km: Sequence[float], parameters: str = "", cen
     for depth in depths_km:
         fields.check_depth(depth, "--depth")
     names = fields.chosen(parameters)
-    cells = maps.cells(centre_deg, MAP_STEP_DEG)
+    cells = projection.cells(centre_deg, MAP_STEP_DEG)
     values = {name: [fields.percent(name, *cells, depth) for depth in depths_km] for name in names}
     header = ("parameter", "depth_km", "latitude_deg", "longitude_deg", "percent")
     rows = [
@@ -217,7 +217,9 @@ def arc_through(place: Place, azimuth_deg: float, half_angle_deg: float = 60.0) 
         raise UserError(f"--half-angle {half_angle_deg:g}; allowed: 1 to 180 degrees")
     angle = np.linspace(-half_angle_deg, half_angle_deg, 2 * max(15, int(1.5 * half_angle_deg)) + 1)
     latitude, longitude = place
-    return Arc(*maps.great_circle(float(geocentric_deg(np.float64(latitude))), longitude, azimuth_deg, angle), angle)
+    return Arc(
+        *projection.great_circle(float(geocentric_deg(np.float64(latitude))), longitude, azimuth_deg, angle), angle
+    )
 
 
 def section(fields: Fields, arc: Arc, parameters: str = "") -> Drawing:

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.figures import new_figure
-from craton.pages.maps import place_text, velocity_bar
+from craton.pages.maps import velocity_bar
 from craton.pages.page import Picture, Section
 from craton.pages.style import ACCENT, INK, drawing
+from craton.runs.words import place_text
 from craton.tomography.folder import CoverageCorrelation
-from craton.tomography.posterior.pictures import common_limit, models_figure
+from craton.tomography.model.pictures import common_limit, models_figure
 from craton.tomography.report.drawing import Arc, arc_through, map_gallery, profile
 from craton.tomography.results import Results
 
@@ -115,7 +116,7 @@ def gallery_figure(results: Results) -> Figure:
     fields = results.fields
     top_km, bottom_km = fields.depth_range_km
     depths = [depth for depth in GALLERY_DEPTHS_KM if top_km <= depth <= bottom_km]
-    cells = maps.cells(results.centre_deg, 2.0)
+    cells = projection.cells(results.centre_deg, 2.0)
     values = {name: [fields.percent(name, *cells, depth) for depth in depths] for name in fields.parameters}
     return map_gallery(values, depths, "", results.centre_deg, 3)
 
@@ -123,8 +124,8 @@ def gallery_figure(results: Results) -> Figure:
 def profiles_figure(results: Results) -> Figure:
     """The recovered model against depth below the place of the cross-section, and a quarter of the way round from there."""
     plume, fields = results.plume, results.fields
-    there = (float(plume["latitude"]), float(maps.relative_longitude(plume["longitude"], 0.0)))
-    other = (there[0], float(maps.relative_longitude(np.float64(there[1] + 90.0), 0.0)))
+    there = (float(plume["latitude"]), float(projection.relative_longitude(plume["longitude"], 0.0)))
+    other = (there[0], float(projection.relative_longitude(np.float64(there[1] + 90.0), 0.0)))
     return profile(fields, [there, other]).figure
 
 

@@ -11,9 +11,9 @@ from craton.errors import UserError
 from craton.pages.page import Block, Code, Picture, Section, Text
 from craton.runs.files import read_hdf5
 from craton.tomography.config.prior import prior_from_dict
+from craton.tomography.model.knots import knot_depths_km
 from craton.tomography.posterior.findings import PointFindings, PosteriorSummary, posterior_folder
 from craton.tomography.posterior.pictures import POINT_ARRAYS, deviation_figure, point_figure, shown_knots
-from craton.tomography.posterior.questions import knot_depths_km
 from craton.tomography.prior.words import explained
 from craton.tomography.results import Results
 
