@@ -107,7 +107,7 @@ def _end(message: str, code: int, details: str = "", kind: str = "error: ") -> N
     if rank > 0:
         # an error that every rank sees is told by rank 0, which ends the others while they wait here
         time.sleep(min(1.0, 0.25 + 0.05 * rank))
-    prefix = f"rank {rank}: " if size > 1 else ""
+    prefix = f"rank {rank}: " if rank > 0 or (size > 1 and details) else ""  # rank 0 speaks for all in errors of users
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         print(f"{details}craton: {kind}{prefix}{message}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 TABLE_HEAD = (
     "\n iteration      chi_data     chi_prior   variance    residual   step"
-    "   assemble   solve   misfit   paths/s\n"
+    "   assemble   solve   search   paths/s\n"
     "                                         reduction   reduction              s       s        s"
 )
 
