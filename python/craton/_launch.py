@@ -265,6 +265,9 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     # A rank that waits gives its core to whoever computes: where cores are shared (more ranks or threads than cores, a
     # busy desktop) ScaLAPACK's many small waits would otherwise cost a time slice each: the factorisation took four times longer.
     environment.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
+    # When a rank has ended the job, Open MPI sends the others SIGTERM and looks again after a second, twice. No rank handles that
+    # signal, so there is nothing to wait for.
+    environment.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")
     if os.geteuid() == 0:  # containers: the user has already decided to be root
         environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     if ranks_per_node is not None:

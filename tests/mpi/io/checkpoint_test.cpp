@@ -194,11 +194,16 @@ template <class T> void checkpoint_test::save_and_resume_on_any_number_of_ranks(
 }
 
 TEST_P(checkpoint_test, what_some_ranks_saved_any_other_number_resumes) {
-    save_and_resume_on_any_number_of_ranks<std::int64_t>();
-    save_and_resume_on_any_number_of_ranks<float>();
-    save_and_resume_on_any_number_of_ranks<double>();
-    save_and_resume_on_any_number_of_ranks<std::complex<float>>();
-    save_and_resume_on_any_number_of_ranks<std::complex<double>>();
+    // every type on the machine's own node, and by one of the other deliveries
+    if (GetParam() != 1) {
+        save_and_resume_on_any_number_of_ranks<float>();
+        save_and_resume_on_any_number_of_ranks<std::complex<double>>();
+    }
+    if (GetParam() != 2) {
+        save_and_resume_on_any_number_of_ranks<std::int64_t>();
+        save_and_resume_on_any_number_of_ranks<double>();
+        save_and_resume_on_any_number_of_ranks<std::complex<float>>();
+    }
 }
 
 TEST_P(checkpoint_test, subsets_handed_out_to_threads_are_counted_once_while_saves_come_between) {

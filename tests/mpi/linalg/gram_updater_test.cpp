@@ -315,9 +315,11 @@ TEST_P(gram_updater_test, shipped_panels_are_cut_into_pieces) {
     gram_updater<double> gram(matrix);
     if (world().rank() == 0) gram.update(d.view(), d.indices, {}, {0, gram_method::at_owner});
     matrix.commit();
-    std::vector<double> expected(extent * extent, 0.0);
-    add_reference(expected, d);
-    EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+    if (world().rank() == world().size() - 1) { // the plain loop takes a while: one rank looks
+        std::vector<double> expected(extent * extent, 0.0);
+        add_reference(expected, d);
+        EXPECT_EQ(matrix.read_slice(all_indices(), all_indices()), expected);
+    }
     world().quiesce();
 }
 
