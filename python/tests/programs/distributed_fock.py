@@ -1,4 +1,4 @@
-"""J and K of two spins by all ranks beside those of one FockBuilder: benzene, 6-31g*. Its last line says so."""
+"""J and K of two spins by all ranks beside those of one FockBuilder: ethene, 6-31g*. Its last line says so."""
 
 import craton
 import numpy as np
@@ -9,12 +9,10 @@ from craton.scf import DistributedFock, Molecule, make_basis, open_libcint
 from mpi4py import MPI
 
 
-def benzene():
-    angles = np.arange(6) * np.pi / 3
-    lines = [
-        f"{s} {r * np.cos(a):.10f} {r * np.sin(a):.10f} 0.0" for s, r in (("C", 1.39), ("H", 2.48)) for a in angles
-    ]
-    return Molecule.from_xyz_text("\n".join(["12", "benzene", *lines]))
+def ethene():
+    carbons = [f"C 0.0 0.0 {z:g}" for z in (0.667, -0.667)]
+    hydrogens = [f"H 0.0 {y:g} {z:g}" for y in (0.922, -0.922) for z in (1.237, -1.237)]
+    return Molecule.from_xyz_text("\n".join(["6", "ethene", *carbons, *hydrogens]))
 
 
 def expect_user_error(action, words):
@@ -29,7 +27,7 @@ def expect_user_error(action, words):
 with main_guard():
     comm = MPI.COMM_WORLD
     world = craton.World(comm)
-    library, basis = open_libcint(), make_basis(benzene(), "6-31g*")
+    library, basis = open_libcint(), make_basis(ethene(), "6-31g*")
     half = np.random.default_rng(11).standard_normal((2, basis.size, basis.size))
     spins = half + half.transpose(0, 2, 1)
     coulomb, exchange = comm.bcast(FockBuilder(library, basis, 1e-12).build(spins) if comm.rank == 0 else None)
