@@ -1,6 +1,10 @@
 """What several test files share: a configuration small enough to be inverted in seconds."""
 
 import os
+
+for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(library, "1")  # read when NumPy is loaded: files of tests run side by side
+
 import signal
 from pathlib import Path
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.category import StrCategoryFormatter
 from matplotlib.figure import Figure
@@ -75,12 +76,19 @@ def drawing(function: Callable[P, Figure]) -> Callable[P, Figure]:
 
 def as_written(figure: Figure) -> None:
     """Formulas between dollar signs are not set: no title of ours has one, and a station's name may look like one."""
-    for text in figure.findobj(Text):
-        if isinstance(text, Text) and not text.get_text().startswith(WRITTEN_BY_MATPLOTLIB):
-            text.set_text(_escaped(text.get_text()))
-    for axis in figure.findobj(Axis):
-        if isinstance(axis, Axis) and isinstance(axis.get_major_formatter(), NAMING):
-            axis.set_major_formatter(_escaping(axis.get_major_formatter()))
+    for part in _shown(figure):
+        if isinstance(part, Text) and not part.get_text().startswith(WRITTEN_BY_MATPLOTLIB):
+            part.set_text(_escaped(part.get_text()))
+        elif isinstance(part, Axis) and isinstance(part.get_major_formatter(), NAMING):
+            part.set_major_formatter(_escaping(part.get_major_formatter()))
+
+
+def _shown(artist: Artist) -> Iterator[Artist]:
+    """An artist and all that it is made of, but for axes that are off, as those of maps: looking at their ticks makes them."""
+    yield artist
+    for child in artist.get_children():
+        if not (isinstance(child, Axis) and child.axes is not None and not child.axes.axison):
+            yield from _shown(child)
 
 
 def _escaping(formatter: Formatter) -> FuncFormatter:

@@ -33,7 +33,11 @@ def results(small_config, tmp_path_factory):
     found = {}
     for number, (name, (ranks, ranks_per_node)) in enumerate(CASES.items()):
         config = small_config.replaced("inversion", max_iterations=1, precision="float32")
-        config = config.replaced("basis", lateral_level=2).replaced("run", directory=str(folder / f"run{number}")).replaced("paths", maximum=100)
+        config = (
+            config.replaced("basis", lateral_level=2)
+            .replaced("run", directory=str(folder / f"run{number}"))
+            .replaced("paths", maximum=100)
+        )
         file = folder / f"case{number}.toml"
         file.write_text(config.to_toml(), encoding="utf-8")
         launch(file, ranks, ranks_per_node)

@@ -50,7 +50,9 @@ class Case:
         """All six, in the order of a run's life."""
         self.done["template"] = self.craton("template")
         self.done["check"] = self.craton("check", self.config, "--json")
-        self.done["run"] = self.craton("run", self.config, "--directory", self.results, *self.ranks, "--no-report", "--json")
+        self.done["run"] = self.craton(
+            "run", self.config, "--directory", self.results, *self.ranks, "--no-report", "--json"
+        )
         self.done["status"] = self.craton("status", self.results, "--json")
         self.done["report"] = self.craton("report", self.results)
         self.end_a_run()
