@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
@@ -11,6 +13,9 @@ from craton.errors import UserError
 __all__ = ["ALONE", "Communicator", "on_all", "on_root"]
 
 Result = TypeVar("Result")
+
+SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 1e-5, 2e-3
+"""Between two looks at whether rank 0 is done: what waits briefly loses little, what waits long uses no core."""
 
 
 class Communicator(Protocol):
@@ -27,6 +32,9 @@ class Communicator(Protocol):
     def bcast(self, obj: Any, root: int = 0) -> Any:
         """Collective: rank root's object on every rank."""
 
+    def Ibarrier(self) -> Any:
+        """Collective: a request that is done when every rank has called this."""
+
 
 class _Alone:
     rank, size = 0, 1
@@ -34,6 +42,9 @@ class _Alone:
     def bcast(self, obj: Any, root: int = 0) -> Any:
         assert root == 0
         return obj
+
+    def Ibarrier(self) -> Any:
+        raise NotImplementedError("one rank waits for nobody")
 
 
 ALONE: Communicator = _Alone()
@@ -54,12 +65,22 @@ def on_root(comm: Communicator, work: Callable[[], Result]) -> Result:
         except Exception as problem:
             failure = problem
             outcome = (None, str(problem), isinstance(problem, UserError))
+    if comm.size > 1:
+        _wait_for_all(comm)
     result, complaint, by_user = comm.bcast(outcome, root=0)
     if failure is not None:
         raise failure
     if complaint is not None:
         raise UserError(complaint) if by_user else RuntimeError(f"rank 0 failed: {complaint}")
     return cast(Result, result)
+
+
+def _wait_for_all(comm: Communicator) -> None:
+    """A barrier whose ranks sleep: those of MPI itself keep a core busy, while rank 0 may draw a report for seconds."""
+    arrived, pause_s = comm.Ibarrier(), 0.0
+    while not arrived.Test():
+        time.sleep(pause_s)
+        pause_s = min(pause_s + SHORTEST_PAUSE_S, LONGEST_PAUSE_S)
 
 
 def on_all(world: _craton.World, work: Callable[[], Result], who: str = "") -> Result:

@@ -32,7 +32,7 @@ def results(small_config, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     found = {}
     for number, (name, (ranks, ranks_per_node)) in enumerate(CASES.items()):
-        config = small_config.replaced("inversion", max_iterations=1, precision="float32")
+        config = small_config.replaced("inversion", max_iterations=1, precision="float32", block=64)
         config = (
             config.replaced("basis", lateral_level=2)
             .replaced("run", directory=str(folder / f"run{number}"))
