@@ -89,8 +89,7 @@ def test_a_run_and_its_files(tmp_path, monkeypatch):
     assert not (run / "report.html").exists()
 
 
-@pytest.mark.parametrize("right_hand_side", ["charges", "sines"])
-@pytest.mark.parametrize("operator", ["7pt", "fv4"])
+@pytest.mark.parametrize(("operator", "right_hand_side"), [("7pt", "charges"), ("fv4", "sines")])
 def test_ranks_have_one_solution(tmp_path, monkeypatch, operator, right_hand_side):
     monkeypatch.chdir(tmp_path)
     configured(

@@ -29,6 +29,7 @@ def test_energy_of_water(threads):
     assert found.mo_occ.tolist() == [2.0] * 5 + [0.0] * 19
 
 
+@pytest.mark.long
 @needs_chemistry
 def test_energy_of_benzene():
     from craton.scf import RHF

@@ -71,6 +71,8 @@ def results(request, folder, tmp_path_factory):
         "--trade-off",
     ]
     arguments += ["--samples", "40", "--seed", "9", "--shuttle", f"{folder.model}/target", "--directory", str(out)]
+    if request.param > 1:
+        arguments.append("--no-pictures")  # rank 0 draws them, from numbers that are compared
     assert run_under_mpi(arguments, request.param) == 0
     return out, read_hdf5(out / "posterior.h5"), json.loads((out / "posterior.json").read_text())
 
@@ -155,6 +157,7 @@ def test_fewer_samples_than_process_columns(folder, problem, dense, tmp_path):
         "1",
         "--seed",
         "9",
+        "--no-pictures",
         "--directory",
         str(tmp_path / "out"),
     ]
@@ -166,11 +169,17 @@ def test_fewer_samples_than_process_columns(folder, problem, dense, tmp_path):
     near(samples[:, 0] - dense[3], np.linalg.solve(upper, noise), 1e-6)
 
 
+@pytest.mark.parametrize("results", [1], indirect=True)
 def test_pictures(results):
     names = {file.name for file in results[0].glob("*.png")}
     of_points = {f"{name}-{number}.png" for name in ("point", "trade-off") for number in (0, 1)}
     assert names == {"deviation.png", "samples.png", "shuttle.png"} | of_points
     assert all((results[0] / name).stat().st_size > 10000 for name in names)
+
+
+@pytest.mark.parametrize("results", [3], indirect=True)
+def test_no_pictures_where_none_are_wanted(results):
+    assert not list(results[0].glob("*.png"))
 
 
 def test_the_unseen_part_changes_the_data_little(folder, problem, dense):

@@ -165,6 +165,10 @@ def posterior(
             help="Folder of the results. Default: `posterior` in the run's folder, where `report` finds it.",
         ),
     ] = None,
+    pictures: Annotated[
+        bool,
+        typer.Option("--pictures/--no-pictures", help="Draw pictures: for a small problem most of the time."),
+    ] = True,
     ranks: Ranks = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -196,7 +200,7 @@ def posterior(
         return config, Questions(places, samples, seed, trade_off, shuttle)
 
     (config, questions), comm, console = _on_ranks(settings, ranks, folder, as_json)
-    found = posterior_of_run(source, config, folder, questions, comm, console, overwrite)
+    found = posterior_of_run(source, config, folder, questions, comm, console, overwrite, pictures=pictures)
     if as_json and comm.rank == 0:
         print_json(_with_files(PosteriorFolder(folder), found))
 
