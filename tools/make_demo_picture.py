@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import PIL.Image
-from craton.pages import maps
+from craton.pages import maps, projection
 from craton.pages.figures import new_figure, png
 from craton.pages.style import styled
 from craton.runs.files import replaced
@@ -27,7 +27,7 @@ def picture(results):
     limit, plume = report.sampled_limit(results), results.plume
     half = report.SECTION_HALF_ANGLE_DEG
     angle = np.linspace(-half, half, 181)
-    arc = maps.great_circle(plume["latitude"], plume["longitude"], report.section_azimuth(plume), angle)
+    arc = projection.great_circle(plume["latitude"], plume["longitude"], report.section_azimuth(plume), angle)
     figure = new_figure(10.0, 8.4)
     axes = figure.subplots(len(DEPTHS_KM) + 1, 2)
     for column, (name, model) in enumerate(results.shown):

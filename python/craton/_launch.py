@@ -81,7 +81,8 @@ def main_guard() -> Iterator[None]:
     except UserError as error:
         _end(" ".join(str(error).split()), USER_ERROR)
     except MemoryError as error:
-        _end(f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines", USER_ERROR)
+        why = f"out of memory: {error}; allowed: a smaller problem, or more ranks on more machines"
+        _end(why, USER_ERROR, of_one_rank=True)
     except KeyboardInterrupt:
         _end("interrupted", 130, kind="")
     except BrokenPipeError:
@@ -99,15 +100,16 @@ def main_guard() -> Iterator[None]:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
-        _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc())
+        _end(f"a bug or an unforeseen failure: {what}", 1, traceback.format_exc(), of_one_rank=True)
 
 
-def _end(message: str, code: int, details: str = "", kind: str = "error: ") -> NoReturn:
+def _end(message: str, code: int, details: str = "", kind: str = "error: ", of_one_rank: bool = False) -> NoReturn:
+    """Says why, and ends all ranks. Rank 0 speaks for all, unless the failure is its own."""
     rank, size = _rank_and_size()
     if rank > 0:
         # an error that every rank sees is told by rank 0, which ends the others while they wait here
         time.sleep(min(1.0, 0.25 + 0.05 * rank))
-    prefix = f"rank {rank}: " if rank > 0 or (size > 1 and details) else ""  # rank 0 speaks for all in errors of users
+    prefix = f"rank {rank}: " if rank > 0 or (of_one_rank and size > 1) else ""
     with contextlib.suppress(OSError):
         sys.stdout.flush()
         print(f"{details}craton: {kind}{prefix}{message}", file=sys.stderr, flush=True)
@@ -265,8 +267,8 @@ def _environment(ranks_per_node: int | None) -> dict[str, str]:
     # A rank that waits gives its core to whoever computes: where cores are shared (more ranks or threads than cores, a
     # busy desktop) ScaLAPACK's many small waits would otherwise cost a time slice each: the factorisation took four times longer.
     environment.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
-    # When a rank has ended the job, Open MPI sends the others SIGTERM and looks again after a second, twice. No rank handles that
-    # signal, so there is nothing to wait for.
+    # To end ranks, Open MPI sends SIGCONT, SIGTERM and SIGKILL, and waits a second between them. No rank handles SIGTERM, so there
+    # is nothing to wait for.
     environment.setdefault("OMPI_MCA_odls_base_sigkill_timeout", "0")
     if os.geteuid() == 0:  # containers: the user has already decided to be root
         environment["OMPI_ALLOW_RUN_AS_ROOT"] = environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"

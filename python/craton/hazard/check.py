@@ -57,11 +57,11 @@ class Findings:
     """Of the measures."""
     missed_of_peak: float
     """The part of a response of that period that may be missed between two samples (Craton's docs/reciprocity.md)."""
-    wave_memory: int
+    wave_memory_bytes: int
     """Bytes of a wave run."""
-    rupture_memory: int
+    rupture_memory_bytes: int
     """Bytes of post-processing a rupture, about."""
-    disk: int
+    disk_bytes: int
     """Bytes of tensors."""
     tasks: int
     portions: int
@@ -72,7 +72,7 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self) | {"pulse_left": {f"{period:g}": left for period, left in self.pulse_left.items()}}
+        return asdict(self) | {"pulse_left": {str(period): left for period, left in self.pulse_left.items()}}
 
     def table(self) -> Table:
         """A table for a console."""
@@ -100,9 +100,10 @@ class Findings:
             ),
             (
                 "memory",
-                f"{self.wave_memory / mib:.0f} MiB of a wave run; about {self.rupture_memory / mib:.0f} MiB of a rupture",
+                f"{self.wave_memory_bytes / mib:.0f} MiB of a wave run; about "
+                f"{self.rupture_memory_bytes / mib:.0f} MiB of a rupture",
             ),
-            ("disk", f"{self.disk / mib:.0f} MiB of tensors"),
+            ("disk", f"{self.disk_bytes / mib:.0f} MiB of tensors"),
             ("tasks", f"{self.tasks}, in {self.portions} portions of post-processing of each site"),
             ("time", f"about {self.time_s:.0f} s on {counted(self.cores, 'core')}, if all are busy"),
         ]
@@ -144,9 +145,9 @@ def examine(config: Config) -> Findings:
         seismogram_s=waves.seismogram_s,
         shortest_period_s=shortest_s,
         missed_of_peak=1 - math.cos(math.pi * min(sample_s / shortest_s, 0.5)),
-        wave_memory=round(sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)),
-        rupture_memory=round(largest * tensors / 2),
-        disk=round(points * tensors * len(work.position_m)),
+        wave_memory_bytes=round(sum(memory_bytes(box, waves.setup.config, anelastic) for box in waves.boxes)),
+        rupture_memory_bytes=round(largest * tensors / 2),
+        disk_bytes=round(points * tensors * len(work.position_m)),
         tasks=len(tasks),
         portions=len(work.portions),
         cores=cores,

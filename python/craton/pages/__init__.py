@@ -24,5 +24,6 @@ A report is data; templates turn it into one HTML file and escape every text. Fu
         return render(Page(record.title, "a multigrid solution", f"{made_by(record.versions, record.started)}.", blocks))
 
 `Notice`, `Code`, `Details`, `Columns`, `Links` are the other blocks; `render_part` and `Part` are for pieces that other
-processes draw. `maps` has the globe, coastlines and cross-sections.
+processes draw. `projection` says where places are on a map; `maps` draws
+globes and cross-sections.
 """

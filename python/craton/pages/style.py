@@ -84,7 +84,10 @@ def as_written(figure: Figure) -> None:
 
 
 def _shown(artist: Artist) -> Iterator[Artist]:
-    """An artist and all that it is made of, but for axes that are off, as those of maps: looking at their ticks makes them."""
+    """An artist and all that it is made of, but for the x and y axis of plots without any, as maps.
+
+    Looking at their ticks would make them.
+    """
     yield artist
     for child in artist.get_children():
         if not (isinstance(child, Axis) and child.axes is not None and not child.axes.axison):

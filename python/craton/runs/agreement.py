@@ -13,7 +13,7 @@ __all__ = ["ALONE", "Communicator", "on_all", "on_root"]
 
 Result = TypeVar("Result")
 
-SHORTEST_PAUSE_S, LONGEST_PAUSE_S = 1e-5, 2e-3
+PAUSE_GROWS_BY_S, LONGEST_PAUSE_S = 1e-5, 2e-3
 """Between two looks at whether rank 0 is done: what waits briefly loses little, what waits long uses no core."""
 
 
@@ -79,7 +79,7 @@ def _wait_for_all(comm: Communicator) -> None:
     arrived, pause_s = comm.Ibarrier(), 0.0
     while not arrived.Test():
         time.sleep(pause_s)
-        pause_s = min(pause_s + SHORTEST_PAUSE_S, LONGEST_PAUSE_S)
+        pause_s = min(pause_s + PAUSE_GROWS_BY_S, LONGEST_PAUSE_S)
 
 
 def on_all(world: _craton.World, work: Callable[[], Result], who: str = "") -> Result:

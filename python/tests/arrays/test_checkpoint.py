@@ -21,11 +21,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from helpers import AS_ROOT, environment_without_mpi
+from helpers import OF_OPEN_MPI, environment_without_mpi
 
 ROOT = Path(__file__).resolve().parents[3]
 MPI = {
-    **AS_ROOT,
+    **OF_OPEN_MPI,
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",

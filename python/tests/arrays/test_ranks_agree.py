@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton._launch import mpiexec_command
-from helpers import AS_ROOT, environment_without_mpi
+from helpers import OF_OPEN_MPI, environment_without_mpi
 
 RANK = """
 import json, sys
@@ -54,7 +54,7 @@ def results(small_config, tmp_path_factory):
 def launch(config, ranks, ranks_per_node):
     environment = environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     if os.geteuid() == 0:
-        environment |= AS_ROOT
+        environment |= OF_OPEN_MPI
     if ranks_per_node:
         environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
     command = [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, "-c", RANK, str(config)]

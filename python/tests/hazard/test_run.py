@@ -424,7 +424,7 @@ def test_check_says_what_a_run_needs(tmp_path):
     done = craton("check", write_config(tmp_path), "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert [found[name] for name in ("sources", "ruptures", "variations", "cores")] == [2, 2, 8, 2]
-    assert found["wave_memory"] > 1e6 and found["time_s"] > 0.0 and 0.0 < found["missed_of_peak"] < 0.1
+    assert found["wave_memory_bytes"] > 1e6 and found["time_s"] > 0.0 and 0.0 < found["missed_of_peak"] < 0.1
     done = craton("check", write_config(tmp_path), cwd=tmp_path)
     for words in ("2 of 2 sources, 8 variations", "MiB of a wave run", "s on 2 cores"):
         assert words in done.stdout

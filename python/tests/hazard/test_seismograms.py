@@ -17,7 +17,7 @@ from craton.hazard.motion.slip_rates import SHAPES, slip_rates, time_function
 from craton.seismology.sources.point_sources import double_couple
 from hazard_runs import made_up
 from hazard_variations import rupture_at, variation_of
-from helpers import AS_ROOT, environment_without_mpi
+from helpers import OF_OPEN_MPI, environment_without_mpi
 
 
 def by_definition(tensors, mu, rupture, variation, slip_rate, dt, first_time, centre, impulse, samples):
@@ -214,7 +214,7 @@ def test_any_number_of_ranks_gives_the_same_bits(tmp_path):
             OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONPATH=os.pathsep.join(sys.path)
         )
         if os.geteuid() == 0:
-            environment |= AS_ROOT
+            environment |= OF_OPEN_MPI
         if ranks_per_node:
             environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
         target = tmp_path / f"of-{ranks}"

@@ -250,17 +250,20 @@ class TwoRanks:
         return self.outcome
 
     def Ibarrier(self):
+        self.looks = 0
         return self
 
     def Test(self):
-        return True
+        self.looks += 1
+        return self.looks == 3  # rank 0 takes a while
 
 
 def test_rank_0_does_it():
     assert on_root(MPI.COMM_SELF, lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
         on_root(MPI.COMM_SELF, lambda: 1 // 0)
-    assert on_root(TwoRanks((4, None, False)), lambda: pytest.fail("not on rank 1")) == 4
+    comm = TwoRanks((4, None, False))
+    assert on_root(comm, lambda: pytest.fail("not on rank 1")) == 4 and comm.looks == 3
     with pytest.raises(UserError, match="bad file"):
         on_root(TwoRanks((None, "bad file", True)), lambda: None)
     with pytest.raises(RuntimeError, match="rank 0 failed: a bug"):

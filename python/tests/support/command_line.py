@@ -47,6 +47,7 @@ def program(
     file: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """`python FILE ARGUMENTS` on one rank, forked as `craton` is."""
+    assert not any(name.startswith(READ_AT_START) for name in environment), "an interpreter must start with these"
     words = [str(word) for word in arguments]
     request = {"words": words, "program": str(file)}
     return _forked(request, [sys.executable, str(file), *words], cwd, seconds, environment)

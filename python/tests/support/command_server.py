@@ -75,6 +75,7 @@ def become(command: dict) -> int:
     sys.argv = [program or main.__file__, *command["words"]]
     try:
         if program:
+            sys.path.insert(0, os.path.dirname(program))
             runpy.run_path(program, run_name="__main__")
         else:
             main.main()

@@ -10,14 +10,12 @@ import h5py
 from numpy.typing import ArrayLike
 
 LEFT_BY_MPI = ("OMPI_", "PMI", "ORTE_")
-AS_ROOT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+OF_OPEN_MPI = {
+    "OMPI_ALLOW_RUN_OF_OPEN_MPI": "1",
+    "OMPI_ALLOW_RUN_OF_OPEN_MPI_CONFIRM": "1",
     "OMPI_MCA_odls_base_sigkill_timeout": "0",
 }
-"""What Open MPI's mpiexec wants to be told before it starts anything for root, and that it need not wait for ranks that it ends.
-
-Craton's launcher tells it."""
+"""Settings of mpiexec, as Craton's launcher makes them: root may start ranks, and ranks that are ended are not waited for."""
 
 
 def command_of(*words: object) -> list[str]:

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from craton import UserError
 from craton._craton import EarthModel
-from helpers import AS_ROOT, environment_without_mpi
+from helpers import OF_OPEN_MPI, environment_without_mpi
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -39,7 +39,7 @@ from craton.tomography.model.splines import make_basis
 
 PROGRAM = Path(__file__).parents[1] / "programs" / "ended_inversion.py"
 ENVIRONMENT = {
-    **AS_ROOT,
+    **OF_OPEN_MPI,
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "OPENBLAS_NUM_THREADS": "1",
@@ -100,7 +100,7 @@ def ended(what, moment, iteration, ranks=1, options=()):
     """Runs the program; its code, standard error and output."""
     words = [str(word) for word in (what, moment, iteration, *options)]
     if ranks == 1:
-        done = command_line.program(PROGRAM, *words, **AS_ROOT)
+        done = command_line.program(PROGRAM, *words, **OF_OPEN_MPI)
     else:
         command = ["mpiexec", "--oversubscribe", "-n", str(ranks), sys.executable, str(PROGRAM), *words]
         env = environment_without_mpi(**ENVIRONMENT)

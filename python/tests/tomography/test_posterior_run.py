@@ -21,7 +21,7 @@ from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms
-from craton.tomography.posterior.findings import posterior_folder
+from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
 from craton.tomography.posterior.questions import Place, Questions, nearest_spike, read_place
 from craton.tomography.posterior.run import posterior_of_run
 from craton.tomography.prior.gaussian import gaussian_prior
@@ -148,6 +148,19 @@ def test_samples_are_models(results, dense):
     near(samples - mean[:, None], np.linalg.solve(upper, noise), 1e-6)
 
 
+@pytest.mark.parametrize(("samples", "ranks"), [("5", 2), ("1", 3)])
+def test_samples_from_ranks_on_other_nodes(folder, dense, tmp_path, samples, ranks):
+    """Which answer rank 0 while it reads a few."""
+    words = ["posterior", str(folder.path), "--samples", samples, "--no-pictures", "--ranks", str(ranks)]
+    done = command_line.craton("tomography", *words, "--directory", tmp_path / "out", CRATON_RANKS_PER_NODE="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = read_hdf5(tmp_path / "out" / "samples.h5")["samples"]
+    upper = np.linalg.cholesky(dense[0] + dense[1]).T
+    noise = np.random.default_rng([1, 3, 0]).standard_normal(210)
+    assert found.shape == (210, int(samples))
+    near(found[:, 0] - dense[3], np.linalg.solve(upper, noise), 1e-6)
+
+
 def test_fewer_samples_than_process_columns(folder, problem, dense, tmp_path):
     arguments = [
         "tomography",
@@ -180,6 +193,14 @@ def test_pictures(results):
 @pytest.mark.parametrize("results", [3], indirect=True)
 def test_no_pictures_where_none_are_wanted(results):
     assert not list(results[0].glob("*.png"))
+
+
+def test_what_is_replaced_leaves_no_pictures_and_samples(folder, problem, tmp_path):
+    out = PosteriorFolder(tmp_path / "posterior")
+    posterior_of_run(folder.hessian, problem.prior, out.path, Questions([PLACE], samples=2), MPI.COMM_SELF)
+    assert {"deviation.png", "samples.png", "point-0.png", "samples.h5"} <= {file.name for file in out.results}
+    posterior_of_run(folder.hessian, problem.prior, out.path, comm=MPI.COMM_SELF, overwrite=True, pictures=False)
+    assert [file.name for file in out.results] == ["posterior.h5", "posterior.json"]
 
 
 def test_the_unseen_part_changes_the_data_little(folder, problem, dense):

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
-from helpers import replaced_dataset
+from helpers import environment_without_mpi, replaced_dataset
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -49,6 +49,14 @@ def contents(folder):
 
 def test_a_run_leaves_its_results_and_nothing_else(folder):
     assert set(contents(folder)) == {"data.h5", "hessian.h5", "model.h5", "record.json"}
+
+
+def test_only_the_rank_that_draws_loads_matplotlib():
+    """Each rank would load it for a second and 60 MB."""
+    modules = ("start", "inversion.solve", "posterior.run", "posterior.strength")
+    program = "import sys\n" + "".join(f"import craton.tomography.{name}\n" for name in modules)
+    program += "assert not {'matplotlib', 'scipy.signal'} & set(sys.modules)\n"
+    subprocess.run([sys.executable, "-c", program], env=environment_without_mpi(), timeout=60, check=True)
 
 
 def test_overwrite_replaces_everything(config, folder):

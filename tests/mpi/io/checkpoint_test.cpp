@@ -194,7 +194,7 @@ template <class T> void checkpoint_test::save_and_resume_on_any_number_of_ranks(
 }
 
 TEST_P(checkpoint_test, what_some_ranks_saved_any_other_number_resumes) {
-    // every type on the machine's own node, and by one of the other deliveries
+    // every type on the machine's own node, and, on three ranks and more, by one of the other deliveries
     if (GetParam() != 1) {
         save_and_resume_on_any_number_of_ranks<float>();
         save_and_resume_on_any_number_of_ranks<std::complex<double>>();

@@ -89,7 +89,7 @@ TEST_P(solver_test, neither_exchange_nor_threads_show_in_a_single_bit) {
             EXPECT_EQ(found(exchange, 1), expected) << exchange;
         }
         for (const int threads : {2, 3}) {
-            if (threads * world().size() > 8) continue; // they would only take turns on two cores
+            if (threads * world().size() > 8) continue; // so many only take turns on a small machine
             EXPECT_EQ(found("one-wait", threads), expected) << threads << " threads";
             EXPECT_EQ(found("bulk", threads), expected) << threads << " threads, packed";
         }

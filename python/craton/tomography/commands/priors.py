@@ -167,7 +167,7 @@ def posterior(
     ] = None,
     pictures: Annotated[
         bool,
-        typer.Option("--pictures/--no-pictures", help="Draw pictures: for a small problem most of the time."),
+        typer.Option("--pictures/--no-pictures", help="Draw pictures. They take most of the time of a small problem."),
     ] = True,
     ranks: Ranks = None,
     overwrite: Overwrite = False,

@@ -148,7 +148,7 @@ def conclude(
     if run_model is not None:
         shown.append(("the run's prior", run_model))
     from craton.pages.figures import png
-    from craton.tomography.model.pictures import models_figure  # matplotlib takes memory and time on every rank
+    from craton.tomography.model.pictures import models_figure  # only the rank that draws loads matplotlib
 
     with replaced(folder.maps) as aside:
         aside.write_bytes(png(models_figure(problem.basis, shown, width=4.9)))

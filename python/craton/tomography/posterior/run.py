@@ -171,17 +171,20 @@ class Asking:
         draws.local[:] += found.mean[np.asarray(draws.local_rows_global)][:, None]
         draws.commit()
 
+        whole = draws.shape[1] == count
+        if problem.comm.rank == 0:
+            read = np.ascontiguousarray(draws.read_slice(range(size), range(min(3, count) if whole else count)))
+            self.few_samples = np.ascontiguousarray(read[:, :3].T)
+        draws.world.barrier()  # while they wait there, owners on other nodes answer rank 0
+
         def write_few() -> None:
             with replaced(file) as aside:
-                write_hdf5(aside, {"samples": np.ascontiguousarray(draws.read_slice(range(size), range(count)))})
+                write_hdf5(aside, {"samples": read})
 
-        if draws.shape[1] == count:
+        if whole:
             draws.save(str(file), "samples")
         else:  # a few columns, fewer than there are process columns
             on_root(problem.comm, write_few)
-        if problem.comm.rank == 0:
-            self.few_samples = np.ascontiguousarray(draws.read_slice(range(size), range(min(3, count))).T)
-        problem.comm.Barrier()
 
     def ask_place(self, number: int, place: Place, found: Posterior) -> PointFindings:
         """Covariance, resolution and point spread of one place, and the trade-offs below it."""
@@ -242,15 +245,22 @@ class Asking:
         with replaced(folder.arrays) as aside:
             write_hdf5(aside, {**self.arrays, **knots, **splines_of(basis)})
         write_json(folder.summary, asdict(summary))
+        self.remove_what_is_of_others()
         if not pictures:
             return
         from craton.pages.figures import png
-        from craton.tomography.posterior.pictures import all_pictures  # matplotlib takes memory and time on every rank
+        from craton.tomography.posterior.pictures import all_pictures  # only the rank that draws loads matplotlib
 
         names = [block.name for block, _ in self.problem.parameters]
         for name, figure in all_pictures(basis, names, summary, self.arrays, self.few_samples):
             with replaced(folder.path / name) as aside:
                 aside.write_bytes(png(figure))
+
+    def remove_what_is_of_others(self) -> None:
+        """Pictures of a posterior that this one replaces, and its samples where none are asked for now."""
+        for file in self.folder.results:
+            if file.suffix == ".png" or (file == self.folder.samples and not self.questions.samples):
+                file.unlink()
 
 
 def show(console: Console | None, summary: PosteriorSummary, folder: PosteriorFolder) -> None:

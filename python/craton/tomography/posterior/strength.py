@@ -204,7 +204,7 @@ def cross_validation(
 def write(folder: StrengthFolder, summary: StrengthSummary) -> None:
     """strength.json and strength.png."""
     from craton.pages.figures import png
-    from craton.tomography.posterior.pictures import strength_figure  # matplotlib takes memory and time on every rank
+    from craton.tomography.posterior.pictures import strength_figure  # only the rank that draws loads matplotlib
 
     write_json(folder.summary, asdict(summary))
     with replaced(folder.picture) as aside:
