@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 LEFT_BY_MPI = ("OMPI_", "PMI", "ORTE_")
 OF_OPEN_MPI = {
-    "OMPI_ALLOW_RUN_OF_OPEN_MPI": "1",
-    "OMPI_ALLOW_RUN_OF_OPEN_MPI_CONFIRM": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_odls_base_sigkill_timeout": "0",
 }
 """Settings of mpiexec, as Craton's launcher makes them: root may start ranks, and ranks that are ended are not waited for."""

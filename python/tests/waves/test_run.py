@@ -167,7 +167,7 @@ def ended_run(folder: Path, ranks: int, directory: str) -> subprocess.CompletedP
     return subprocess.run(
         [*start, sys.executable, str(folder / "ended.py"), directory],
         env=environment_without_mpi(
-            OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_OF_OPEN_MPI="1", OMPI_ALLOW_RUN_OF_OPEN_MPI_CONFIRM="1"
+            OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"
         ),
         capture_output=True,
         text=True,
