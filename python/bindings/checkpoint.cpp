@@ -226,8 +226,7 @@ killed a moment ago. hints go to MPI-IO. buffer_bytes: of each rank on the way t
 written. After patience_s in one transfer the job ends. UserError on every rank when another job holds the checkpoint,
 or the folder is missing or may not be written.)");
     c.def(
-        "__repr__",
-        [](const python_checkpoint& k) { return "<Checkpoint " + k.path() + (k.closed() ? ", closed>" : ">"); },
+        "__repr__", [](const python_checkpoint& k) { return "<Checkpoint " + k.path() + (k.closed() ? ", closed>" : ">"); },
         "The file, and whether it is closed.");
     c.def("add", &add, nb::arg("name"), nb::arg("array"), nb::keep_alive<1, 3>(), R"(Names a matrix or a vector of craton's.
 

@@ -181,7 +181,8 @@ Any thread; blocking: polls while a reply travels. The owner must poll for ranks
             "read", [](held& c) { return c.read(); }, release_gil(), R"(The value now.
 
 Any thread; blocks as fetch_add.)")
-        .def("reset", [](held& c) { c.reset(); }, release_gil(), "Back to zero. Collective, blocking.")
+        .def(
+            "reset", [](held& c) { c.reset(); }, release_gil(), "Back to zero. Collective, blocking.")
         .def(
             "__repr__", [](const held& c) { return "<Counter at rank " + std::to_string(c.owner()) + ">"; },
             "The rank that holds it.");
