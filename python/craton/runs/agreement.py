@@ -75,7 +75,7 @@ def on_root(comm: Communicator, work: Callable[[], Result]) -> Result:
 
 
 def _wait_for_all(comm: Communicator) -> None:
-    """A barrier whose ranks sleep: those of MPI itself keep a core busy, while rank 0 may draw a report for seconds."""
+    """A barrier in which ranks sleep. In those of MPI they keep a core busy, and rank 0 may draw a report for seconds."""
     arrived, pause_s = comm.Ibarrier(), 0.0
     while not arrived.Test():
         time.sleep(pause_s)

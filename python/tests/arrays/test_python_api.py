@@ -89,7 +89,13 @@ def test_attributes_as_numpys(kind, array):
 
 def test_repr_says_what_it_is(world, kind, array):
     text = repr(array)
-    assert text.startswith(f"<{kind} 10") and "float64" in text and "1 rank" in text and "\n" not in text
+    assert (
+        text.startswith(f"<{kind} 10")
+        and "float64" in text
+        and "1 rank" in text
+        and "1 ranks" not in text
+        and "\n" not in text
+    )
     if isinstance(array, craton.Matrix):
         assert "blocks of 4 x 4 on a process grid of 1 x 1, 1 rank>" in text
     smallest = craton.ConvergentMatrix(world, 3, 3, merge="min", dtype="int64")

@@ -52,7 +52,7 @@ def test_a_run_leaves_its_results_and_nothing_else(folder):
 
 
 def test_only_the_rank_that_draws_loads_matplotlib():
-    """Each rank would load it for a second and 60 MB."""
+    """On thousands of ranks its time and memory would add up."""
     modules = ("start", "inversion.solve", "posterior.run", "posterior.strength")
     program = "import sys\n" + "".join(f"import craton.tomography.{name}\n" for name in modules)
     program += "assert not {'matplotlib', 'scipy.signal'} & set(sys.modules)\n"

@@ -245,7 +245,7 @@ class Asking:
         with replaced(folder.arrays) as aside:
             write_hdf5(aside, {**self.arrays, **knots, **splines_of(basis)})
         write_json(folder.summary, asdict(summary))
-        self.remove_what_is_of_others()
+        self.remove_earlier_results()
         if not pictures:
             return
         from craton.pages.figures import png
@@ -256,7 +256,7 @@ class Asking:
             with replaced(folder.path / name) as aside:
                 aside.write_bytes(png(figure))
 
-    def remove_what_is_of_others(self) -> None:
+    def remove_earlier_results(self) -> None:
         """Pictures of a posterior that this one replaces, and its samples where none are asked for now."""
         for file in self.folder.results:
             if file.suffix == ".png" or (file == self.folder.samples and not self.questions.samples):
