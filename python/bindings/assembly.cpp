@@ -67,9 +67,9 @@ struct assembly_inputs {
     io::checkpoint* checkpoint;
 };
 
-// False where `hessian` is of another element type.
-template <class T> bool assembled(const assembly_inputs& in, const nb::object& hessian, tomography::assembly_result& result) {
-    unwrapped<array::convergent_matrix<T>> matrix;
+// False where `hessian` is of another kind.
+template <class Matrix> bool assembled(const assembly_inputs& in, const nb::object& hessian, tomography::assembly_result& result) {
+    unwrapped<Matrix> matrix;
     if (!nb::try_cast(hessian, matrix, false)) return false;
     const nb::gil_scoped_release release;
     result = tomography::assemble(in.ranks, in.forward, in.paths, as_span(in.observed), as_span(in.sigma), as_span(in.model),
@@ -80,7 +80,8 @@ template <class T> bool assembled(const assembly_inputs& in, const nb::object& h
 std::map<std::string, double> assemble(runtime::world& ranks, const tomography::forward_problem& forward,
                                        const tomography::path_set& paths, const input_1d<double>& observed,
                                        const input_1d<double>& sigma, const input_1d<double>& model,
-                                       const annotated<"_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
+                                       const annotated<"_SymmetricMatrix_f32 | _SymmetricMatrix_f64 | "
+                                                       "_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
                                        const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset,
                                        const progress_call& progress, const std::optional<input_1d<double>>& correlation,
                                        const python_checkpoint* checkpoint, double pause_after_s, double compress) {
@@ -88,9 +89,12 @@ std::map<std::string, double> assemble(runtime::world& ranks, const tomography::
     const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
     const assembly_inputs in{ranks, forward, paths, observed, sigma, model, gradient.get(), options, correlation, saved.get()};
     tomography::assembly_result result;
-    if (!assembled<float>(in, hessian, result) && !assembled<double>(in, hessian, result))
-        throw nb::next_overload(); // there is none: a TypeError
-    return as_dictionary(result);
+    if (assembled<array::symmetric_matrix<float>>(in, hessian, result) ||
+        assembled<array::symmetric_matrix<double>>(in, hessian, result) ||
+        assembled<array::convergent_matrix<float>>(in, hessian, result) ||
+        assembled<array::convergent_matrix<double>>(in, hessian, result))
+        return as_dictionary(result);
+    throw nb::next_overload(); // there is none: a TypeError
 }
 
 std::map<std::string, double> evaluate_misfit(runtime::world& ranks, const tomography::forward_problem& forward,
@@ -113,7 +117,7 @@ void bind_assembly(nb::module_& m) {
           nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0,
           R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
-Collective, blocking. hessian: a ConvergentMatrix of float32 or float64; gradient: a ConvergentVector of float64.
+Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a ConvergentVector of float64.
 observed: d, all samples in m, concatenated in path order, the same on every rank. sigma: standard deviation of the
 noise of each path, m. correlation: of neighbouring samples' noise, of each path, in [0, 1):
 C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. threads: of this rank; subset: paths that one

@@ -4,6 +4,7 @@
 #include "python_merge.hpp"
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/array/symmetric_matrix.hpp>
 #include <craton/array/trapezoid.hpp>
 #include <craton/io/matrix_file.hpp>
 #include <craton/linalg/gram_updater.hpp>
@@ -26,35 +27,34 @@ namespace craton::bindings {
 
 template <class T> struct no_gram_updater {};
 
-/// What ConvergentMatrix_* of Python is: the matrix and, for square sums of real numbers, what adds products to it. Making either
-/// is collective, so both are made at once.
-template <class T> class python_matrix : public takes_gil_back, public array::convergent_matrix<T> {
+template <class T> [[nodiscard]] std::string shape_text(const array::convergent_matrix<T>& a) {
+    return std::to_string(a.layout().rows.extent) + " x " + std::to_string(a.layout().cols.extent);
+}
+template <class T> [[nodiscard]] std::string shape_text(const array::symmetric_matrix<T>& a) {
+    return std::to_string(a.order()) + " x " + std::to_string(a.order());
+}
+
+/// A matrix and, for square sums of real numbers, what adds products to it. Making either is collective, so both are made at once.
+template <class T, class Matrix> class with_gram : public takes_gil_back, public Matrix {
   public:
-    using matrix = array::convergent_matrix<T>;
+    using matrix = Matrix;
     static constexpr bool is_real = std::floating_point<T>;
 
-    python_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::pair<std::int64_t, std::int64_t> block,
-                  std::pair<int, int> grid, array::merge<T> operation)
-        : matrix(ranks, rows, cols, block.first, block.second, {grid.first, grid.second}, std::move(operation)) {
+    template <class... Arguments>
+    explicit with_gram(bool square_sums, Arguments&&... arguments) : Matrix(std::forward<Arguments>(arguments)...) {
         if constexpr (is_real) {
-            if (rows == cols && this->operation().kind() == array::merge_kind::add) gram_.emplace(*this);
+            if (square_sums) gram_.emplace(*this);
         }
     }
-    /// The same layout; sums.
-    explicit python_matrix(runtime::world& ranks, const array::block_cyclic& like)
-        : python_matrix(ranks, like.rows.extent, like.cols.extent, {like.rows.block, like.cols.block},
-                        {static_cast<int>(like.rows.processes), static_cast<int>(like.cols.processes)}, {}) {}
-    python_matrix(const python_matrix&) = delete;
-    python_matrix& operator=(const python_matrix&) = delete;
-    ~python_matrix() { this->give_up_gil(); }
+    with_gram(const with_gram&) = delete;
+    with_gram& operator=(const with_gram&) = delete;
+    ~with_gram() { this->give_up_gil(); }
 
     [[nodiscard]] auto& gram()
         requires is_real
     {
-        if (!gram_) {
-            throw user_error(std::string("update_gram: the matrix is ") + std::to_string(this->layout().rows.extent) + " x " +
-                             std::to_string(this->layout().cols.extent) + "; allowed: square matrices with merge 'add'");
-        }
+        if (!gram_)
+            throw user_error("update_gram: the matrix is " + shape_text(*this) + "; allowed: square matrices with merge 'add'");
         return *gram_;
     }
 
@@ -62,6 +62,32 @@ template <class T> class python_matrix : public takes_gil_back, public array::co
     std::optional<std::conditional_t<is_real, linalg::gram_updater<T>, no_gram_updater<T>>> gram_;
 };
 
+/// What ConvergentMatrix_* of Python is.
+template <class T> class python_matrix : public with_gram<T, array::convergent_matrix<T>> {
+  public:
+    python_matrix(runtime::world& ranks, std::int64_t rows, std::int64_t cols, std::pair<std::int64_t, std::int64_t> block,
+                  std::pair<int, int> grid, array::merge<T> operation)
+        : with_gram<T, array::convergent_matrix<T>>(rows == cols && operation.kind() == array::merge_kind::add, ranks, rows, cols,
+                                                    block.first, block.second, array::process_grid{grid.first, grid.second},
+                                                    std::move(operation)) {}
+    /// The same layout; sums.
+    explicit python_matrix(runtime::world& ranks, const array::block_cyclic& like)
+        : python_matrix(ranks, like.rows.extent, like.cols.extent, {like.rows.block, like.cols.block},
+                        {static_cast<int>(like.rows.processes), static_cast<int>(like.cols.processes)}, {}) {}
+};
+
+/// What SymmetricMatrix_* of Python is.
+template <class T> class python_symmetric : public with_gram<T, array::symmetric_matrix<T>> {
+  public:
+    python_symmetric(runtime::world& ranks, std::int64_t order, std::int64_t block, std::pair<int, int> grid,
+                     array::merge<T> operation)
+        : with_gram<T, array::symmetric_matrix<T>>(operation.kind() == array::merge_kind::add, ranks, order, block,
+                                                   array::process_grid{grid.first, grid.second}, std::move(operation)) {}
+};
+
+template <class T> [[nodiscard]] const array::merge<T>& merge_operation(const python_symmetric<T>& a) {
+    return a.packed().operation();
+}
 template <class T> [[nodiscard]] const array::merge<T>& merge_operation(const python_matrix<T>& a) { return a.operation(); }
 
 using block_sizes = std::variant<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
@@ -95,6 +121,23 @@ template <class T> [[nodiscard]] object_of<array_of<T>> local_view(nanobind::han
 }
 
 using hint_map = std::map<std::string, std::string>;
+
+template <class Matrix, class Class> void bind_load(Class& c) {
+    namespace nb = nanobind;
+    c.def(
+        "load",
+        [](Matrix& a, const std::string& path, const std::string& dataset, hint_map hints) {
+            io::transfer_options transfer;
+            transfer.hints = std::move(hints);
+            const nb::gil_scoped_release release;
+            io::load_matrix(a, path, dataset, transfer);
+        },
+        nb::arg("path"), nb::arg("dataset"), nb::arg("hints") = hint_map{},
+        R"(Reads the matrix from an HDF5 file.
+
+Collective, blocking. Any number of ranks may load what any other number saved. UserError on every rank: a missing file
+or dataset, a file that is cut short, another shape, another precision (both are named).)");
+}
 
 template <class T> void bind_matrix_shape(nanobind::class_<array::convergent_matrix<T>>& c) {
     using matrix = array::convergent_matrix<T>;
@@ -197,34 +240,21 @@ Blocks as read. UserError where it leaves the matrix.)")
             },
             R"(The whole diagonal on every rank; float64 of a float32 matrix.
 
-Collective, blocking. The matrix must be square.)")
-        .def(
-            "save",
-            [](const matrix& a, const std::string& path, const std::string& dataset, bool symmetric, bool append, hint_map hints) {
-                io::transfer_options transfer;
-                transfer.hints = std::move(hints);
-                const nb::gil_scoped_release release;
-                io::save_matrix(a, path, dataset, {symmetric, append, transfer});
-            },
-            nb::arg("path"), nb::arg("dataset"), nb::arg("symmetric") = false, nb::arg("append") = false,
-            nb::arg("hints") = hint_map{}, R"(Writes the matrix to an HDF5 file, in global order.
+Collective, blocking. The matrix must be square.)");
+    bind_load<matrix>(c.def(
+        "save",
+        [](const matrix& a, const std::string& path, const std::string& dataset, bool symmetric, bool append, hint_map hints) {
+            io::transfer_options transfer;
+            transfer.hints = std::move(hints);
+            const nb::gil_scoped_release release;
+            io::save_matrix(a, path, dataset, {symmetric, append, transfer});
+        },
+        nb::arg("path"), nb::arg("dataset"), nb::arg("symmetric") = false, nb::arg("append") = false, nb::arg("hints") = hint_map{},
+        R"(Writes the matrix to an HDF5 file, in global order.
 
 Collective, blocking. A new file is written aside and renamed; append adds the dataset to an existing file in place.
 symmetric: records that only the upper triangle is meaningful. hints go to MPI-IO (striping_factor, ...), over those of
-CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written.)")
-        .def(
-            "load",
-            [](matrix& a, const std::string& path, const std::string& dataset, hint_map hints) {
-                io::transfer_options transfer;
-                transfer.hints = std::move(hints);
-                const nb::gil_scoped_release release;
-                io::load_matrix(a, path, dataset, transfer);
-            },
-            nb::arg("path"), nb::arg("dataset"), nb::arg("hints") = hint_map{},
-            R"(Reads the matrix from an HDF5 file.
-
-Collective, blocking. Any number of ranks may load what any other number saved. UserError on every rank: a missing file
-or dataset, a file that is cut short, another shape, another precision (both are named).)");
+CRATON_IO_HINTS; the same on every rank. UserError on every rank when the file cannot be written.)"));
 }
 
 /// Everything but the constructor and what real numbers have beyond. The base class is what matrices inside other objects are

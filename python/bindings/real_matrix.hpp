@@ -68,8 +68,8 @@ template <class T> class panel_inputs {
     std::vector<linalg::weighted_panel<T>> panels_;
 };
 
-template <class T> void bind_gram(nanobind::class_<python_matrix<T>, array::convergent_matrix<T>>& c) {
-    using matrix = python_matrix<T>;
+template <class T, class Held, class Matrix> void bind_gram(nanobind::class_<Held, Matrix>& c) {
+    using matrix = Held;
     namespace nb = nanobind;
     c.def(
          "update_gram",
@@ -126,35 +126,40 @@ One line per way, and the choice. Not collective.)")
             nb::for_setter(nb::arg("rate")), "Bytes per second between nodes that the cost model of update_gram takes; above 0.");
 }
 
+template <class Held, class Matrix> void bind_kronecker(nanobind::class_<Held, Matrix>& c) {
+    namespace nb = nanobind;
+    c.def(
+        "add_kronecker",
+        [](Matrix& a, const object_of<block_of<double>>& lateral, const object_of<block_of<double>>& radial, double scale,
+           std::int64_t offset) {
+            const block_input<double> outer(lateral, "add_kronecker: lateral"), inner(radial, "add_kronecker: radial");
+            const nb::gil_scoped_release release;
+            linalg::add_kronecker(a, outer.view(), inner.view(), scale, offset);
+        },
+        nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0, nb::arg("offset") = 0,
+        R"(Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block.
+
+Element (offset + a * nr + i, offset + b * nr + j) grows by scale * lateral[a, b] * radial[i, j]. Local: every rank calls
+it for its own part; commit() again before the next update or read. UserError where the product does not lie within the
+matrix.)");
+}
+
 template <class T> void bind_real_matrix(nanobind::module_& m) {
     using matrix = array::convergent_matrix<T>;
     namespace nb = nanobind;
     auto c = bind_matrix<T>(m);
     bind_gram<T>(c);
+    bind_kronecker(c);
     c.def(
-         "add_kronecker",
-         [](matrix& a, const object_of<block_of<double>>& lateral, const object_of<block_of<double>>& radial, double scale,
-            std::int64_t offset) {
-             const block_input<double> outer(lateral, "add_kronecker: lateral"), inner(radial, "add_kronecker: radial");
-             const nb::gil_scoped_release release;
-             linalg::add_kronecker(a, outer.view(), inner.view(), scale, offset);
-         },
-         nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0, nb::arg("offset") = 0,
-         R"(Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block.
-
-Element (offset + a * nr + i, offset + b * nr + j) grows by scale * lateral[a, b] * radial[i, j]. Local: every rank calls
-it for its own part; commit() again before the next update or read. UserError where the product does not lie within the
-matrix.)")
-        .def(
-            "copy_as_f64",
-            [](const matrix& a) {
-                const nb::gil_scoped_release release;
-                auto copy = std::make_unique<python_matrix<double>>(a.ranks(), a.layout());
-                linalg::copy_elements(a, *copy);
-                a.ranks().barrier(); // a neighbour's next update must not meet this rank's copying
-                return copy;
-            },
-            nb::keep_alive<0, 1>(), R"(A new matrix of the same elements and layout, in double precision.
+        "copy_as_f64",
+        [](const matrix& a) {
+            const nb::gil_scoped_release release;
+            auto copy = std::make_unique<python_matrix<double>>(a.ranks(), a.layout());
+            linalg::copy_elements(a, *copy);
+            a.ranks().barrier(); // a neighbour's next update must not meet this rank's copying
+            return copy;
+        },
+        nb::keep_alive<0, 1>(), R"(A new matrix of the same elements and layout, in double precision.
 
 Collective, blocking.)");
 }

@@ -1,4 +1,4 @@
-#include "matrix.hpp"
+#include "real_matrix.hpp"
 
 #include <craton/array/symmetric_matrix.hpp>
 
@@ -10,10 +10,6 @@ using craton::array::symmetric_matrix;
 using craton::runtime::world;
 
 namespace craton::bindings {
-
-template <class T> static const array::merge<T>& merge_operation(const ends_without_gil<symmetric_matrix<T>>& a) {
-    return a.packed().operation();
-}
 
 namespace {
 
@@ -68,9 +64,25 @@ Collective, blocking. The full matrix is committed and of the same order.)")
 Collective, blocking. The lower triangle is as expand makes it.)");
 }
 
+template <class T> void bind_symmetric_files(nb::class_<symmetric_matrix<T>>& c) {
+    using matrix = symmetric_matrix<T>;
+    bind_load<matrix>(c.def(
+        "save",
+        [](const matrix& a, const std::string& path, const std::string& dataset, bool append, hint_map hints) {
+            io::transfer_options transfer;
+            transfer.hints = std::move(hints);
+            const nb::gil_scoped_release release;
+            io::save_matrix(a, path, dataset, {.append = append, .transfer = transfer});
+        },
+        nb::arg("path"), nb::arg("dataset"), nb::arg("append") = false, nb::arg("hints") = hint_map{},
+        R"(Writes the packed array to an HDF5 file, with attributes storage = "packed", order and block.
+
+Collective, blocking. Otherwise as ConvergentMatrix.save.)"));
+}
+
 template <class T> void bind_symmetric(nb::module_& m) {
     using matrix = symmetric_matrix<T>;
-    using held = ends_without_gil<matrix>;
+    using held = python_symmetric<T>;
     const std::string suffix = dtype_suffix<T>();
     nb::class_<matrix> c(m, ("_SymmetricMatrix" + suffix).c_str(), R"(The base of SymmetricMatrix, without a constructor.
 
@@ -90,23 +102,28 @@ arguments are those of ConvergentMatrix.)");
 A block version of the rectangular full packed format; include/craton/array/symmetric_matrix.hpp describes it.)");
     bind_symmetric_updates<T>(c);
     bind_symmetric_reads<T>(c);
-    nb::class_<held, matrix>(m, ("SymmetricMatrix" + suffix).c_str(), nb::type_slots(merge_slots<held, T>::slots),
-                             R"(Symmetric matrix that keeps its upper triangle only, in half the memory.
+    bind_symmetric_files<T>(c);
+    nb::class_<held, matrix> face(m, ("SymmetricMatrix" + suffix).c_str(), nb::type_slots(merge_slots<held, T>::slots),
+                                  R"(Symmetric matrix that keeps its upper triangle only, in half the memory.
 
-craton.SymmetricMatrix is its face.)")
-        .def(
-            "__init__",
-            [](held* self, world& ranks, std::int64_t order, std::int64_t block, std::pair<int, int> grid, const merge_name& merge,
-               const object_of<number_of<T>>& identity) {
-                auto operation = merge_from<T>(merge, identity);
-                const nb::gil_scoped_release release;
-                new (self) held(ranks, order, block, array::process_grid{grid.first, grid.second}, std::move(operation));
-            },
-            nb::arg("world"), nb::arg("order"), nb::arg("block") = 64, nb::arg("grid") = std::pair<int, int>{0, 0},
-            nb::arg("merge") = "add", nb::arg("identity") = nb::none(), nb::keep_alive<1, 2>(),
-            R"(Collective. All elements are the merge's identity at first: zero for sums.
+craton.SymmetricMatrix is its face.)");
+    face.def(
+        "__init__",
+        [](held* self, world& ranks, std::int64_t order, std::int64_t block, std::pair<int, int> grid, const merge_name& merge,
+           const object_of<number_of<T>>& identity) {
+            auto operation = merge_from<T>(merge, identity);
+            const nb::gil_scoped_release release;
+            new (self) held(ranks, order, block, grid, std::move(operation));
+        },
+        nb::arg("world"), nb::arg("order"), nb::arg("block") = 64, nb::arg("grid") = std::pair<int, int>{0, 0},
+        nb::arg("merge") = "add", nb::arg("identity") = nb::none(), nb::keep_alive<1, 2>(),
+        R"(Collective. All elements are the merge's identity at first: zero for sums.
 
 block: rows, and columns, of a block. grid, merge and identity: as of ConvergentMatrix.)");
+    if constexpr (std::floating_point<T>) {
+        bind_gram<T>(face);
+        bind_kronecker(face);
+    }
 }
 
 } // namespace

@@ -91,6 +91,29 @@ std::vector<std::int64_t> globals(const cyclic_dimension& dimension, std::int64_
 
 } // namespace
 
+std::vector<packed_part> parts_of_update(const symmetric_packing& packing, std::span<const std::int64_t> indices) {
+    const std::int64_t first = packing.first();
+    packed_part a12_and_a22{{indices.begin(), indices.end()}, {}, {}, {}, trapezoid::upper(first)};
+    packed_part a11{{}, {}, {}, {}, trapezoid::lower(packing.first_row())};
+    for (std::size_t a = 0; a < indices.size(); ++a) {
+        const auto position = static_cast<std::int32_t>(a);
+        a12_and_a22.row_positions.push_back(position);
+        if (indices[a] >= first) {
+            a12_and_a22.cols.push_back(indices[a] - first);
+            a12_and_a22.col_positions.push_back(position);
+        } else {
+            a11.rows.push_back(indices[a] + packing.first_row());
+            a11.cols.push_back(indices[a]);
+            a11.row_positions.push_back(position);
+        }
+    }
+    a11.col_positions = a11.row_positions;
+    std::vector<packed_part> parts;
+    if (!a12_and_a22.cols.empty()) parts.push_back(std::move(a12_and_a22));
+    if (!a11.cols.empty()) parts.push_back(std::move(a11));
+    return parts;
+}
+
 template <class T>
 symmetric_matrix<T>::symmetric_matrix(runtime::world& ranks, std::int64_t order, std::int64_t block, process_grid grid,
                                       merge<T> operation)

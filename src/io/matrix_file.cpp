@@ -3,6 +3,7 @@
 #include "collective_file.hpp"
 #include "distributed_dataset.hpp"
 #include "element_type.hpp"
+#include "file_attributes.hpp"
 #include "hdf5_handle.hpp"
 
 #include <craton/base/error.hpp>
@@ -10,34 +11,29 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 namespace craton::io {
 
 namespace {
-
-bool write_text_attribute(hid_t object, const char* name, const char* value) {
-    const hdf5_handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-    H5Tset_size(type.get(), std::strlen(value));
-    const hdf5_handle space(H5Screate(H5S_SCALAR), H5Sclose);
-    const hdf5_handle attribute(H5Acreate2(object, name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    return attribute.valid() && H5Awrite(attribute.get(), type.get(), value) >= 0;
-}
 
 std::string cannot_load(const std::string& path, const std::string& dataset, const std::string& reason) {
     return fmt::format("cannot load matrix '{}' from '{}': {}", dataset, path, reason);
 }
 
 // Rank 0 examines the file with serial HDF5; the others trust its word.
-std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const stored_array& data) {
-    const auto reason = why_unreadable(path, [&](hid_t file) { return why_not_readable(file, data, dataset); });
+std::string loadable_or_why_not(const std::string& path, const std::string& dataset, const stored_array& data,
+                                const file_attributes& attributes) {
+    const auto reason = why_unreadable(path, [&](hid_t file) {
+        const hdf5_handle opened(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+        const auto why = opened.valid() ? compare_attributes(opened.get(), attributes) : "";
+        return why.empty() ? why_not_readable(file, data, dataset) : why;
+    });
     return reason.empty() ? "" : cannot_load(path, dataset, reason);
 }
 
 } // namespace
 
 void save_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
-                const save_options& options) {
+                const save_options& options, const file_attributes& attributes) {
     const quiet_hdf5 quiet;
     const auto& communicator = ranks.communicator();
     const file_purpose file{data.dimensions == 1 ? "vector" : "matrix", path};
@@ -50,9 +46,8 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
         // Every rank makes the same calls, also after a failure: HDF5 keeps a file's structure alike on all of them.
         auto failure = write_dataset(open, data, communicator, dataset, options.transfer);
         const hdf5_handle written(H5Dopen2(open, dataset.c_str(), H5P_DEFAULT), H5Dclose);
-        if (!write_text_attribute(written.get(), "storage", options.upper_only ? "upper" : "full") && failure.empty())
-            failure = last_hdf5_error();
-        return failure;
+        const auto not_described = write_attributes(written.get(), attributes);
+        return failure.empty() ? not_described : failure;
     };
     if (!options.append) {
         write_aside(communicator, file, bytes, options.transfer, previous::replaced, write);
@@ -62,12 +57,12 @@ void save_array(const stored_array& data, runtime::world& ranks, const std::stri
 }
 
 void load_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
-                const transfer_options& options) {
+                const transfer_options& options, const file_attributes& attributes) {
     const quiet_hdf5 quiet;
     const auto& communicator = ranks.communicator();
     const int me = communicator.rank();
     data.commit(); // also brings every rank here before the first collective that does not poll
-    comm::agree(communicator, me == 0 ? loadable_or_why_not(path, dataset, data) : "");
+    comm::agree(communicator, me == 0 ? loadable_or_why_not(path, dataset, data, attributes) : "");
     const auto access = collective_access(communicator, options);
     const hdf5_handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     comm::agree(communicator, file.valid() ? "" : cannot_load(path, dataset, last_hdf5_error()));

@@ -31,6 +31,8 @@ std::int64_t shipped_edge(double k, double element_bytes) {
 
 struct shipped_header {
     std::int64_t samples = 0, rows = 0, cols = 0;
+    std::int64_t columns = 0; ///< of the panel
+    array::trapezoid taken;
 };
 
 // The rate of the products that updates make: tall, 64 wide, k deep.
@@ -62,14 +64,15 @@ double gram_cost_model::at_origin(double k, double rows, double cols, double byt
     return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + e * bytes / wire_bytes_per_s;
 }
 
-double gram_cost_model::at_owner(double k, double rows, double cols, double bytes, bool triangle) const {
+double gram_cost_model::at_owner(double k, double rows, double cols, double columns, double bytes, bool triangle) const {
     const double e = elements(rows, cols, triangle);
     const auto edge = static_cast<double>(shipped_edge(k, bytes));
     const double high = std::ceil(rows / edge);
     const double wide = std::ceil(cols / edge);
-    // Each row of pieces needs the rows once per piece, and likewise the columns; of a triangle about half of the pieces exist.
+    // Each row of pieces needs the rows once per piece, and likewise the columns; of a triangle about half of the pieces exist. A
+    // single piece needs what is among both only once.
     const double share = triangle ? (1 + 1 / std::max(high, wide)) / 2 : 1.0;
-    const double columns_sent = share * (wide * rows + high * cols);
+    const double columns_sent = std::max(high, wide) == 1 ? columns : share * (wide * rows + high * cols);
     return 2 * e * k / multiply_flops_per_s + e / merge_elements_per_s + columns_sent * k * bytes / wire_bytes_per_s;
 }
 
@@ -93,22 +96,39 @@ template <class T> struct gram_updater<T>::stacked_panel {
     packed_panel<T> packed;
 };
 
-template <class T>
-gram_updater<T>::gram_updater(array::convergent_matrix<T>& matrix)
-    : matrix_(&matrix),
-      handler_(matrix.ranks().register_handler([this](const runtime::incoming_message& message) { multiply_shipped(message); })) {
+namespace {
+
+template <class T> array::convergent_matrix<T>& square_of_sums(array::convergent_matrix<T>& matrix) {
     const auto& layout = matrix.layout();
-    if (layout.rows.extent != layout.cols.extent || matrix.operation().kind() != array::merge_kind::add) {
-        matrix.ranks().unregister_handler(handler_);
-        throw user_error(fmt::format("update_gram: the matrix is {} x {}{}; allowed: square matrices of sums", layout.rows.extent,
-                                     layout.cols.extent,
-                                     matrix.operation().kind() == array::merge_kind::add ? "" : " and does not merge by adding"));
-    }
-    model_.multiply_flops_per_s = measured_multiply_rate<T>();
-    matrix.ranks().barrier();
+    const bool adds = matrix.operation().kind() == array::merge_kind::add;
+    if (layout.rows.extent == layout.cols.extent && adds) return matrix;
+    throw user_error(fmt::format("update_gram: the matrix is {} x {}{}; allowed: square matrices of sums", layout.rows.extent,
+                                 layout.cols.extent, adds ? "" : " and does not merge by adding"));
 }
 
-template <class T> gram_updater<T>::~gram_updater() { matrix_->ranks().unregister_handler(handler_); }
+template <class T> array::convergent_matrix<T>& packed_sums(array::symmetric_matrix<T>& matrix) {
+    if (matrix.packed().operation().kind() == array::merge_kind::add) return matrix.packed();
+    throw user_error("update_gram: the matrix does not merge by adding; allowed: matrices of sums");
+}
+
+} // namespace
+
+template <class T>
+gram_updater<T>::gram_updater(array::convergent_matrix<T>& storage, const array::symmetric_packing& packing)
+    : storage_(&storage), packing_(packing),
+      handler_(storage.ranks().register_handler([this](const runtime::incoming_message& message) { multiply_shipped(message); })) {
+    model_.multiply_flops_per_s = measured_multiply_rate<T>();
+    storage.ranks().barrier();
+}
+
+template <class T>
+gram_updater<T>::gram_updater(array::convergent_matrix<T>& matrix)
+    : gram_updater(square_of_sums(matrix), {matrix.layout().rows.extent, matrix.layout().rows.extent}) {}
+
+template <class T>
+gram_updater<T>::gram_updater(array::symmetric_matrix<T>& matrix) : gram_updater(packed_sums(matrix), matrix.packing()) {}
+
+template <class T> gram_updater<T>::~gram_updater() { storage_->ranks().unregister_handler(handler_); }
 
 template <class T>
 gram_report gram_updater<T>::update(base::matrix_view<const T> panel, std::span<const std::int64_t> indices,
@@ -171,7 +191,7 @@ gram_report gram_updater<T>::update(std::span<const weighted_panel<T>> panels, s
     if (!(options.tolerance >= 0) || options.tolerance >= 1) {
         throw user_error(fmt::format("update_gram: tolerance = {}; allowed: 0 (no compression) to below 1", options.tolerance));
     }
-    check_range(indices, matrix_->layout().rows.extent);
+    check_range(indices, packing_.order);
     // Megabytes that would be taken from the system and given back at every update.
     const base::scratch_lease<stacked_panel> lease;
     stacked_panel& g = *lease;
@@ -229,38 +249,87 @@ template <class T> bool gram_updater<T>::compression_pays(double n, double k, do
 
 namespace {
 
-// Which positions of a list one process owns, ascending in index, and those indices.
+// What of a list one process owns: indices, and the panel's columns that they stand for.
 struct owned_list {
     std::vector<std::int64_t> indices;
     std::vector<std::int32_t> positions;
 };
 
-std::vector<owned_list> deal_out(std::span<const std::int64_t> indices, const array::cyclic_dimension& dimension) {
+std::vector<owned_list> deal_out(std::span<const std::int64_t> indices, std::span<const std::int32_t> positions,
+                                 const array::cyclic_dimension& dimension) {
     std::vector<owned_list> lists(at(dimension.processes));
     for (std::size_t b = 0; b < indices.size(); ++b) {
         auto& list = lists[at(dimension.owner(indices[b]))];
         list.indices.push_back(indices[b]);
-        list.positions.push_back(static_cast<std::int32_t>(b));
+        list.positions.push_back(positions[b]);
     }
     return lists;
 }
 
 } // namespace
 
+// Calls visit(destination) for the parts of the storage that the indices reach.
+template <class T>
+template <class Visit>
+void gram_updater<T>::for_each_part(std::span<const std::int64_t> indices, Visit&& visit) const {
+    if (packing_.first() == 0) return visit(destination{indices, indices, {}, {}, array::trapezoid::upper()});
+    for (const auto& part : array::parts_of_update(packing_, indices)) {
+        visit(destination{part.rows, part.cols, part.row_positions, part.col_positions, part.taken});
+    }
+}
+
 template <class T>
 void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::int64_t> indices, const gram_options& options,
                                   gram_report& report) {
-    const auto& layout = matrix_->layout();
-    auto& world = matrix_->ranks();
+    auto& world = storage_->ranks();
     bool all_here = true;
     for (int target = 0; target < world.size(); ++target) all_here = all_here && world.shares_memory_with(target);
     if (all_here || options.method == gram_method::at_origin) {
         report.targets_at_origin = world.size();
-        report.multiply_s += multiply_here(g, indices, indices, {}, {});
+        for_each_part(indices, [&](const destination& to) { report.multiply_s += multiply_here(g, to); });
         return;
     }
-    const auto rows = deal_out(indices, layout.rows);
-    const auto cols = deal_out(indices, layout.cols);
+    std::vector<char> shipped_to(at(world.size()), 0);
+    for_each_part(indices, [&](const destination& to) { add_by_target(g, to, options, shipped_to, report); });
+    report.targets_at_owner = std::ranges::count(shipped_to, 1);
+    report.targets_at_origin = std::ranges::count(shipped_to, 2);
+}
+
+namespace {
+
+// The positions that are in either list, each once, of n that there may be.
+std::vector<std::int32_t> distinct(std::span<const std::int32_t> some, std::span<const std::int32_t> others, std::int64_t n) {
+    std::vector<char> there(at(n), 0);
+    for (const auto p : some) there[at(p)] = 1;
+    for (const auto p : others) there[at(p)] = 1;
+    std::vector<std::int32_t> found;
+    for (std::size_t p = 0; p < there.size(); ++p) {
+        if (there[p] != 0) found.push_back(static_cast<std::int32_t>(p));
+    }
+    return found;
+}
+
+// The positions that a list stands for; `scratch` keeps them where none were given.
+std::span<const std::int32_t> or_all(std::span<const std::int32_t> positions, std::size_t count,
+                                     std::vector<std::int32_t>& scratch) {
+    if (!positions.empty()) return positions;
+    scratch.resize(count);
+    std::iota(scratch.begin(), scratch.end(), 0);
+    return scratch;
+}
+
+} // namespace
+
+// shipped_to: 1 for a target that multiplies a part itself, 2 for one whose parts are all multiplied here.
+template <class T>
+void gram_updater<T>::add_by_target(const stacked_panel& g, const destination& to, const gram_options& options,
+                                    std::vector<char>& shipped_to, gram_report& report) {
+    const auto& layout = storage_->layout();
+    auto& world = storage_->ranks();
+    std::vector<std::int32_t> all;
+    const auto rows = deal_out(to.rows, or_all(to.row_positions, to.rows.size(), all), layout.rows);
+    const auto cols = deal_out(to.cols, or_all(to.col_positions, to.cols.size(), all), layout.cols);
+    const bool triangle = to.rows.size() == to.cols.size();
     for (int target = 0; target < world.size(); ++target) {
         const auto& r = rows[at(layout.process_row(target))];
         const auto& c = cols[at(layout.process_col(target))];
@@ -268,15 +337,18 @@ void gram_updater<T>::add_product(const stacked_panel& g, std::span<const std::i
         const auto k = static_cast<double>(g.k);
         const auto m = static_cast<double>(r.indices.size());
         const auto n = static_cast<double>(c.indices.size());
-        const bool cheaper_there = model_.at_owner(k, m, n, sizeof(T), true) < model_.at_origin(k, m, n, sizeof(T), true);
+        const auto columns = static_cast<double>(distinct(r.positions, c.positions, g.n).size());
+        const bool cheaper_there =
+            model_.at_owner(k, m, n, columns, sizeof(T), triangle) < model_.at_origin(k, m, n, sizeof(T), triangle);
         // Even the smallest piece must fit one message; MPI counts its bytes in 32 bits.
         const bool fits = 2 * 64 * k * static_cast<double>(sizeof(T)) < 1e9;
+        const destination of_target{r.indices, c.indices, r.positions, c.positions, to.taken};
         if (!world.shares_memory_with(target) && fits && (options.method == gram_method::at_owner || cheaper_there)) {
-            ship(target, g, r.indices, c.indices, r.positions, c.positions);
-            ++report.targets_at_owner;
+            ship(target, g, of_target);
+            shipped_to[at(target)] = 1;
         } else {
-            report.multiply_s += multiply_here(g, r.indices, c.indices, r.positions, c.positions);
-            ++report.targets_at_origin;
+            report.multiply_s += multiply_here(g, of_target);
+            if (shipped_to[at(target)] == 0) shipped_to[at(target)] = 2;
         }
     }
 }
@@ -351,51 +423,64 @@ template <class T> class tile_products {
 
 } // namespace
 
-template <class T>
-double gram_updater<T>::multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows,
-                                      std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
-                                      std::span<const std::int32_t> col_positions) {
-    tile_products<T> products(g.packed, row_positions, g.packed, col_positions, g.n);
-    matrix_->update_tiles(std::ref(products), rows, cols, array::trapezoid::upper());
+template <class T> double gram_updater<T>::multiply_here(const stacked_panel& g, const destination& to) {
+    tile_products<T> products(g.packed, to.row_positions, g.packed, to.col_positions, g.n);
+    storage_->update_tiles(std::ref(products), to.rows, to.cols, to.taken);
     return products.seconds();
 }
 
-template <class T>
-void gram_updater<T>::ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows,
-                           std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
-                           std::span<const std::int32_t> col_positions) {
+namespace {
+
+bool takes_nothing(const array::trapezoid& taken, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols) {
+    if (taken.which == array::trapezoid::side::lower) return std::ranges::max(rows) < std::ranges::min(cols) + taken.offset;
+    return std::ranges::min(rows) > std::ranges::max(cols) + taken.offset;
+}
+
+} // namespace
+
+template <class T> void gram_updater<T>::ship(int target, const stacked_panel& g, const destination& to) {
     const auto edge = at(shipped_edge(static_cast<double>(g.k), sizeof(T)));
-    for (std::size_t b = 0; b < cols.size(); b += edge) {
-        const auto piece_cols = cols.subspan(b, std::min(edge, cols.size() - b));
-        for (std::size_t a = 0; a < rows.size(); a += edge) {
-            const auto piece_rows = rows.subspan(a, std::min(edge, rows.size() - a));
-            if (std::ranges::min(piece_rows) > std::ranges::max(piece_cols)) continue; // below the diagonal
-            ship_piece(target, g, piece_rows, piece_cols, row_positions.subspan(a, piece_rows.size()),
-                       col_positions.subspan(b, piece_cols.size()));
+    for (std::size_t b = 0; b < to.cols.size(); b += edge) {
+        const auto cols = to.cols.subspan(b, std::min(edge, to.cols.size() - b));
+        for (std::size_t a = 0; a < to.rows.size(); a += edge) {
+            const auto rows = to.rows.subspan(a, std::min(edge, to.rows.size() - a));
+            if (takes_nothing(to.taken, rows, cols)) continue;
+            ship_piece(target, g,
+                       {rows, cols, to.row_positions.subspan(a, rows.size()), to.col_positions.subspan(b, cols.size()), to.taken});
         }
     }
 }
 
-template <class T>
-void gram_updater<T>::ship_piece(int target, const stacked_panel& g, std::span<const std::int64_t> rows,
-                                 std::span<const std::int64_t> cols, std::span<const std::int32_t> row_positions,
-                                 std::span<const std::int32_t> col_positions) {
+template <class T> void gram_updater<T>::ship_piece(int target, const stacked_panel& g, const destination& to) {
     using runtime::payload_writer;
-    auto& world = matrix_->ranks();
-    const std::size_t elements = (rows.size() + cols.size()) * at(g.k);
-    auto message = world.prepare(target, handler_,
-                                 payload_writer::padded<shipped_header>(1) + payload_writer::padded<std::int64_t>(rows.size()) +
-                                     payload_writer::padded<std::int64_t>(cols.size()) + payload_writer::padded<T>(elements));
+    auto& world = storage_->ranks();
+    const auto columns = distinct(to.row_positions, to.col_positions, g.n);
+    const auto among_those_sent = [&](std::span<const std::int32_t> positions) {
+        std::vector<std::int32_t> places(positions.size());
+        std::ranges::transform(positions, places.begin(), [&](std::int32_t p) {
+            return static_cast<std::int32_t>(std::ranges::lower_bound(columns, p) - columns.begin());
+        });
+        return places;
+    };
+    const auto row_places = among_those_sent(to.row_positions);
+    const auto col_places = among_those_sent(to.col_positions);
+    const auto rows = static_cast<std::int64_t>(to.rows.size());
+    const auto cols = static_cast<std::int64_t>(to.cols.size());
+    const std::size_t elements = columns.size() * at(g.k);
+    const std::size_t lists = payload_writer::padded<std::int64_t>(at(rows)) + payload_writer::padded<std::int64_t>(at(cols)) +
+                              payload_writer::padded<std::int32_t>(at(rows)) + payload_writer::padded<std::int32_t>(at(cols));
+    auto message =
+        world.prepare(target, handler_, payload_writer::padded<shipped_header>(1) + lists + payload_writer::padded<T>(elements));
     payload_writer out(message.payload());
-    out.value(shipped_header{g.k, static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(cols.size())});
-    out.array(rows);
-    out.array(cols);
-    T* to = out.claim<T>(elements);
-    for (const auto positions : {row_positions, col_positions}) {
-        for (std::int64_t t = 0; t < g.k; ++t) {
-            const T* const from = g.values.data() + t * g.n;
-            for (const auto p : positions) *to++ = from[p];
-        }
+    out.value(shipped_header{g.k, rows, cols, static_cast<std::int64_t>(columns.size()), to.taken});
+    out.array(to.rows);
+    out.array(to.cols);
+    out.array(std::span(row_places));
+    out.array(std::span(col_places));
+    T* next = out.claim<T>(elements);
+    for (std::int64_t t = 0; t < g.k; ++t) {
+        const T* const from = g.values.data() + t * g.n;
+        for (const auto p : columns) *next++ = from[p];
     }
     world.send(std::move(message));
 }
@@ -405,14 +490,13 @@ template <class T> void gram_updater<T>::multiply_shipped(const runtime::incomin
     const auto header = in.value<shipped_header>();
     const auto rows = in.array<std::int64_t>(at(header.rows));
     const auto cols = in.array<std::int64_t>(at(header.cols));
-    const T* const left = in.array<T>(at((header.rows + header.cols) * header.samples)).data();
-    const T* const right = left + header.rows * header.samples;
-    packed_panel<T> packed_left(header.rows, header.samples);
-    packed_left.pack(left, header.rows, 0, header.rows, 0);
-    packed_panel<T> packed_right(header.cols, header.samples);
-    packed_right.pack(right, header.cols, 0, header.cols, 0);
-    tile_products<T> products(packed_left, {}, packed_right, {}, header.rows);
-    matrix_->update_tiles(std::ref(products), rows, cols, array::trapezoid::upper()); // all of them are this rank's own
+    const auto row_places = in.array<std::int32_t>(at(header.rows));
+    const auto col_places = in.array<std::int32_t>(at(header.cols));
+    const T* const panel = in.array<T>(at(header.columns * header.samples)).data();
+    packed_panel<T> packed(header.columns, header.samples);
+    packed.pack(panel, header.columns, 0, header.columns, 0);
+    tile_products<T> products(packed, row_places, packed, col_places, header.rows);
+    storage_->update_tiles(std::ref(products), rows, cols, header.taken); // all of them are this rank's own
 }
 
 template <class T>
@@ -425,7 +509,7 @@ gram_report gram_updater<T>::update_kronecker(std::span<const T> lateral, base::
                         "indices",
                         lateral.size(), n_radial, indices.size()));
     }
-    check_range(indices, matrix_->layout().rows.extent);
+    check_range(indices, packing_.order);
     check_panel(weighted_panel<T>{radial, weights}, at(n_radial));
     // radial^T W radial, small: n_radial x n_radial.
     const base::timer clock;
@@ -438,31 +522,44 @@ gram_report gram_updater<T>::update_kronecker(std::span<const T> lateral, base::
     multiply_tile<T>(packed, 0, n_radial, packed, columns, product.data(), n_radial);
     gram_report report;
     report.samples = report.rank = radial.rows;
-    report.targets_at_origin = matrix_->ranks().size();
+    report.targets_at_origin = storage_->ranks().size();
     report.multiply_s = clock.seconds();
 
-    const auto fill = [&](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
-                          const array::tile_ahead&) {
-        for (std::size_t b = 0; b < cols.size(); ++b, to += stride) {
-            const T* const column = product.data() + cols[b] % n_radial * n_radial;
-            const T factor = lateral[at(cols[b] / n_radial)];
-            // Positions come in stretches with the radial index fastest: one division per stretch.
-            for (std::size_t a = 0; a < rows.size();) {
-                const std::int64_t i = rows[a] % n_radial;
-                const T here = factor * lateral[at(rows[a] / n_radial)];
-                std::int64_t length = 1;
-                while (i + length < n_radial && a + at(length) < rows.size() && rows[a + at(length)] == rows[a] + length) ++length;
-                for (std::int64_t r = 0; r < length; ++r) to[a + at(r)] = here * column[i + r];
-                a += at(length);
+    for_each_part(indices, [&](const destination& part) {
+        std::vector<std::int32_t> panel_rows, panel_cols; // of a tile
+        const auto through = [](std::span<const std::int32_t> list, std::span<const std::int32_t> positions,
+                                std::vector<std::int32_t>& scratch) -> std::span<const std::int32_t> {
+            if (positions.empty()) return list;
+            scratch.resize(list.size());
+            std::ranges::transform(list, scratch.begin(), [&](std::int32_t p) { return positions[at(p)]; });
+            return scratch;
+        };
+        const auto fill = [&](std::span<const std::int32_t> row_list, std::span<const std::int32_t> col_list, T* to,
+                              std::int64_t stride, const array::tile_ahead&) {
+            const auto rows = through(row_list, part.row_positions, panel_rows);
+            const auto cols = through(col_list, part.col_positions, panel_cols);
+            for (std::size_t b = 0; b < cols.size(); ++b, to += stride) {
+                const T* const column = product.data() + cols[b] % n_radial * n_radial;
+                const T factor = lateral[at(cols[b] / n_radial)];
+                // Positions come in stretches with the radial index fastest: one division per stretch.
+                for (std::size_t a = 0; a < rows.size();) {
+                    const std::int64_t i = rows[a] % n_radial;
+                    const T here = factor * lateral[at(rows[a] / n_radial)];
+                    std::int64_t length = 1;
+                    while (i + length < n_radial && a + at(length) < rows.size() && rows[a + at(length)] == rows[a] + length)
+                        ++length;
+                    for (std::int64_t r = 0; r < length; ++r) to[a + at(r)] = here * column[i + r];
+                    a += at(length);
+                }
             }
-        }
-    };
-    matrix_->update_tiles(fill, indices, indices, array::trapezoid::upper());
+        };
+        storage_->update_tiles(fill, part.rows, part.cols, part.taken);
+    });
     return report;
 }
 
 template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int64_t k, const gram_options& options) const {
-    const auto& layout = matrix_->layout();
+    const auto& layout = storage_->layout();
     const auto columns = static_cast<double>(n);
     const auto samples = static_cast<double>(k);
     const double rank = options.tolerance > 0 ? samples * rank_per_sample_.load() : samples;
@@ -472,7 +569,7 @@ template <class T> std::string gram_updater<T>::explain(std::int64_t n, std::int
     const double c = columns / static_cast<double>(layout.cols.processes);
     const double multiplied = compressed ? rank : samples;
     const double here = model_.at_origin(multiplied, m, c, sizeof(T), true);
-    const double there = model_.at_owner(multiplied, m, c, sizeof(T), true);
+    const double there = model_.at_owner(multiplied, m, c, std::min(columns, m + c), sizeof(T), true);
     constexpr double ms = 1e3;
     return fmt::format("update_gram of {} columns, {} samples, for one of {} targets ({:.0f} x {:.0f} of its columns):\n"
                        "  rates: multiply {:.1f} GFLOP/s, merge {:.0f} million elements/s, wire {:.2f} GB/s\n"

@@ -1,38 +1,61 @@
 #include <craton/linalg/kronecker.hpp>
 
+#include "symmetric_parts.hpp"
+
 #include <craton/base/error.hpp>
 
 #include <fmt/format.h>
 
 namespace craton::linalg {
 
+namespace {
+
+void check_factors(base::matrix_view<const double> outer, base::matrix_view<const double> inner, std::int64_t offset,
+                   std::int64_t rows, std::int64_t cols) {
+    const std::int64_t n = outer.rows * inner.rows;
+    if (outer.rows == outer.cols && inner.rows == inner.cols && rows == cols && offset >= 0 && n <= rows - offset) return;
+    throw user_error(fmt::format("add_kronecker: factors {} x {} and {} x {} at {} of a {} x {} matrix; allowed: square factors "
+                                 "whose product lies within a square matrix",
+                                 outer.rows, outer.cols, inner.rows, inner.cols, offset, rows, cols));
+}
+
+template <class T>
+void add_to_storage(const symmetric_storage& s, array::convergent_matrix<T>& storage, base::matrix_view<const double> outer,
+                    base::matrix_view<const double> inner, double scale, std::int64_t offset) {
+    const std::int64_t n = outer.rows * inner.rows;
+    s.for_each_run(storage, [&](const auto& run) {
+        const std::int64_t other = run.other - offset;
+        if (other < 0 || other >= n) return;
+        const std::int64_t other_outer = other / inner.rows;
+        const std::int64_t other_inner = other % inner.rows;
+        for (std::size_t k = 0; k < run.rows.size(); ++k) {
+            const std::int64_t own = run.rows[k] - run.shift - offset;
+            if (own < 0) continue;
+            if (own >= n) break; // rows ascend
+            const std::int64_t own_outer = own / inner.rows;
+            const std::int64_t own_inner = own % inner.rows;
+            const double product = run.mirrored ? outer(other_outer, own_outer) * inner(other_inner, own_inner)
+                                                : outer(own_outer, other_outer) * inner(own_inner, other_inner);
+            run.values[k] += static_cast<T>(scale * product);
+        }
+    });
+}
+
+} // namespace
+
 template <class T>
 void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer,
                    base::matrix_view<const double> inner, double scale, std::int64_t offset) {
     const auto& layout = matrix.layout();
-    const std::int64_t n = outer.rows * inner.rows;
-    const std::int64_t order = layout.rows.extent;
-    if (outer.rows != outer.cols || inner.rows != inner.cols || order != layout.cols.extent || offset < 0 || n > order - offset) {
-        throw user_error(
-            fmt::format("add_kronecker: factors {} x {} and {} x {} at {} of a {} x {} matrix; allowed: square factors whose "
-                        "product lies within a square matrix",
-                        outer.rows, outer.cols, inner.rows, inner.cols, offset, order, layout.cols.extent));
-    }
-    const int me = matrix.ranks().rank();
-    const std::int64_t lld = layout.leading_dimension(me);
-    T* column = matrix.local().data();
-    for (std::int64_t j = 0; j < layout.local_cols(me); ++j, column += lld) {
-        const std::int64_t j_global = layout.cols.global(layout.process_col(me), j) - offset; // within the block
-        if (j_global < 0 || j_global >= n) continue;
-        const std::int64_t b = j_global / inner.rows;
-        const std::int64_t j_inner = j_global % inner.rows;
-        for (std::int64_t i = 0; i < layout.local_rows(me); ++i) {
-            const std::int64_t i_global = layout.rows.global(layout.process_row(me), i) - offset;
-            if (i_global < 0) continue;
-            if (i_global > j_global) break; // local rows ascend in global index
-            column[i] += static_cast<T>(scale * outer(i_global / inner.rows, b) * inner(i_global % inner.rows, j_inner));
-        }
-    }
+    check_factors(outer, inner, offset, layout.rows.extent, layout.cols.extent);
+    add_to_storage(storage_of_upper_triangle(layout.rows.extent), matrix, outer, inner, scale, offset);
+}
+
+template <class T>
+void add_kronecker(array::symmetric_matrix<T>& matrix, base::matrix_view<const double> outer, base::matrix_view<const double> inner,
+                   double scale, std::int64_t offset) {
+    check_factors(outer, inner, offset, matrix.order(), matrix.order());
+    add_to_storage(storage_of(matrix.packing()), matrix.packed(), outer, inner, scale, offset);
 }
 
 template <class To, class From> void copy_elements(const array::convergent_matrix<From>& from, array::convergent_matrix<To>& to) {
@@ -46,6 +69,10 @@ template <class To, class From> void copy_elements(const array::convergent_matri
 template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>,
                             double, std::int64_t);
 template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>,
+                            double, std::int64_t);
+template void add_kronecker(array::symmetric_matrix<float>&, base::matrix_view<const double>, base::matrix_view<const double>,
+                            double, std::int64_t);
+template void add_kronecker(array::symmetric_matrix<double>&, base::matrix_view<const double>, base::matrix_view<const double>,
                             double, std::int64_t);
 template void copy_elements(const array::convergent_matrix<float>&, array::convergent_matrix<double>&);
 template void copy_elements(const array::convergent_matrix<double>&, array::convergent_matrix<double>&);

@@ -8,6 +8,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <type_traits>
+#include <vector>
+
 namespace craton::linalg {
 
 namespace {
@@ -107,6 +114,68 @@ void multiply_by_parts(side a_side, T alpha, const symmetric_storage& s, const a
     storage.ranks().barrier(); // whoever reads next finds every rank's part done
 }
 
+// Adds column * factor to y, and returns column . x, all in double. Eight sums at a time are what a compiler can make vectors of.
+template <class T> double multiply_column(std::span<const T> column, const double* x, double factor, double* y) {
+    constexpr std::size_t width = 8;
+    std::array<double, width> sums{};
+    std::size_t k = 0;
+    for (; k + width <= column.size(); k += width) {
+        for (std::size_t u = 0; u < width; ++u) {
+            const auto element = static_cast<double>(column[k + u]);
+            sums[u] += element * x[k + u];
+            y[k + u] += element * factor;
+        }
+    }
+    for (; k < column.size(); ++k) {
+        const auto element = static_cast<double>(column[k]);
+        sums[0] += element * x[k];
+        y[k] += element * factor;
+    }
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// A x with all sums in double, which p?symv of float elements has not: each rank goes once over its own elements.
+template <class T>
+std::vector<double> multiply_in_double(const symmetric_storage& s, const array::convergent_matrix<T>& storage,
+                                       std::span<const double> x) {
+    storage.ranks().barrier(); // polls, before a reduction that does not
+    const auto& layout = storage.layout();
+    const int me = storage.ranks().rank();
+    const auto rows = static_cast<std::size_t>(layout.local_rows(me));
+    // x at the rows of this rank, and what their elements add to the product: those of A12 and A22, and those of A11.
+    struct by_row {
+        std::vector<double> x, y;
+    };
+    by_row upper{std::vector<double>(rows), std::vector<double>(rows)};
+    by_row mirrored = upper;
+    for (std::size_t r = 0; r < rows; ++r) {
+        const auto row = layout.rows.global(layout.process_row(me), static_cast<std::int64_t>(r));
+        if (row < s.order) upper.x[r] = x[static_cast<std::size_t>(row)];
+        const auto of_a11 = row - s.first_row;
+        if (of_a11 >= 0 && of_a11 < s.first) mirrored.x[r] = x[static_cast<std::size_t>(of_a11)];
+    }
+    std::vector<double> product(x.size(), 0.0);
+    s.for_each_run(storage, [&](const auto& run) {
+        auto& part = run.mirrored ? mirrored : upper;
+        const std::size_t begin = run.mirrored ? rows - run.rows.size() : 0;
+        const auto column = std::span<const T>(run.values, run.rows.size());
+        const auto at = static_cast<std::size_t>(run.other);
+        const double own = multiply_column(column, part.x.data() + begin, x[at], part.y.data() + begin);
+        product[at] += own;
+        if (column.empty()) return;
+        const std::size_t end = run.mirrored ? 0 : column.size() - 1; // that touches the diagonal, whose element was added twice
+        if (run.i(end) == run.j(end)) product[at] -= static_cast<double>(column[end]) * x[at];
+    });
+    for (std::size_t r = 0; r < rows; ++r) {
+        const auto row = layout.rows.global(layout.process_row(me), static_cast<std::int64_t>(r));
+        if (row < s.order) product[static_cast<std::size_t>(row)] += upper.y[r];
+        const auto of_a11 = row - s.first_row;
+        if (of_a11 >= 0 && of_a11 < s.first) product[static_cast<std::size_t>(of_a11)] += mirrored.y[r];
+    }
+    storage.ranks().communicator().sum_in_place(std::span(product));
+    return product;
+}
+
 constexpr const char* symmetric_name = "symmetric_product";
 
 void require_symmetric_product(side a_side, std::int64_t order, shape b, shape c) {
@@ -139,7 +208,10 @@ template <class T> std::vector<double> symmetric_product(const array::convergent
 
 template <class T> std::vector<double> symmetric_product(const array::symmetric_matrix<T>& a, std::span<const double> x) {
     require_length(x, a.order(), symmetric_name);
-    return multiply_by_parts(storage_of(a.packing()), a.packed(), x);
+    if constexpr (std::is_same_v<T, float>)
+        return multiply_in_double(storage_of(a.packing()), a.packed(), x);
+    else
+        return multiply_by_parts(storage_of(a.packing()), a.packed(), x);
 }
 
 template <class T>

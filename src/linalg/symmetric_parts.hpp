@@ -13,6 +13,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace craton::linalg {
@@ -37,8 +38,9 @@ struct symmetric_storage {
         [[nodiscard]] std::int64_t j(std::size_t k) const { return mirrored ? rows[k] - shift : other; }
     };
 
-    /// Calls visit(run) for this rank's elements of the triangle, in the order of storage. Local.
-    template <class T, class Visit> void for_each_run(array::convergent_matrix<T>& storage, Visit&& visit) const {
+    /// Calls visit(run) for this rank's elements of the triangle, in the order of storage; those of a const matrix are const. Local.
+    template <class Matrix, class Visit> void for_each_run(Matrix& storage, Visit&& visit) const {
+        using T = std::remove_pointer_t<decltype(storage.local().data())>;
         const auto& layout = storage.layout();
         const int me = storage.ranks().rank();
         std::vector<std::int64_t> rows(static_cast<std::size_t>(layout.local_rows(me)));

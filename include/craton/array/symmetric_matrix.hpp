@@ -1,6 +1,7 @@
 #pragma once
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/array/trapezoid.hpp>
 
 #include <complex>
 #include <cstdint>
@@ -43,6 +44,19 @@ struct symmetric_packing {
 
     friend constexpr bool operator==(const symmetric_packing&, const symmetric_packing&) = default;
 };
+
+/// A part of packed storage that a symmetric update of some indices goes to: the elements (rows[a], cols[b]) of the storage that
+/// `taken` allows. They are those of the update at the positions row_positions[a], col_positions[b] of its index list, or of the
+/// mirror image, which is the same.
+struct packed_part {
+    std::vector<std::int64_t> rows, cols;
+    std::vector<std::int32_t> row_positions, col_positions;
+    trapezoid taken;
+};
+
+/// The parts of a symmetric update, in any order of the indices: A12 with A22, and A11, where the update has any of them. Pure
+/// arithmetic.
+[[nodiscard]] std::vector<packed_part> parts_of_update(const symmetric_packing& packing, std::span<const std::int64_t> indices);
 
 /// A symmetric convergent matrix that keeps its upper triangle only: (N + block) * ceil(N / 2 / block) * block elements over all
 /// ranks, about half of what convergent_matrix needs, in a layout that linalg::cholesky factors where it lies. Instantiated for

@@ -1,13 +1,21 @@
 #pragma once
 
 #include <craton/array/convergent_matrix.hpp>
+#include <craton/array/symmetric_matrix.hpp>
 #include <craton/io/hints.hpp>
 #include <craton/io/stored_array.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace craton::io {
+
+/// What a file says of its data beside them: dt_s, h_m, units, the direction of a force.
+using file_attributes = std::map<std::string, std::variant<std::int64_t, double, std::string, std::vector<double>>>;
 
 /// How elements travel between storage and file.
 struct transfer_options {
@@ -36,11 +44,11 @@ struct save_options {
 
 /// Element types in files: float32, float64, int64, and complex numbers as pairs {r, i} of either precision (as h5py has them).
 ///
-/// The untyped halves of what follows, for storage of any kind.
+/// The untyped halves of what follows, for storage of any kind. attributes: that the dataset gets, or must have.
 void save_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
-                const save_options& options);
+                const save_options& options, const file_attributes& attributes);
 void load_array(const stored_array& data, runtime::world& ranks, const std::string& path, const std::string& dataset,
-                const transfer_options& options);
+                const transfer_options& options, const file_attributes& attributes);
 
 /// Saves a committed matrix as an HDF5 dataset in global order (row major: element (i, j) is dataset[i, j], whoever owned it).
 /// Collective, blocking; any size. A new file is written beside `path`, forced to disk and renamed when it is whole, so what was at
@@ -49,7 +57,7 @@ void load_array(const stored_array& data, runtime::world& ranks, const std::stri
 template <class T>
 void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const save_options& options = {}) {
-    save_array(stored(matrix), matrix.ranks(), path, dataset, options);
+    save_array(stored(matrix), matrix.ranks(), path, dataset, options, {{"storage", options.upper_only ? "upper" : "full"}});
 }
 
 /// Fills a matrix from a dataset that any number of ranks saved. Collective, blocking; commits the matrix first. Throws user_error
@@ -58,7 +66,25 @@ void save_matrix(const array::convergent_matrix<T>& matrix, const std::string& p
 template <class T>
 void load_matrix(array::convergent_matrix<T>& matrix, const std::string& path, const std::string& dataset,
                  const transfer_options& options = {}) {
-    load_array(stored(matrix), matrix.ranks(), path, dataset, options);
+    load_array(stored(matrix), matrix.ranks(), path, dataset, options, {});
+}
+
+/// The attributes of a packed dataset: by order and block its reader knows where element (i, j) lies.
+[[nodiscard]] inline file_attributes attributes_of(const array::symmetric_packing& packing) {
+    return {{"storage", "packed"}, {"order", packing.order}, {"block", packing.block}};
+}
+
+/// The same of a symmetric matrix: the packed array as it is (symmetric_packing), half the bytes, with attributes storage =
+/// "packed", order and block. Any number of ranks loads it, into a matrix of the same order and block.
+template <class T>
+void save_matrix(const array::symmetric_matrix<T>& matrix, const std::string& path, const std::string& dataset,
+                 const save_options& options = {}) {
+    save_array(stored(matrix.packed()), matrix.ranks(), path, dataset, options, attributes_of(matrix.packing()));
+}
+template <class T>
+void load_matrix(array::symmetric_matrix<T>& matrix, const std::string& path, const std::string& dataset,
+                 const transfer_options& options = {}) {
+    load_array(stored(matrix.packed()), matrix.ranks(), path, dataset, options, attributes_of(matrix.packing()));
 }
 
 } // namespace craton::io

@@ -15,9 +15,6 @@
 
 namespace craton::io {
 
-/// What a file says of its data beside them: dt_s, h_m, units, the direction of a force.
-using file_attributes = std::map<std::string, std::variant<std::int64_t, double, std::string, std::vector<double>>>;
-
 /// How a file is written to while a run goes on.
 struct running_options {
     transfer_options transfer = {};

@@ -2,6 +2,7 @@
 
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/reproducible_matrix.hpp>
+#include <craton/array/symmetric_matrix.hpp>
 #include <craton/base/matrix_view.hpp>
 
 #include <atomic>
@@ -48,23 +49,25 @@ struct gram_cost_model {
     double merge_elements_per_s = 500e6;
     double wire_bytes_per_s = 1e9; ///< between nodes; set it to what benchmarks/runtime measures on your network
 
-    /// n columns for a target that has `rows` x `cols` of them, k samples; half of the elements where they form a triangle.
+    /// A target that has `rows` x `cols` of a product, k samples; half of the elements where they form a triangle. columns: of the
+    /// panel, that are among its rows or its columns.
     [[nodiscard]] double at_origin(double k, double rows, double cols, double bytes, bool triangle) const;
-    [[nodiscard]] double at_owner(double k, double rows, double cols, double bytes, bool triangle) const;
+    [[nodiscard]] double at_owner(double k, double rows, double cols, double columns, double bytes, bool triangle) const;
     /// To compress k samples to `rank`, and what that saves in the products of an update of n columns. precise: float panels whose
     /// small product is made in double.
     [[nodiscard]] double compression(double n, double k, double rank, bool precise = false) const;
     [[nodiscard]] double compression_saves(double n, double k, double rank) const;
 };
 
-/// Adds G^T W G to the upper triangle of a square convergent matrix without the caller forming it (French et al. 2015, II-B2: a
-/// datum's panel G_(i) of k samples x n touched parameters). The product is computed tile by tile and merged while it lies in the
-/// cache. T is float or double.
+/// Adds G^T W G to the upper triangle of a square convergent matrix, or to a symmetric one, without the caller forming it (French
+/// et al. 2015, II-B2: a datum's panel G_(i) of k samples x n touched parameters). The product is computed tile by tile and merged
+/// while it lies in the cache. T is float or double.
 template <class T> class gram_updater {
   public:
     /// Collective over the matrix's world; the matrix must outlive it. Throws user_error unless the matrix is square and its merge
     /// a sum.
     explicit gram_updater(array::convergent_matrix<T>& matrix);
+    explicit gram_updater(array::symmetric_matrix<T>& matrix);
     gram_updater(const gram_updater&) = delete;
     gram_updater& operator=(const gram_updater&) = delete;
     /// Not collective; no update may be under way (commit first).
@@ -93,20 +96,28 @@ template <class T> class gram_updater {
 
   private:
     struct stacked_panel;
+    // What the columns of a panel add to one part of the storage, or to what one rank has of it.
+    struct destination {
+        std::span<const std::int64_t> rows, cols;                   ///< of the storage
+        std::span<const std::int32_t> row_positions, col_positions; ///< columns of the panel; empty: all, in their order
+        array::trapezoid taken;
+    };
+    gram_updater(array::convergent_matrix<T>& storage, const array::symmetric_packing& packing);
+    template <class Visit> void for_each_part(std::span<const std::int64_t> indices, Visit&& visit) const;
     [[nodiscard]] bool compression_pays(double n, double k, double tolerance) const;
     void stack(std::span<const weighted_panel<T>> panels, const gram_options& options, stacked_panel& g);
     void add_product(const stacked_panel& g, std::span<const std::int64_t> indices, const gram_options& options,
                      gram_report& report);
+    void add_by_target(const stacked_panel& g, const destination& to, const gram_options& options, std::vector<char>& shipped_to,
+                       gram_report& report);
     /// Returns the seconds of multiplying.
-    double multiply_here(const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                         std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
-    void ship(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-              std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
-    void ship_piece(int target, const stacked_panel& g, std::span<const std::int64_t> rows, std::span<const std::int64_t> cols,
-                    std::span<const std::int32_t> row_positions, std::span<const std::int32_t> col_positions);
+    double multiply_here(const stacked_panel& g, const destination& to);
+    void ship(int target, const stacked_panel& g, const destination& to);
+    void ship_piece(int target, const stacked_panel& g, const destination& to);
     void multiply_shipped(const runtime::incoming_message& message);
 
-    array::convergent_matrix<T>* matrix_;
+    array::convergent_matrix<T>* storage_;
+    array::symmetric_packing packing_; ///< of one block where the storage is full: A22 is then the whole
     gram_cost_model model_;
     std::atomic<double> rank_per_sample_{0.5}; // of the panels compressed so far, smoothed
     runtime::handler_id handler_;

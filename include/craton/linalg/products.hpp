@@ -24,7 +24,8 @@ template <class T>
                                           form a_form = form::plain);
 
 /// A x of a symmetric matrix: of a convergent_matrix, which must be square, the upper triangle only is read (p?symv); a
-/// symmetric_matrix is multiplied part by part. 2 n^2 flops. Throws as product().
+/// symmetric_matrix is multiplied part by part, of float elements with x and all sums in double, so that a residual can be taken
+/// with it. 2 n^2 flops. Throws as product().
 template <class T>
 [[nodiscard]] std::vector<double> symmetric_product(const array::convergent_matrix<T>& a, std::span<const double> x);
 template <class T>

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from craton.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from craton.arrays.convergent_matrix import ConvergentMatrix, GramReport
+    from craton.arrays.convergent_matrix import ConvergentMatrix
     from craton.arrays.convergent_vector import ConvergentVector
     from craton.arrays.dist_array import DistArray, LocalTile
+    from craton.arrays.gram import GramReport
     from craton.arrays.matrix import Matrix
     from craton.arrays.reproducible_matrix import ReproducibleMatrix
     from craton.arrays.segment import Segment

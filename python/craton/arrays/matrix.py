@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from craton._extension import extension as _craton
 from craton.arrays import products, reductions
@@ -43,6 +44,26 @@ def checked_shape(kind: str, rows: Any, cols: Any) -> tuple[int, int]:
         raise UserError(f"{kind}: shape = {given}; allowed: rows and columns, whole numbers") from None
 
 
+@dataclass(frozen=True)
+class TrianglePart:
+    """Elements of a symmetric matrix's upper triangle that a rank has, in a rectangle of its storage.
+
+    local[r, c] is element (rows[r], cols[c]) where rows[r] <= cols[c]. In a `mirrored` part it is element (cols[c], rows[r]), where
+    rows[r] >= cols[c]. The rest of the rectangle is not the triangle's. Both lists ascend.
+    """
+
+    local: NDArray[Any]
+    """A view, to be read and written between a commit and the next update."""
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    mirrored: bool = False
+
+    def taken(self, rows: Any = slice(None), cols: Any = slice(None)) -> NDArray[np.bool_]:
+        """Where the triangle is in some rows and columns of the rectangle."""
+        down, across = self.rows[rows][:, None], self.cols[cols]
+        return np.asarray(down >= across if self.mirrored else down <= across)
+
+
 class Convergent(Array):
     """An array that updates converge in: each is applied exactly once before the next commit() returns."""
 
@@ -51,8 +72,8 @@ class Convergent(Array):
     _instead: ClassVar[str]
     """The end of the line that refuses arithmetic on whole arrays: their kind, and what is allowed instead."""
 
-    def like(self) -> Self:
-        """Collective, blocking: a new one of this layout, all elements zero."""
+    def like(self, dtype: DTypeLike | None = None) -> Self:
+        """A new one of this layout, all elements zero. Collective, blocking. dtype: None for this one's."""
         raise NotImplementedError
 
     # Updates. Not collective, any thread.
@@ -129,10 +150,13 @@ class Held(Convergent):
         """This rank's storage, to be read and written."""
         raise NotImplementedError
 
-    def copy(self) -> Self:
-        """Commits; a new one with the same elements in the same layout. Collective, blocking."""
+    def copy(self, dtype: DTypeLike | None = None) -> Self:
+        """Commits; a new one with the same elements in the same layout. Collective, blocking.
+
+        dtype: None for this one's.
+        """
         self.commit()
-        made = self.like()
+        made = self.like(dtype)
         made._held()[...] = self._held()
         self.world.barrier()
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from craton._extension import extension as _craton
 from craton.arrays.array import core_class
 from craton.arrays.convergent_matrix import ConvergentMatrix
-from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, checked_shape, fitting_block
+from craton.arrays.gram import Gram
+from craton.arrays.matrix import Block, Held, Indices, Matrix, Merge, TrianglePart, checked_shape, fitting_block
 from craton.errors import UserError
 
 
-class SymmetricMatrix(Held, Matrix):
+class SymmetricMatrix(Gram, Held, Matrix):
     """A symmetric matrix that keeps its upper triangle only, in about half a ConvergentMatrix's memory. Collective constructor.
 
     order: rows, which are as many as columns. dtype, grid, merge and identity as ConvergentMatrix's; block: one number, or None.
@@ -22,6 +24,7 @@ class SymmetricMatrix(Held, Matrix):
     grid with fewer columns.
 
     m[rows, cols] += block adds on or above the diagonal, or, where rows and columns are the same, a symmetric block once.
+    update_gram, update_kronecker and add_kronecker give the upper triangle that they give in a ConvergentMatrix.
     """
 
     __slots__ = ()
@@ -93,6 +96,16 @@ class SymmetricMatrix(Held, Matrix):
         packed: ConvergentMatrix = ConvergentMatrix._of(self._core.packed, self._merge)
         return packed
 
+    @property
+    def triangle(self) -> list[TrianglePart]:
+        """This rank's elements, views of the packed storage: A12 with A22 below it, and A11, mirrored, where there is one.
+
+        A11 is of half the matrix's order, in whole blocks (include/craton/array/symmetric_matrix.hpp).
+        """
+        held = self.packed
+        lines = np.asarray(held.local_rows_global), np.asarray(held.local_cols_global)
+        return parts_of_packed(held.local, *lines, self.order, self.block)
+
     def update(self, block: ArrayLike, rows: Any, cols: Any) -> None:
         """Merges block[a, b] into element (rows[a], cols[b]) wherever rows[a] <= cols[b]. Otherwise as ConvergentMatrix.update.
 
@@ -118,6 +131,20 @@ class SymmetricMatrix(Held, Matrix):
     def _held(self) -> NDArray[Any]:
         packed: NDArray[Any] = self._core.packed.local
         return packed
+
+    def save(self, path: str, dataset: str, append: bool = False, hints: Mapping[str, str] | None = None) -> None:
+        """Writes the packed array as an HDF5 dataset, half the bytes, with attributes storage = "packed", order and block.
+
+        Collective, blocking. Otherwise as ConvergentMatrix.save.
+        """
+        self._core.save(str(path), dataset, append, dict(hints or {}))
+
+    def load(self, path: str, dataset: str, hints: Mapping[str, str] | None = None) -> None:
+        """Elements become those of a dataset that any number of ranks saved. Collective, blocking.
+
+        UserError on every rank: another order or block (both named), and as ConvergentMatrix.load.
+        """
+        self._core.load(str(path), dataset, dict(hints or {}))
 
     def expand(self, full: ConvergentMatrix, fill_lower: bool = False) -> None:
         """Replaces `full`, of the same order, by this committed matrix. Collective, blocking.
@@ -153,3 +180,17 @@ class SymmetricMatrix(Held, Matrix):
 
     def _new_full(self, rows: int, cols: int, block: Block) -> ConvergentMatrix:
         return ConvergentMatrix(self.world, rows, cols, self.dtype, block, self.grid)
+
+
+def parts_of_packed(
+    local: NDArray[Any], rows: NDArray[np.int64], cols: NDArray[np.int64], order: int, block: int
+) -> list[TrianglePart]:
+    """The triangle in a rectangle of a packed array: of a rank's storage, or of a file's rows. rows, cols: ascending, of it."""
+    first = -(-order // block) // 2 * block
+    below, left = int(np.searchsorted(rows, order)), int(np.searchsorted(cols, order - first))
+    parts = [TrianglePart(local[:below, :left], rows[:below], cols[:left] + first)]
+    if first:
+        first_row = first + block
+        begin, end = int(np.searchsorted(rows, first_row)), int(np.searchsorted(cols, first))
+        parts.append(TrianglePart(local[begin:, :end], rows[begin:] - first_row, cols[:end], mirrored=True))
+    return parts

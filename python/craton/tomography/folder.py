@@ -44,6 +44,8 @@ class IterationRecord:
     solve_s: float = 0.0
     misfit_s: float = 0.0
     paths_per_s: float = 0.0
+    solved_in: str = ""
+    """In which precision equation 2 was solved, in words."""
 
     @property
     def chi(self) -> float:
@@ -117,8 +119,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
 
     @property
     def worth_resuming(self) -> bool:
-        """Whether an unfinished run has left a Hessian, or part of one."""
-        return self.checkpoint.is_file() or self.hessian.is_file()
+        """Whether an unfinished run has left a Hessian, part of one, or a step."""
+        return any(file.is_file() for file in (self.checkpoint, self.hessian, self.step))
 
     def config_to_resume(self, config: Config | None = None) -> Config | None:
         """The configuration of the unfinished run here, with the settings in FREE as `config` has them.

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from craton._launch import mpiexec_command
+from craton.tomography.inversion.hessian_file import whole_hessian
 from helpers import OF_OPEN_MPI, environment_without_mpi
 
 RANK = """
@@ -41,8 +42,7 @@ def results(small_config, tmp_path_factory):
         file = folder / f"case{number}.toml"
         file.write_text(config.to_toml(), encoding="utf-8")
         launch(file, ranks, ranks_per_node)
-        with h5py.File(folder / f"run{number}" / "hessian.h5") as stored:
-            hessian = np.triu(stored["hessian"][:])
+        hessian = np.triu(whole_hessian(folder / f"run{number}" / "hessian.h5"))
         with h5py.File(folder / f"run{number}" / "model.h5") as stored:
             model = stored["models"][-1]
         with h5py.File(folder / f"run{number}" / "data.h5") as stored:

@@ -5,7 +5,9 @@ Started by test_python_api.py.
 mpiexec -n 3 python array_operations.py
 """
 
+import shutil
 import sys
+import tempfile
 
 import craton
 import numpy as np
@@ -115,6 +117,55 @@ def parts_of_other_kinds(world):
     same(r.copy(), values)
     same(craton.ReproducibleMatrix.from_array(world, values, largest=100), values)
     assert r.dot(r) == np.vdot(values, values) and r.like().largest == r.largest
+
+
+def packed_sums(world):
+    """Products added to a packed matrix, its triangle and its file, beside a full one and NumPy."""
+    n, rng = 29, np.random.default_rng(6)
+    for dtype in ("float32", "float64"):
+        packed, full = craton.SymmetricMatrix(world, n, dtype, block=3), craton.ConvergentMatrix(world, n, n, dtype, 3)
+        panel, weights = rng.integers(-3, 4, (5, 12)).astype(dtype), np.array([1, 4, 0, 9, 1], dtype)
+        indices = rng.permutation(n)[:12]
+        lateral, radial = rng.integers(-3, 4, 4).astype(dtype), rng.integers(-3, 4, (5, 3)).astype(dtype)
+        for m in (packed, full):
+            report = m.update_gram(panel, indices, weights)
+            assert report.rank == 5
+            m.update_kronecker(lateral, radial, indices, weights)
+            m.commit()
+            m.add_kronecker(np.arange(16.0).reshape(4, 4), np.arange(9.0).reshape(3, 3), 2.0, 13)
+            m.commit()
+        assert "update_gram of 12 columns" in packed.explain_gram(12, 5)
+        packed.gram_wire_bytes_per_s = 2e9
+        assert packed.gram_wire_bytes_per_s == 2e9
+        full.fill_lower()
+        whole = full.gather()
+        same(packed, whole)
+        found = np.zeros((n, n))
+        for part in packed.triangle:
+            at = np.ix_(part.rows, part.cols)
+            elements = np.where(part.taken(), part.local, 0)
+            found[at] += elements
+            elements[part.rows[:, None] == part.cols] = 0  # or the mirror image would be there twice
+            found[np.ix_(part.cols, part.rows)] += elements.T
+        same(COMM.allreduce(found), whole)
+        same(packed.copy("float64"), whole)
+        assert packed.copy().dtype == packed.dtype and packed.copy("float64").dtype == np.float64
+        if world.rank == 0:
+            folder = tempfile.mkdtemp()
+        file = COMM.bcast(f"{folder}/packed.h5" if world.rank == 0 else None)
+        packed.save(file, "hessian")
+        again = craton.SymmetricMatrix(world, n, dtype, block=3, grid=(world.size, 1))
+        again.load(file, "hessian")
+        same(again, whole)
+        with pytest.raises(craton.UserError, match="its block is 3 but"):
+            craton.SymmetricMatrix(world, n, dtype, block=4).load(file, "hessian")
+        world.barrier()
+        if world.rank == 0:
+            shutil.rmtree(folder)
+    with pytest.raises(craton.UserError, match="update_gram: a SymmetricMatrix of int64"):
+        craton.SymmetricMatrix(world, n, "int64", 2).update_gram(np.ones((1, 1)), [0])
+    with pytest.raises(craton.UserError, match="29 x 29; allowed: square matrices with merge 'add'"):
+        craton.SymmetricMatrix(world, n, block=2, merge="max").update_gram(np.ones((1, 1)), [0])
 
 
 def whole_matrices(world):
@@ -273,6 +324,7 @@ def main():
     world = craton.World(COMM)
     parts_of_matrices(world)
     parts_of_other_kinds(world)
+    packed_sums(world)
     whole_matrices(world)
     vectors(world)
     whole_arrays(world)

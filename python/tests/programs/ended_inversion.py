@@ -63,6 +63,9 @@ def arrange(moment: str, iteration: int) -> None:
         state = next(one for one in arguments if isinstance(one, State))
         return on_root() and len(state.models) == iteration
 
+    def of_model(_files: Any, _hessian: Any, _found: Any, _model: Any, linearised_at: int, _more: Any) -> bool:
+        return on_root() and linearised_at + 1 == iteration
+
     def accepted(files: RunFiles) -> bool:
         return on_root() and len(files.record.iterations) == iteration + 1
 
@@ -77,9 +80,9 @@ def arrange(moment: str, iteration: int) -> None:
         at(ProgressFile, "update", in_assembly)
     elif moment == "hessian":
         # on rank 0, once the matrix is written and before hessian.h5 takes its name
-        at(RunFiles, "save_hessian", now, lambda: at(hessian_file, "linearised_at_of", lambda *_: True))
+        at(RunFiles, "save_hessian", of_model, lambda: at(hessian_file, "linearised_at_of", lambda *_: True))
     elif moment == "step":
-        at(StepSearch, "gauss_newton_step", now)
+        at(RunFiles, "save_step", now)
     elif moment == "step-found":
         at(StepSearch, "line_search", now)
     elif moment == "line-search":

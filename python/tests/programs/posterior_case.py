@@ -44,11 +44,7 @@ def problem(size):
 
 
 def distributed(world, values):
-    matrix = craton.ConvergentMatrix(world, *values.shape, dtype="float64", block=16)
-    rows, cols = np.asarray(matrix.local_rows_global), np.asarray(matrix.local_cols_global)
-    matrix.local[:] = np.triu(values)[np.ix_(rows, cols)]
-    matrix.commit()
-    return matrix
+    return craton.SymmetricMatrix.from_array(world, values, block=16)
 
 
 def two_parameters(world):

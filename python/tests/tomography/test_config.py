@@ -126,6 +126,14 @@ def test_the_example_is_valid() -> None:
         ),
         ("[basis]\nlateral_level = 9", r"lateral_level = 9; allowed: a whole number in \[1, 8\]"),
         ("[inversion]\nprecision = 'half'", r'precision = "half"; allowed: "float32" or "float64"'),
+        (
+            "[inversion]\nsolve_precision = 'half'",
+            r'solve_precision = "half"; allowed: "refined" or "float64" or "float32"',
+        ),
+        (
+            "[inversion]\nin_place = true\nsolve_precision = 'float64'",
+            r'in_place = true with solve_precision = "float64"; allowed: "refined" or "float32"',
+        ),
         ("[inversion]\nstep_percent = -1", r"step_percent = -1; allowed: 0, or a number in \[0.001, 1000\] %"),
         ("[inversion]\nstep_halvings = -1", r"step_halvings = -1; allowed: a whole number in \[0, 30\]"),
         ("[inversion]\nkeep_hessians = 'some'", r'keep_hessians = "some"; allowed: "last" or "all" or "none"'),

@@ -27,6 +27,7 @@ from craton.tomography.data.sources import without_near_paths
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import ModeTheory, share
+from craton.tomography.inversion.hessian_file import whole_hessian
 from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis
@@ -77,10 +78,9 @@ def test_run_folder_is_complete(folder, record):
 def test_step_solves_equation_2(small_config, folder, record):
     """The last step again by dense linear algebra on what hessian.h5 holds."""
     with h5py.File(folder.hessian) as file:
-        upper = np.triu(file["hessian"][:].astype(np.float64))
         gradient, model = file["gradient"][:], file["model"][:]
         at = int(file.attrs["linearised_at_iteration"])
-    hessian = upper + upper.T - np.diag(np.diag(upper))
+    hessian = whole_hessian(folder.hessian).astype(np.float64)
     prior = gaussian_prior(make_basis(small_config, _earth(small_config)), small_config.prior)
     precision = np.kron(prior.parts[0].lateral_inverse, prior.parts[0].radial_inverse)
     step = np.linalg.solve(hessian + precision, gradient - precision @ model)

@@ -32,6 +32,8 @@ from craton.tomography import start as inversion
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import ModeTheory
+from craton.tomography.inversion.hessian_file import whole_hessian
+from craton.tomography.inversion.persistence import RunFiles
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.model.knots import largest_at_knots
@@ -413,6 +415,42 @@ def test_hessians_are_kept_as_asked(here, kept):
         with h5py.File(file) as opened:
             assert opened.attrs["linearised_at_iteration"] == iteration
             np.testing.assert_array_equal(opened["model"], models[iteration])
+
+
+@pytest.mark.parametrize(
+    ("kept", "minutes", "times"), [("last", 10.0, 1), ("last", 1e-4, 3), ("all", 10.0, 3), ("none", 10.0, 0)]
+)
+def test_a_hessian_is_written_once_unless_its_assembly_is_long(here, monkeypatch, kept, minutes, times):
+    written = []
+    save = RunFiles.save_hessian
+    monkeypatch.setattr(RunFiles, "save_hessian", lambda *given: written.append(given[4]) or save(*given))
+    config = here.replaced("inversion", keep_hessians=kept).replaced("assembly", checkpoint_minutes=minutes)
+    inversion.run(config, MPI.COMM_SELF, report=False)
+    assert written == [0, 1, 2][3 - times :]
+
+
+@pytest.mark.parametrize(("moment", "iteration"), [("hessian", 3), ("step-found", 2), ("step-found", 3), ("finish", 3)])
+def test_a_hessian_that_was_only_in_memory_is_there_in_the_end(here, undisturbed, moment, iteration):
+    here.path.write_text(here.replaced("assembly", checkpoint_minutes=10.0).to_toml())
+    killed(here.path, moment, iteration)
+    folder = RunFolder(here.run.directory)
+    assert folder.hessian.is_file() == (moment == "finish")
+    inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)
+    assert largest_difference(models_of(folder.path), undisturbed) < SAME
+    with h5py.File(folder.hessian) as opened:
+        assert opened.attrs["linearised_at_iteration"] == 2
+        np.testing.assert_array_equal(opened["model"], models_of(folder.path)[2])
+
+
+def test_a_hessian_in_place_gives_the_same_model(here, undisturbed):
+    for precision, close in (("float64", SAME), ("float32", 1e-3)):
+        config = here.replaced("inversion", in_place=True, precision=precision).replaced(
+            "run", directory=f"{here.run.directory}-{precision}"
+        )
+        record = inversion.run(config, MPI.COMM_SELF, report=False)
+        assert largest_difference(models_of(config.run.directory), undisturbed) < close
+        assert record.iterations[-1].solved_in.startswith(precision)
+        assert whole_hessian(RunFolder(config.run.directory).hessian).shape == (210, 210)
 
 
 def test_a_step_is_no_longer_than_allowed(here, undisturbed):

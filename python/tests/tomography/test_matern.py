@@ -23,13 +23,13 @@ from craton.tomography.config.prior import PriorConfig, prior_from_dict
 from craton.tomography.config.values import at_depth
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.solve import solve_again
-from craton.tomography.inversion.step import solve_step
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.matern import MaternPrior, gmres
 from craton.tomography.prior.matern_field import MaternField
+from craton.tomography.prior.normal_equations import NormalEquations
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "demo.toml"
 EARTH_KM = 6371.0
@@ -149,7 +149,7 @@ def test_close_points_get_finer_cells():
 
 
 def hessian_of(world, dense):
-    matrix = craton.ConvergentMatrix(world, len(dense), len(dense), dtype="float64", block=32)
+    matrix = craton.SymmetricMatrix(world, len(dense), dtype="float64", block=32)
     matrix.update_symmetric(np.asfortranarray(dense), np.arange(len(dense)))
     matrix.commit()
     return matrix
@@ -166,7 +166,8 @@ def test_step_solves_equation_2(world, basis, prior, covariance, damping):
     inverse = np.linalg.inv(covariance)
     damped = hessian + damping * np.mean(np.diag(hessian)) * np.eye(basis.size)
     expected = np.linalg.solve(damped + inverse, gradient - inverse @ model)
-    step = solve_step(hessian_of(world, hessian), prior, gradient, model, damping)
+    equations = NormalEquations(hessian_of(world, hessian), MPI.COMM_SELF, damping=damping)
+    step = prior.step(equations, gradient, model)
     difference, total = step.model - expected, model + expected
     assert difference @ inverse @ difference < 1e-8 * (total @ inverse @ total)
     np.testing.assert_allclose(step.weights, inverse @ total, atol=1e-4 * np.abs(inverse @ total).max())
@@ -175,7 +176,8 @@ def test_step_solves_equation_2(world, basis, prior, covariance, damping):
 
 
 def test_nothing_to_do(world, basis, prior):
-    step = solve_step(hessian_of(world, np.eye(basis.size)), prior, np.zeros(basis.size), np.zeros(basis.size))
+    equations = NormalEquations(hessian_of(world, np.eye(basis.size)), MPI.COMM_SELF)
+    step = prior.step(equations, np.zeros(basis.size), np.zeros(basis.size))
     assert not step.model.any() and not step.weights.any()
 
 
@@ -208,8 +210,8 @@ with main_guard():
     import craton
     from craton._craton import ModelBasis
     from craton.tomography.config.prior import PriorConfig
-    from craton.tomography.inversion.step import solve_step
     from craton.tomography.prior.make import make_prior
+    from craton.tomography.prior.normal_equations import NormalEquations
     from mpi4py import MPI
     comm = MPI.COMM_WORLD
     world = craton.World(comm)
@@ -217,10 +219,10 @@ with main_guard():
     prior = make_prior(basis, PriorConfig(kind="matern", correlation_km=3000.0), world, comm)
     random = np.random.default_rng(7)
     jacobian = 100.0 * random.standard_normal((50, basis.size))
-    matrix = craton.ConvergentMatrix(world, basis.size, basis.size, dtype="float64", block=32)
+    matrix = craton.SymmetricMatrix(world, basis.size, dtype="float64", block=8)
     matrix.update_symmetric(np.asfortranarray(jacobian.T @ jacobian / world.size), np.arange(basis.size))
     matrix.commit()
-    step = solve_step(matrix, prior, jacobian.T @ random.standard_normal(50), np.zeros(basis.size))
+    step = prior.step(NormalEquations(matrix, comm), jacobian.T @ random.standard_normal(50), np.zeros(basis.size))
     product = prior.covariance_times(np.arange(basis.size) % 3.0)
     found = np.stack([step.model / np.abs(step.model).max(), product / np.abs(product).max()])
     everyone = comm.gather(found)
@@ -368,7 +370,7 @@ def test_a_solution_that_does_not_converge_is_said_so(world, basis, prior, monke
     with pytest.raises(
         UserError, match=r"correlation_km = 3000 .*residual of equation 2 is .* after 2 steps; allowed: 1e-06"
     ):
-        solve_step(hessian, prior, np.ones(basis.size), np.zeros(basis.size))
+        prior.step(NormalEquations(hessian, MPI.COMM_SELF), np.ones(basis.size), np.zeros(basis.size))
 
 
 # ------------------------------------------------------------------------------------------------------------ settings

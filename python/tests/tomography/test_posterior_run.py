@@ -3,7 +3,6 @@
 import json
 
 import command_line
-import h5py
 import numpy as np
 import pytest
 from craton import UserError
@@ -18,6 +17,7 @@ from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.hessian_file import whole_hessian
 from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms
@@ -46,9 +46,7 @@ def problem(folder):
 @pytest.fixture(scope="module")
 def dense(folder, problem):
     """H, C_m^-1, A^-1, mean."""
-    with h5py.File(folder.hessian) as file:
-        upper = np.triu(file["hessian"][:].astype(np.float64))
-    hessian = upper + np.triu(upper, 1).T
+    hessian = whole_hessian(folder.hessian).astype(np.float64)
     prior = gaussian_prior(problem.basis, problem.prior)
     precision = np.stack([prior.precision_times(unit) for unit in np.eye(problem.basis.size)], axis=1)
     covariance = np.linalg.inv(hessian + precision)
@@ -276,9 +274,7 @@ def test_samples_after_the_inverse(problem):
         UserError, match=r"quadratic forms: rows of shape \(210, 210\) and \(5, 210\) for a matrix of order 210"
     ):
         quadratic_forms(system, rows, rows[:5], MPI.COMM_SELF)
-    negative = craton.ConvergentMatrix(world, n, n, dtype="float64", block=16)
-    negative.local[:] = -1e12 * np.eye(n)
-    negative.commit()
+    negative = craton.SymmetricMatrix.from_array(world, -1e12 * np.eye(n), block=16)
     with pytest.raises(UserError, match="not positive definite"):
         Posterior(negative, found.prior, problem.gradient, problem.model, MPI.COMM_SELF)
 

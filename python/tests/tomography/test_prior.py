@@ -148,11 +148,10 @@ def test_parts_agree_with_each_other(basis, config):
     prior = gaussian_priors([("dlnVs", basis, config), ("dlnxi", ModelBasis(1, KNOTS_M), config)]).strengthened(0.5)
     n = len(prior.mean)
     assert [(block.name, block.offset) for block in prior.blocks] == [("dlnVs", 0), ("dlnxi", basis.size)]
-    system = craton.ConvergentMatrix(world, n, n, dtype="float64", block=8)
+    system = craton.SymmetricMatrix(world, n, dtype="float64", block=8)
     prior.add_to(system)
-    upper = np.triu(system.local)
-    assert np.array_equal(upper, system.local)
-    precision = upper + np.triu(upper, 1).T
+    system.commit()
+    precision = system.gather()
     assert not precision[: basis.size, basis.size :].any()
     model = np.random.default_rng(4).standard_normal(n)
     np.testing.assert_allclose(prior.precision_times(model), precision @ model, atol=1e-8 * np.abs(precision).max())
@@ -160,8 +159,11 @@ def test_parts_agree_with_each_other(basis, config):
     assert prior.log_determinant == pytest.approx(np.linalg.slogdet(precision)[1])
     for part in prior.parts:
         own = np.zeros((n, n))
-        for rows, cols, elements in part.own_elements(system):
-            own[np.ix_(rows, cols)] = elements
+        for held in system.triangle:
+            for rows, cols, elements in part.own_elements(held):
+                at = held.rows[rows], held.cols[cols]
+                own[np.ix_(*at)] = elements
+                own[np.ix_(*at[::-1])] = elements.T
         within = part.block.within
         np.testing.assert_allclose(
             prior.scale * own[within, within], precision[within, within], atol=1e-9 * np.abs(precision).max()

@@ -73,13 +73,12 @@ def test_overwrite_replaces_everything(config, folder):
     [
         ((RunFiles, "save_data"), False),
         ((Assembly, "check_finite"), False),
-        ((RunFiles, "save_hessian"), False),
-        ((StepSearch, "gauss_newton_step"), True),
+        ((RunFiles, "save_step"), False),
         ((StepSearch, "line_search"), True),
     ],
 )
 def test_a_run_that_fails_leaves_the_earlier_results(config, folder, monkeypatch, stage, worth):
-    """And what it has assembled itself, which `resume` can go on with."""
+    """And the step that it has found itself, which `resume` can go on with."""
     before = contents(folder)
 
     def fail(*_):
@@ -200,8 +199,17 @@ def test_solve_keeps_the_runs_damping(config, folder, tmp_path, capsys):
 def test_solve_says_what_precision_it_has(config, tmp_path):
     inversion.run(config.replaced("inversion", precision="float64"), MPI.COMM_SELF, report=False)
     hessian = RunFolder(config.run.directory).hessian
-    with pytest.raises(UserError, match=r"--precision float32: the Hessian in \S+ is float64; allowed: float64"):
+    with pytest.raises(
+        UserError, match=r"--precision float32: the Hessian in \S+ is float64; allowed: refined or float64"
+    ):
         solve_again(hessian, config.prior, tmp_path / "again", MPI.COMM_SELF, precision="float32")
+
+
+def place(file, row, col):
+    """Where an element on or above the diagonal lies in the packed Hessian of a file."""
+    order, block = (int(file["hessian"].attrs[name]) for name in ("order", "block"))
+    first = -(-order // block) // 2 * block
+    return (first + block + col, row) if col < first else (row, col - first)
 
 
 @pytest.mark.parametrize(
@@ -209,8 +217,15 @@ def test_solve_says_what_precision_it_has(config, tmp_path):
     [
         (lambda file: file["gradient"].__setitem__(3, np.nan), r"gradient\[3\] = nan"),
         (lambda file: file["model"].__setitem__(0, np.inf), r"model\[0\] = inf"),
-        (lambda file: file["hessian"].__setitem__((2, 5), np.nan), r"hessian\[2, 5\] = nan"),
-        (lambda file: file["hessian"].__setitem__((7, 7), np.inf), r"hessian\[7, 7\] = inf"),
+        (lambda file: file["hessian"].__setitem__(place(file, 2, 5), np.nan), r"hessian\[2, 5\] = nan"),
+        (lambda file: file["hessian"].__setitem__(place(file, 7, 7), np.inf), r"hessian\[7, 7\] = inf"),
+        (lambda file: file["hessian"].__setitem__(place(file, 9, 900), np.inf), r"hessian\[9, 900\] = inf"),
+        (lambda file: file["hessian"].__setitem__(place(file, 700, 800), np.nan), r"hessian\[700, 800\] = nan"),
+        (
+            lambda file: file["hessian"].attrs.__setitem__("block", 0),
+            r"hessian is in blocks of 0; allowed: .* 1 to 972",
+        ),
+        (lambda file: file["hessian"].attrs.__setitem__("order", 971), r"its order is 971 but"),
         (replaced_dataset("gradient", np.zeros(5)), r"gradient is float64 of shape \(5,\); allowed: 972 numbers"),
         (replaced_dataset("model", np.zeros((2, 486))), r"model is float64 of shape \(2, 486\)"),
         (replaced_dataset("prior_mean", [b"a"]), r"prior_mean is \S+ of shape"),

@@ -16,6 +16,7 @@ from craton.runs.progress import make_console
 from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.hessian_file import whole_hessian
 from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import Trial, corner, judged, smallest
@@ -48,12 +49,10 @@ def summary(folder, problem, tmp_path_factory):
 
 def dense(folder, problem, strength):
     """H and C_m^-1 under a strength."""
-    with h5py.File(folder.hessian) as file:
-        upper = np.triu(file["hessian"][:].astype(np.float64))
     config = PriorConfig(**{**problem.prior.to_dict(), "strength": strength})
     prior = gaussian_prior(problem.basis, config)
     precision = np.stack([prior.precision_times(unit) for unit in np.eye(problem.basis.size)], axis=1)
-    return upper + np.triu(upper, 1).T, precision
+    return whole_hessian(folder.hessian).astype(np.float64), precision
 
 
 @pytest.mark.parametrize("index", [0, 3])
@@ -124,9 +123,7 @@ def test_the_evidence_finds_the_strength_that_models_were_drawn_with(problem):
         d = g @ (root @ random.standard_normal(size)) + random.standard_normal(120)
         evidence = []
         for strength in strengths:
-            system = craton.ConvergentMatrix(problem.world, size, size, dtype="float64", block=16)
-            system.local[:] = g.T @ g
-            system.commit()
+            system = craton.SymmetricMatrix.from_array(problem.world, g.T @ g, block=16)
             posterior = Posterior(system, prior.strengthened(strength / 0.03), g.T @ d, np.zeros(size), MPI.COMM_SELF)
             evidence.append(posterior.log_evidence(0.5 * d @ d))
         found.append(smallest("evidence", strengths, -np.array(evidence)).strength)

@@ -233,20 +233,26 @@ template <class T> class stacked_update {
     std::vector<linalg::weighted_panel<T>> windows_;
 };
 
-} // namespace
+template <class T> std::pair<std::int64_t, std::int64_t> shape_of(const array::convergent_matrix<T>& matrix) {
+    return {matrix.layout().rows.extent, matrix.layout().cols.extent};
+}
+template <class T> std::pair<std::int64_t, std::int64_t> shape_of(const array::symmetric_matrix<T>& matrix) {
+    return {matrix.order(), matrix.order()};
+}
 
-template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
+template <class Matrix>
+assembly_result assemble_into(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                              std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                              Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
+                              std::span<const double> correlation, io::checkpoint* saved) {
+    using T = typename Matrix::value_type;
     check(forward, paths, observed, sigma, correlation, model, options);
-    if (hessian.layout().rows.extent != forward.basis().size() || hessian.layout().cols.extent != forward.basis().size() ||
-        gradient.layout().extent != forward.basis().size()) {
-        throw user_error(fmt::format(
-            "assemble: Hessian {} x {} and gradient {} for {} parameters; allowed: one row, column and element per "
-            "parameter",
-            hessian.layout().rows.extent, hessian.layout().cols.extent, gradient.layout().extent, forward.basis().size()));
+    const auto [rows, cols] = shape_of(hessian);
+    const std::int64_t size = forward.basis().size();
+    if (rows != size || cols != size || gradient.layout().extent != size) {
+        throw user_error(fmt::format("assemble: Hessian {} x {} and gradient {} for {} parameters; allowed: one row, column and "
+                                     "element per parameter",
+                                     rows, cols, gradient.layout().extent, size));
     }
     const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
     linalg::gram_updater<T> products(hessian);
@@ -301,11 +307,35 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
     return result;
 }
 
+} // namespace
+
+template <class T>
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
+                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
+    return assemble_into(ranks, forward, paths, observed, sigma, model, hessian, gradient, options, correlation, saved);
+}
+
+template <class T>
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                         array::symmetric_matrix<T>& hessian, array::convergent_vector<double>& gradient,
+                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
+    return assemble_into(ranks, forward, paths, observed, sigma, model, hessian, gradient, options, correlation, saved);
+}
+
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
                                   array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                   std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
+                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                  std::span<const double>, std::span<const double>, array::symmetric_matrix<float>&,
+                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                  std::span<const double>, std::span<const double>, array::symmetric_matrix<double>&,
                                   array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,

@@ -203,7 +203,7 @@ int run(const settings& s, runtime::world& ranks) {
     array::convergent_matrix<double> rounded(ranks, s.size, s.size, 32, 32);
     hessian.copy_to(rounded);
     io::save_matrix(rounded, s.folder + "/result.h5", "hessian", {.upper_only = true});
-    io::save_array(io::stored(gradient), ranks, s.folder + "/result.h5", "gradient", {.append = true});
+    io::save_array(io::stored(gradient), ranks, s.folder + "/result.h5", "gradient", {.append = true}, {});
     say(ranks, "done, equal to the reference");
     return 0;
 }

@@ -111,6 +111,34 @@ TEST_F(matrix_file_test, appended_datasets_stand_beside_each_other) {
     world_.barrier();
 }
 
+// Half the bytes; read back on any process grid, and refused where element (i, j) would lie elsewhere.
+TEST_F(matrix_file_test, symmetric_matrices_are_saved_packed) {
+    constexpr std::int64_t order = 61, block = 5;
+    const auto value = [](std::int64_t i, std::int64_t j) { return static_cast<float>(100 * i + j); };
+    array::symmetric_matrix<float> matrix(world_, order, block);
+    std::vector<std::int64_t> every(order);
+    std::iota(every.begin(), every.end(), 0);
+    std::vector<float> whole;
+    for (std::int64_t i = 0; i < order; ++i) {
+        for (std::int64_t j = 0; j < order; ++j) whole.push_back(value(std::min(i, j), std::max(i, j)));
+    }
+    if (communicator_.rank() == 0) matrix.update_symmetric(base::row_major<const float>(whole.data(), order, order), every);
+    matrix.commit();
+    io::save_matrix(matrix, path("half.h5"), "hessian");
+    for (const auto grid : {array::process_grid{world_.size(), 1}, array::process_grid{1, world_.size()}}) {
+        array::symmetric_matrix<float> loaded(world_, order, block, grid);
+        io::load_matrix(loaded, path("half.h5"), "hessian");
+        EXPECT_EQ(loaded.read_slice(every, every), whole);
+        world_.barrier();
+    }
+    array::symmetric_matrix<float> other_order(world_, order - 1, block);
+    expect_user_error([&] { io::load_matrix(other_order, path("half.h5"), "hessian"); }, "its order is 61 but this run's 60");
+    convergent_matrix<float> not_packed(world_, matrix.packing().packed_rows(), matrix.packing().packed_cols(), 5, 5);
+    io::save_matrix(not_packed, path("plain.h5"), "hessian");
+    expect_user_error([&] { io::load_matrix(matrix, path("plain.h5"), "hessian"); }, "missing or of another kind");
+    world_.barrier();
+}
+
 TEST_F(matrix_file_test, load_refuses_on_every_rank_what_does_not_fit) {
     convergent_matrix<float> matrix(world_, 50, 50, 8, 8);
     fill(matrix);

@@ -392,6 +392,8 @@ TEST_P(cholesky_test, kronecker_product_is_added_to_a_diagonal_block) {
     for (const std::int64_t offset : {0, 7, 11}) {
         convergent_matrix<double> matrix(world(), order, order, 4, 4);
         linalg::add_kronecker(matrix, lateral, radial, 1.0, offset);
+        array::symmetric_matrix<double> half(world(), order, 4);
+        linalg::add_kronecker(half, lateral, radial, 1.0, offset);
         world().barrier();
         for (std::int64_t i = 0; i < order; ++i) {
             for (std::int64_t j = 0; j < order; ++j) {
@@ -402,10 +404,13 @@ TEST_P(cholesky_test, kronecker_product_is_added_to_a_diagonal_block) {
                                                     b[static_cast<std::size_t>(p % inner * inner + q % inner)]
                                               : 0.0;
                 ASSERT_EQ(matrix.read(i, j), product) << i << ", " << j << " at " << offset;
+                if (i > j) continue;
+                ASSERT_EQ(half.read(i, j), product) << i << ", " << j << " at " << offset << ", packed";
             }
         }
         tests::expect_user_error([&] { linalg::add_kronecker(matrix, lateral, radial, 1.0, 12); }, "at 12 of a 31 x 31 matrix");
         tests::expect_user_error([&] { linalg::add_kronecker(matrix, lateral, radial, 1.0, -1); }, "at -1 of a 31 x 31 matrix");
+        tests::expect_user_error([&] { linalg::add_kronecker(half, lateral, radial, 1.0, 12); }, "at 12 of a 31 x 31 matrix");
         world().quiesce();
     }
 }

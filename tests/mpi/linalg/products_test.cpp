@@ -65,6 +65,23 @@ template <class T> void expect_vector_products(runtime::world& world) {
 TEST_P(products_test, with_vectors_in_double) { expect_vector_products<double>(world()); }
 TEST_P(products_test, with_vectors_in_float) { expect_vector_products<float>(world()); }
 
+// 1 + 2^-24 is 1 in float, and so would be the sum of 1 and many 2^-25.
+TEST_P(products_test, of_float_symmetric_matrices_have_vector_and_sums_in_double) {
+    constexpr std::int64_t n = 70;
+    for (const auto grid : tests::all_grids(world().size())) {
+        symmetric_matrix<float> half(world(), n, 8, grid.cols > 3 ? array::process_grid{grid.cols, grid.rows} : grid);
+        auto a = dense::whole_numbers(n, n, 2);
+        for (auto& value : a.values) value = static_cast<double>(static_cast<float>(value / 3));
+        add_dense(half, a);
+        std::vector<double> x(n);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = 1 + std::ldexp(static_cast<double>(i), -30);
+        const auto expected = times(a.symmetric(), x);
+        const auto found = linalg::symmetric_product(half, x);
+        for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
+        world().quiesce();
+    }
+}
+
 template <class T> void expect_matrix_products(runtime::world& world) {
     for (const auto grid : tests::all_grids(world.size())) {
         const auto a = dense::whole_numbers(45, 37, 1);

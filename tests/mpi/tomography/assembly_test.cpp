@@ -274,6 +274,28 @@ TEST_P(assembly_test, equals_the_serial_reference_in_float) { expect_equals_refe
 TEST_P(assembly_test, equals_the_serial_reference_with_threads) { expect_equals_reference<float>(world(), usual(), 3, 1e-6); }
 TEST_P(assembly_test, equals_the_serial_reference_in_double) { expect_equals_reference<double>(world(), usual(), 2, 1e-6); }
 
+// In half the memory: as Kronecker products, and as panels of coupled modes that are compressed.
+TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
+    for (const problem* p : {&usual(), &coupled()}) {
+        const auto n = static_cast<std::int64_t>(p->size());
+        array::symmetric_matrix<float> half(world(), n, 16);
+        array::convergent_vector<double> gradient(world(), n, 16);
+        const team_options options{2, 2, {}, 0, 1e-4};
+        const auto result =
+            assemble(world(), p->forward, p->paths, p->observed, p->sigma, p->model, half, gradient, options, p->correlation);
+        array::convergent_matrix<float> hessian(world(), n, n, 16, 16);
+        half.expand(hessian, false);
+        expect_close(hessian, reference_of(*p).hessian, 1e-6);
+        EXPECT_EQ(result.misfit.samples, reference_of(*p).misfit.samples);
+        world().quiesce();
+    }
+    array::symmetric_matrix<float> other(world(), static_cast<std::int64_t>(usual().size()) + 1, 16);
+    array::convergent_vector<double> gradient(world(), other.order(), 16);
+    const auto& p = usual();
+    tests::expect_user_error(
+        [&] { assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, other, gradient, {1, 2, {}}); }, "parameters");
+}
+
 TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
     static const problem p = [] {
         problem made;

@@ -4,6 +4,7 @@
 #include <craton/apps/tomography/path_set.hpp>
 #include <craton/array/convergent_matrix.hpp>
 #include <craton/array/convergent_vector.hpp>
+#include <craton/array/symmetric_matrix.hpp>
 #include <craton/io/checkpoint.hpp>
 #include <craton/runtime/world.hpp>
 
@@ -78,6 +79,11 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
                          std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
                          array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
                          const team_options& options, std::span<const double> correlation = {}, io::checkpoint* saved = nullptr);
+template <class T>
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
+                         array::symmetric_matrix<T>& hessian, array::convergent_vector<double>& gradient,
+                         const team_options& options, std::span<const double> correlation = {}, io::checkpoint* saved = nullptr);
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
@@ -85,6 +91,14 @@ extern template assembly_result assemble(runtime::world&, const forward_problem&
                                          io::checkpoint*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
                                          std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
+                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
+                                         io::checkpoint*);
+extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                         std::span<const double>, std::span<const double>, array::symmetric_matrix<float>&,
+                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
+                                         io::checkpoint*);
+extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
+                                         std::span<const double>, std::span<const double>, array::symmetric_matrix<double>&,
                                          array::convergent_vector<double>&, const team_options&, std::span<const double>,
                                          io::checkpoint*);
 

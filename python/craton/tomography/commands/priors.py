@@ -45,8 +45,12 @@ def solve(
     prior: Priors = None,
     directory: Annotated[Path, DIRECTORY] = Path("solve-run"),
     precision: Annotated[
-        str, typer.Option(metavar="float32|float64", help="Precision of the factorisation.")
-    ] = "float64",
+        str,
+        typer.Option(
+            metavar="WAY",
+            help="Precision of the factorisation: float32, float64, or float32 refined to float64's residual.",
+        ),
+    ] = "refined",
     ranks: Ranks = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -61,8 +65,8 @@ def solve(
 
         craton tomography solve demo-run --prior strength=0.015 --prior kind=matern
     """
-    if precision not in ("float32", "float64"):
-        raise UserError(f"--precision {precision}; allowed: float32 or float64")
+    if precision not in ("refined", "float64", "float32"):
+        raise UserError(f"--precision {precision}; allowed: refined, float64 or float32")
     source = _hessian_of(hessian)
     settings, comm, console = _on_ranks(lambda: _priors(prior or [], source), ranks, directory, as_json)
     from craton.tomography.inversion.solve import SolutionFolder, solve_all

@@ -89,6 +89,12 @@ class Config(Configuration):
                 '[report] resolution = true; allowed: false, because [inversion] keep_hessians = "none" keeps no Hessian '
                 "that it could come from"
             )
+        solved = self.inversion
+        if solved.in_place and (solved.solve_precision, solved.precision) == ("float64", "float32"):
+            raise self.wrong(
+                '[inversion] in_place = true with solve_precision = "float64"; allowed: "refined" or "float32", because the factor '
+                'takes the memory of a Hessian of precision = "float32"'
+            )
         if data.kind == "file" and not data.file:
             raise self.wrong('[data] file is missing; allowed: an HDF5 file, because kind = "file"')
         if data.kind == "synthetic" and self.target is None:

@@ -152,7 +152,16 @@ class InversionConfig:
     max_iterations: int = setting(4, integer(1, 100), "stop after so many")
     tolerance: float = setting(0.01, number(0, 1), "stop when the misfit falls by less than this fraction")
     precision: str = setting("float32", choice("float32", "float64"), "of the Hessian's elements")
-    solve_precision: str = setting("float64", choice("float32", "float64"), "of the Cholesky factorisation")
+    solve_precision: str = setting(
+        "refined",
+        choice("refined", "float64", "float32"),
+        'of the Cholesky factorisation; "refined": in float32, and then refined to the residual of float64',
+    )
+    in_place: bool = setting(
+        False,
+        boolean,
+        "factor the Hessian in its own memory: half of the peak; each is then written to hessian.h5, and read there to refine",
+    )
     block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
     damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")
     step_percent: float = setting(
@@ -166,7 +175,7 @@ class InversionConfig:
     keep_hessians: str = setting(
         "last",
         choice("last", "all", "none"),
-        '"last"; "all": those before as hessian-1.h5, hessian-2.h5, ...; "none": dropped when its model is found',
+        '"last": written at the end; "all": those before as hessian-1.h5, hessian-2.h5, ...; "none"',
     )
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from craton import Checkpoint, ConvergentMatrix, ConvergentVector
+from craton import Checkpoint, ConvergentVector, SymmetricMatrix
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
-from craton.tomography.inversion.hessian_file import Linearised
+from craton.tomography.inversion.hessian_file import Linearised, hessian_block
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
@@ -29,8 +29,9 @@ class Assembly:
         """size: of the model."""
         self.run, self.panels, self.observations = run, panels, observations
         settings = run.config.inversion
-        self.hessian = ConvergentMatrix(run.world, size, size, dtype=settings.precision, block=settings.block)
-        self.gradient = ConvergentVector(run.world, size, settings.block)
+        block = hessian_block(settings.block, size)
+        self.hessian = SymmetricMatrix(run.world, size, dtype=settings.precision, block=block)
+        self.gradient = ConvergentVector(run.world, size, block)
 
     def release(self) -> None:
         """Gives the memory of Hessian and gradient back; hessian.h5 has them."""

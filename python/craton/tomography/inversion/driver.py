@@ -14,6 +14,7 @@ collective calls.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,8 @@ class Inversion:
         self.assembly = Assembly(run, self.theory, self.observations, self.basis.size)
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.theory)
         self.files.record = self.first_record()
+        self.at: tuple[int, Linearised] | None = None
+        """What the assembly's Hessian is of: the number of a model, and what was found there besides; None where of none."""
 
     @property
     def record(self) -> RunRecord:
@@ -63,7 +66,9 @@ class Inversion:
         """Does the whole run, or what is left of it. at_the_end: makes what a finished run needs beyond its model."""
         if self.state.iterations:
             self.print_table()
+        last = max(self.state.linearised_at - 1, 0)  # the model of the last Hessian
         while not (reason := reason_to_stop(self.state.iterations, len(self.state.models), self.run.config.inversion)):
+            last = self.state.linearised_at
             step = self.files.step(self.state) or self.find_step()
             found = self.steps.line_search(step, self.state)
             if found.why_not:
@@ -73,6 +78,7 @@ class Inversion:
         self.record.stopped_because = reason
         self.files.take_place()
         self.run.say(f"stopped: {reason}")
+        self.keep_hessian(last)
         self.finish(at_the_end)
         return self.record
 
@@ -84,14 +90,33 @@ class Inversion:
         return self.steps.solve(self.assembly.hessian, at, self.state)
 
     def linearise(self) -> Linearised:
-        """Hessian, gradient and misfit at the latest model; from hessian.h5 where the run had come so far."""
+        """Hessian, gradient and misfit at the latest model; from hessian.h5 where an earlier session has left them."""
         found = self.files.linearised(self.assembly.hessian, self.state)
+        loaded = found is not None
         if found is None:
             found = self.assembly.at(self.state)
-            of_run = {"prior_mean": self.prior.mean, "samples": len(self.observations.observed)}
-            self.files.save_hessian(self.assembly.hessian, found, self.state, splines_of(self.basis) | of_run)
+        self.at = self.state.linearised_at, found
+        if not loaded and self.files.saves_now(found):
+            self.save_hessian(self.state.latest)
         self.files.discard_checkpoint()
         return found
+
+    def save_hessian(self, model: f64) -> None:
+        """Writes hessian.h5. model: at which the assembly's Hessian was found."""
+        assert self.at is not None
+        of_run = {"prior_mean": self.prior.mean, "samples": len(self.observations.observed)} | splines_of(self.basis)
+        self.files.save_hessian(self.assembly.hessian, self.at[1], model, self.at[0], of_run)
+
+    def keep_hessian(self, wanted: int) -> None:
+        """Writes hessian.h5 where the run is to leave one; it is of the model with that number."""
+        if self.run.config.inversion.keep_hessians == "none" or self.files.has_hessian(wanted):
+            return
+        if self.at is None or self.at[0] != wanted:  # an earlier session had it in memory
+            self.run.say(f"hessian.h5: assembled again at the model of iteration {wanted}")
+            there = replace(self.state, models=self.state.models[: wanted + 1])
+            self.at = wanted, self.assembly.at(there)
+            self.files.discard_checkpoint()
+        self.save_hessian(self.state.models[wanted])
 
     def accept(self, step: FoundStep, found: Accepted) -> None:
         """Takes the step. From the moment that model.h5 has the model the iteration is done."""
@@ -100,6 +125,7 @@ class Inversion:
         state.prior_weights = found.weights
         entry = self.iteration_record(found.chi_data, found.length)
         entry.assemble_s, entry.solve_s, entry.misfit_s = step.assemble_s, step.solve_s, step.misfit_s
+        entry.solved_in = step.solved_in
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0
         state.iterations.append(entry)
         self.run.say(iteration_line(entry))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from craton import _craton
 
 if TYPE_CHECKING:
-    from craton import Checkpoint, ConvergentMatrix, ConvergentVector, World
+    from craton import Checkpoint, ConvergentVector, SymmetricMatrix, World
     from craton._craton import ForwardProblem, ModeCatalogue, ModelBasis, PathSet, SpheroidalCatalogue
     from craton.tomography.config.load import Config, TheorySettings
     from craton.tomography.config.tables import AssemblyConfig
@@ -51,7 +51,7 @@ class Panels(Protocol):
         self,
         model: f64,
         observed: f64,
-        hessian: ConvergentMatrix,
+        hessian: SymmetricMatrix,
         gradient: ConvergentVector,
         told: Told | None = None,
         saved: Checkpoint | None = None,
@@ -131,7 +131,7 @@ class ModeTheory:
         self,
         model: f64,
         observed: f64,
-        hessian: ConvergentMatrix,
+        hessian: SymmetricMatrix,
         gradient: ConvergentVector,
         told: Told | None = None,
         saved: Checkpoint | None = None,

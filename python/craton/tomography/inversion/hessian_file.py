@@ -23,7 +23,7 @@ from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 
 if TYPE_CHECKING:
-    from craton import ConvergentMatrix
+    from craton import SymmetricMatrix
     from craton.tomography.folder import RunFolder
     from craton.tomography.inversion.context import RunContext
 
@@ -32,7 +32,7 @@ f64 = NDArray[np.float64]
 NEEDED = ("gradient", "model", "prior_mean", "radial_knots_m", "lateral_level", "precision", "linearised_at_iteration")
 
 
-def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str, Any]:
+def read_system(file_name: pathlib.Path, precision: str = "refined") -> dict[str, Any]:
     """Everything in hessian.h5 but the matrix itself, checked. Not collective.
 
     `inversion` has block and damping of the run's configuration. UserError for what is not a run's, and for a `precision` that is
@@ -43,6 +43,7 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
         return UserError(f"{file_name}: {what}; allowed: {allowed}")
 
     stored = read_hdf5(file_name, leave_out=("hessian",))
+    stored["packed_block"] = packed_block(file_name)
     missing = [name for name in NEEDED if name not in stored]
     if missing:
         raise wrong(f"'{missing[0]}' is missing", "hessian.h5 of a run")
@@ -52,7 +53,7 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
     if stored["precision"] not in ("float32", "float64"):
         raise wrong(f"precision = {stored['precision']!r}", "float32 or float64")
     if (precision, stored["precision"]) == ("float32", "float64"):
-        raise UserError(f"--precision float32: the Hessian in {file_name} is float64; allowed: float64")
+        raise UserError(f"--precision float32: the Hessian in {file_name} is float64; allowed: refined or float64")
     knots = checked_numbers(stored, "radial_knots_m", None, wrong)
     if len(knots) < 4 or np.any(np.diff(knots) <= 0.0) or knots[0] <= 0.0:
         raise wrong(f"radial_knots_m = {knots.tolist()}"[:200], "at least 4 radii in metres, increasing")
@@ -66,7 +67,48 @@ def read_system(file_name: pathlib.Path, precision: str = "float64") -> dict[str
             f"chi_data = {stored.get('chi_data')!r}, samples = {stored.get('samples')!r}",
             "a misfit and a number of samples",
         )
+    if stored["packed_block"] is not None and not 1 <= stored["packed_block"] <= size:
+        raise wrong(f"hessian is in blocks of {stored['packed_block']}", f"a whole number from 1 to {size}")
     return stored
+
+
+def packed_block(file_name: pathlib.Path) -> int | None:
+    """Rows of a block of the packed Hessian; None where the file holds a full one, or none."""
+    with complete(file_name), h5py.File(file_name, "r") as opened:
+        attributes = opened["hessian"].attrs if "hessian" in opened else {}
+        return int(attributes["block"]) if "block" in attributes else None
+
+
+def whole_hessian(file_name: str | os.PathLike[str]) -> NDArray[Any]:
+    """The Hessian in a file with both triangles, (order, order), for who has the memory. Not collective.
+
+    In the file it is packed (symmetric_matrix.hpp). A11 has the first half of the rows and columns, in whole blocks, and A22 the
+    rest. Rows 0, 1, ... hold A12 and then the upper triangle of A22; one block below where A22 begins stands A11, transposed.
+    """
+    with h5py.File(file_name, "r") as opened:
+        stored, attributes = opened["hessian"][...], opened["hessian"].attrs
+        order, block = int(attributes.get("order", len(stored))), int(attributes.get("block", len(stored)))
+    first = -(-order // block) // 2 * block
+    whole = np.zeros((order, order), stored.dtype)
+    whole[:, first:] = stored[:order, : order - first]
+    if first:
+        whole[:first, :first] = stored[first + block :, :first].T
+    upper = np.triu(whole)
+    return np.asarray(upper + np.triu(upper, 1).T)
+
+
+def packed_shape(order: int, block: int) -> tuple[int, int]:
+    """Rows and columns of a packed matrix, as in memory and in the file."""
+    first = -(-order // block) // 2 * block
+    return (2 * first + block, max(first, order - first)) if first else (order, order)
+
+
+def hessian_block(wanted: int, size: int) -> int:
+    """Rows of a block of a Hessian: as many as wanted, or fewer, so that a small one has 32 blocks to deal to ranks.
+
+    The same on any number of ranks, for whoever resumes.
+    """
+    return min(wanted, max(1, size // 32))
 
 
 def plain_number(value: Any, least: float) -> bool:
@@ -122,7 +164,7 @@ class Linearised:
 
 
 def write_hessian(
-    run: RunContext, hessian: ConvergentMatrix, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
+    run: RunContext, hessian: SymmetricMatrix, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
 ) -> None:
     """Collective: writes hessian.h5, with all that `craton tomography solve` needs. It replaces the last one when complete.
 
@@ -130,7 +172,7 @@ def write_hessian(
     """
     place, settings = run.place, run.config.inversion
     aside = on_root(run.comm, lambda: str(aside_of(place.hessian)))
-    hessian.save(aside, "hessian", symmetric=True)
+    hessian.save(aside, "hessian")
     content = {
         "gradient": found.gradient,
         "model": model,

@@ -4,9 +4,12 @@ Each phase leaves its result in the run folder before the next begins, and looks
 
     data                    data.h5
     assembly, now and then  hessian.checkpoint.h5      with the list of the paths in it (assembly.py)
-    assembly                hessian.h5                 its linearised_at_iteration tells whether it is the one that is wanted
+    assembly, a long one    hessian.h5                 its linearised_at_iteration tells whether it is the one that is wanted
     step                    step.h5                    with the misfits that the line search has found so far
     line search             model.h5                   all models and their misfits in one file; the iteration is done
+    the end                 hessian.h5                 the last one
+
+An assembly is long where it took [assembly] checkpoint_minutes or more: a killed run then does it again at most once.
 """
 
 from __future__ import annotations
@@ -25,12 +28,19 @@ from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
 from craton.tomography.folder import IterationRecord, RunFolder, RunRecord
-from craton.tomography.inversion.hessian_file import Linearised, complete, of_iteration, read_linearised, write_hessian
+from craton.tomography.inversion.hessian_file import (
+    Linearised,
+    complete,
+    linearised_at_of,
+    of_iteration,
+    read_linearised,
+    write_hessian,
+)
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.prior import Step
 
 if TYPE_CHECKING:
-    from craton import ConvergentMatrix
+    from craton import SymmetricMatrix
     from craton._craton import ModelBasis
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
@@ -69,6 +79,8 @@ class FoundStep:
     assemble_s: float
     solve_s: float
     misfit_s: float = 0.0
+    solved_in: str = ""
+    """In which precision equation 2 was solved, in words."""
     tried: list[float] = field(default_factory=list)
     """chi_data of the lengths longest, longest / 2, ... so far."""
 
@@ -105,7 +117,7 @@ class RunFiles:
 
     # --------------------------------------------------------------------------------------------------------- hessian.h5
 
-    def linearised(self, hessian: ConvergentMatrix, state: State) -> Linearised | None:
+    def linearised(self, hessian: SymmetricMatrix, state: State) -> Linearised | None:
         """What was assembled at the latest model, and its Hessian loaded; None where the run had not come so far."""
         run = self.run
         found = self._left(lambda place: read_linearised(place, state.linearised_at))
@@ -115,10 +127,26 @@ class RunFiles:
             run.say(f"iteration {len(state.models)}: the Hessian is in {run.place.hessian}")
         return found
 
-    def save_hessian(self, hessian: ConvergentMatrix, found: Linearised, state: State, more: dict[str, Any]) -> None:
-        """Writes the Hessian at the latest model, and what it was assembled for. more: arrays and attributes."""
+    def saves_now(self, found: Linearised) -> bool:
+        """Whether a Hessian is written before its step is sought.
+
+        It is where each is to be kept, where it took longer than a checkpoint may lose, and where its memory is needed for the
+        factor. Otherwise it stays in memory, and the last one is written at the end.
+        """
+        settings, longest_s = self.run.config.inversion, 60.0 * self.run.config.assembly.checkpoint_minutes
+        return settings.in_place or settings.keep_hessians == "all" or 0.0 < longest_s <= found.assemble_s
+
+    def has_hessian(self, linearised_at: int) -> bool:
+        """Whether hessian.h5 is there, of this model."""
+        run = self.run
+        return on_root(run.comm, lambda: linearised_at_of(run.place.hessian) == linearised_at)
+
+    def save_hessian(
+        self, hessian: SymmetricMatrix, found: Linearised, model: f64, linearised_at: int, more: dict[str, Any]
+    ) -> None:
+        """Writes a Hessian, and what it was assembled for. more: arrays and attributes."""
         with self.run.phases("save"):
-            write_hessian(self.run, hessian, found, state.latest, state.linearised_at, more)
+            write_hessian(self.run, hessian, found, model, linearised_at, more)
 
     def discard_checkpoint(self) -> None:
         """Drops the checkpoint of an assembly that is complete."""
@@ -204,6 +232,7 @@ def write_step(place: RunFolder, found: FoundStep, linearised_at: int) -> None:
         "weights": found.step.weights,
         "tried": np.array(found.tried, np.float64),
         "linearised_at_iteration": linearised_at,
+        "solved_in": found.solved_in,
         **{name: getattr(found, name) for name in NUMBERS},
     }
     with replaced(place.step) as aside:
@@ -218,6 +247,7 @@ def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
     with complete(place.step):
         return FoundStep(
             Step(np.ascontiguousarray(stored["model"]), np.ascontiguousarray(stored["weights"])),
+            solved_in=str(stored["solved_in"]),
             tried=[float(value) for value in stored["tried"]],
             **{name: float(stored[name]) for name in NUMBERS},
         )

@@ -22,11 +22,11 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import read_system
 from craton.tomography.inversion.say import say
-from craton.tomography.inversion.step import solve_step
 from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
 from craton.tomography.model.knots import correlation, field_at_knots, rms
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.make import make_prior
+from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.prior import Step, misfit
 from craton.tomography.prior.words import about_lengths, changes, explained
 
@@ -74,14 +74,14 @@ def solve_again(
     prior_config: PriorConfig,
     output: str | os.PathLike[str],
     comm: MPI.Comm | None = None,
-    precision: str = "float64",
+    precision: str = "refined",
     console: Console | None = None,
     overwrite: bool = False,
 ) -> SolveSummary:
     """Collective, on any number of ranks: writes model.h5, summary.json and maps.png to the output folder.
 
-    Everything but the prior is as in the run, its damping too. precision: float64 or float32, of the factorisation. UserError for
-    an output folder that holds a run, or an earlier solution unless `overwrite`.
+    Everything but the prior is as in the run, its damping too. precision: of the factorisation; refined, float64 or float32.
+    UserError for an output folder that holds a run, or an earlier solution unless `overwrite`.
     """
     return solve_all(hessian_file, [prior_config], output, comm, precision, console, overwrite)[0]
 
@@ -91,11 +91,11 @@ def solve_all(
     prior_configs: Sequence[PriorConfig],
     output: str | os.PathLike[str],
     comm: MPI.Comm | None = None,
-    precision: str = "float64",
+    precision: str = "refined",
     console: Console | None = None,
     overwrite: bool = False,
 ) -> list[SolveSummary]:
-    """Collective: solve_again under any number of priors; the Hessian is read once and copied for each.
+    """Collective: solve_again under any number of priors; the Hessian is read once.
 
     model.h5 holds all models, in the order given, after the one at which the Hessian was assembled. summary.json has one entry
     for each.
@@ -109,23 +109,22 @@ def solve_all(
     with reserved(comm, folder, lambda: check_output(source, folder, overwrite)):
         problem = read_problem(source, comm, stored=stored)
         console = (console or make_console()) if comm.rank == 0 else None
-        steps = steps_of(problem, prior_configs, precision if precision == "float64" else stored["precision"], console)
+        steps = steps_of(problem, prior_configs, precision, console)
         return on_root(comm, lambda: conclude(folder, problem, prior_configs, steps, console))
 
 
 def steps_of(
-    problem: LinearisedProblem, prior_configs: Sequence[PriorConfig], dtype: str, console: Console | None
+    problem: LinearisedProblem, prior_configs: Sequence[PriorConfig], precision: str, console: Console | None
 ) -> list[Step]:
-    """Collective: the step under each prior; the last one takes the Hessian itself. dtype: of the factorisation."""
+    """Collective: the step under each prior. precision: of the factorisation."""
     for config in prior_configs:
         say(console, explained(config))
     say(console, about_lengths(problem.basis))
-    steps = list[Step]()
-    for number, config in enumerate(prior_configs, 1):
-        prior = make_prior(problem.basis, config, problem.world, problem.comm, console)
-        system = problem.taken(dtype) if number == len(prior_configs) else problem.system(dtype)
-        steps.append(solve_step(system, prior, problem.gradient, problem.model, problem.damping))
-    return steps
+    equations = NormalEquations(
+        problem.hessian, problem.comm, precision, problem.damping, lambda text: say(console, text)
+    )
+    priors = (make_prior(problem.basis, config, problem.world, problem.comm, console) for config in prior_configs)
+    return [prior.step(equations, problem.gradient, problem.model) for prior in priors]
 
 
 def conclude(

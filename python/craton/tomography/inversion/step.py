@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from craton.runs.agreement import on_root
 from craton.tomography.inversion.persistence import FoundStep
 from craton.tomography.inversion.stopping import no_step_helps
+from craton.tomography.inversion.stored_hessian import StoredHessian
 from craton.tomography.model.knots import largest_at_knots
+from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.prior import AnyPrior, Step, misfit
 
 if TYPE_CHECKING:
-    from craton import ConvergentMatrix
+    from craton import SymmetricMatrix
     from craton._craton import ModelBasis
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.inversion.forward import Synthetics
@@ -29,18 +31,6 @@ if TYPE_CHECKING:
     from craton.tomography.inversion.persistence import RunFiles, State
 
 f64 = NDArray[np.float64]
-
-
-def solve_step(system: ConvergentMatrix, prior: AnyPrior, gradient: f64, model: f64, damping: float = 0.0) -> Step:
-    """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor.
-
-    damping: added to the diagonal, as a fraction of its mean.
-    """
-    if damping > 0.0:
-        amount = damping * float(np.mean(system.diagonal()))
-        for block in prior.blocks:
-            system.add_kronecker(np.eye(block.lateral), np.eye(block.radial), amount, block.offset)
-    return prior.step(system, gradient, model)
 
 
 @dataclass
@@ -66,24 +56,20 @@ class StepSearch:
         self.run, self.files = run, files
         self.basis, self.prior, self.synthetics = basis, prior, synthetics
 
-    def solve(self, hessian: ConvergentMatrix, at: Linearised, state: State) -> FoundStep:
-        """The step from the latest model. The Hessian is overwritten unless it has to be copied: it is saved by now."""
-        run = self.run
+    def solve(self, hessian: SymmetricMatrix, at: Linearised, state: State) -> FoundStep:
+        """The step from the latest model. The Hessian is left as it is, but in place it is only in hessian.h5 then."""
+        run, settings = self.run, self.run.config.inversion
         run.enter("step", len(state.models))
         before_s = run.phases.seconds["factorise"]
-        step = self.gauss_newton_step(hessian, at.gradient, state)
+        stored = StoredHessian(run.place.hessian, run.comm).times if settings.in_place else None
+        equations = NormalEquations(hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored)
+        with run.phases("factorise"):
+            step = self.prior.step(equations, at.gradient, state.latest)
         longest = on_root(run.comm, lambda: self.longest_length(step))
-        found = FoundStep(step, longest, at.assemble_s, run.phases.seconds["factorise"] - before_s)
+        solve_s = run.phases.seconds["factorise"] - before_s
+        found = FoundStep(step, longest, at.assemble_s, solve_s, solved_in=equations.told)
         self.files.save_step(found, state)
         return found
-
-    def gauss_newton_step(self, system: ConvergentMatrix, gradient: f64, state: State) -> Step:
-        """Solves equation 2. The Hessian is factorised in place unless a wider copy is wanted."""
-        settings = self.run.config.inversion
-        with self.run.phases("factorise"):
-            if settings.solve_precision == "float64" and system.dtype == np.float32:
-                system = system.copy_as_f64()
-            return solve_step(system, self.prior, gradient, state.latest, settings.damping)
 
     def longest_length(self, step: Step) -> float:
         """The length of a step that changes dlnVs at no knot by more than [inversion] step_percent; at most 1."""

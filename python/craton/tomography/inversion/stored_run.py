@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import ConvergentMatrix, ConvergentVector, World, _craton
+from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World, _craton
+from craton.arrays.matrix import TrianglePart
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.tomography.config.load import theory_settings
@@ -23,7 +25,7 @@ from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problem
-from craton.tomography.inversion.hessian_file import read_system, run_prior
+from craton.tomography.inversion.hessian_file import hessian_block, read_system, run_prior
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -44,8 +46,8 @@ class LinearisedProblem:
     basis: ModelBasis
     world: World
     comm: MPI.Comm
-    hessian: ConvergentMatrix
-    """Distributed, by its upper triangle; of the run's precision."""
+    hessian: SymmetricMatrix
+    """Distributed; of the run's precision."""
     gradient: f64
     model: f64
     prior_mean: f64
@@ -65,14 +67,11 @@ class LinearisedProblem:
         """What the model is made up of, and the splines of each."""
         return [(block, self.basis) for block in blocks_in(self.basis)]
 
-    def system(self, dtype: str = "float64") -> ConvergentMatrix:
+    def system(self, dtype: str = "float64") -> SymmetricMatrix:
         """Collective: a copy of the Hessian, to be overwritten."""
-        copy = self.hessian.like(dtype)
-        copy.local[:] = self.hessian.local
-        copy.commit()
-        return copy
+        return self.hessian.copy(dtype)
 
-    def taken(self, dtype: str = "float64") -> ConvergentMatrix:
+    def taken(self, dtype: str = "float64") -> SymmetricMatrix:
         """Collective: the same where the Hessian itself is not wanted any more, and its memory is given back."""
         system = self.hessian if self.hessian.dtype == np.dtype(dtype) else self.system(dtype)
         del self.hessian
@@ -101,31 +100,37 @@ def read_problem(
 
 def load_hessian(
     source: pathlib.Path, stored: dict[str, Any], size: int, world: World, comm: MPI.Comm
-) -> ConvergentMatrix:
-    """Collective: the distributed matrix in hessian.h5, checked.
-
-    It has the run's blocks, or smaller ones where there are more ranks than these.
-    """
-    block = min(stored["inversion"]["block"], max(1, size // comm.size))
-    system = ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block)
-    system.load(str(source), "hessian")
+) -> SymmetricMatrix:
+    """Collective: the distributed matrix in hessian.h5, checked. A full one, as earlier versions wrote it, is compressed."""
+    packed_block = stored["packed_block"]
+    block = hessian_block(stored["inversion"]["block"], size) if packed_block is None else packed_block
+    system = SymmetricMatrix(world, size, dtype=stored["precision"], block=block)
+    if packed_block is None:
+        full = ConvergentMatrix(world, size, size, dtype=stored["precision"], block=block, grid=system.grid)
+        full.load(str(source), "hessian")
+        system.compress(full)
+    else:
+        system.load(str(source), "hessian")
     check_matrix(system, source, comm)
     return system
 
 
-def check_matrix(system: ConvergentMatrix, source: pathlib.Path, comm: MPI.Comm) -> None:
+def check_matrix(system: SymmetricMatrix, source: pathlib.Path, comm: MPI.Comm) -> None:
     """Collective: UserError unless every element is finite."""
-    mine, found = system.local, None
-    for col in range(mine.shape[1]):
-        bad = np.flatnonzero(~np.isfinite(mine[:, col]))
-        if len(bad):
-            row = int(bad[0])
-            found = (int(system.local_rows_global[row]), int(system.local_cols_global[col]), float(mine[row, col]))
-            break
+    found = next((place for part in system.triangle for place in not_finite(part)), None)
     anywhere = [place for place in comm.allgather(found) if place is not None]
     if anywhere:
         row, col, value = anywhere[0]
         raise UserError(f"{source}: hessian[{row}, {col}] = {value}; allowed: finite numbers")
+
+
+def not_finite(part: TrianglePart) -> Iterator[tuple[int, int, float]]:
+    """Row, column and value of the first element of each column of a part that is not finite."""
+    for col in range(len(part.cols)):
+        bad = np.flatnonzero(~np.isfinite(part.local[:, col]) & part.taken(cols=[col])[:, 0])
+        if len(bad):
+            row, column = int(part.rows[bad[0]]), int(part.cols[col])
+            yield min(row, column), max(row, column), float(part.local[bad[0], col])
 
 
 def misfit_of(source: pathlib.Path, stored: dict[str, Any]) -> tuple[float | None, int | None]:
@@ -155,9 +160,9 @@ class RunData:
         """Collective: chi_data of a model, by the theory itself, not by its tangent."""
         return self.theory(world).chi_data(model)
 
-    def assemble(self, world: World, model: f64, like: ConvergentMatrix) -> tuple[ConvergentMatrix, f64, float]:
+    def assemble(self, world: World, model: f64, like: SymmetricMatrix) -> tuple[SymmetricMatrix, f64, float]:
         """Collective: H, G^T C_d^-1 (d - g) and chi_data at a model; the matrix is float64, dealt as `like`."""
-        hessian, gradient = like.like("float64"), ConvergentVector(world, len(model), like.block[0])
+        hessian, gradient = like.like("float64"), ConvergentVector(world, len(model), like.block)
         sums = self.theory(world).assemble(model, self.observations.observed, hessian, gradient)
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 

@@ -27,15 +27,16 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import ConvergentMatrix, ConvergentVector, World, _craton
+from craton import ConvergentVector, SymmetricMatrix, World, _craton
 from craton._craton import ForwardProblem
 from craton._launch import main_guard, mpiexec_command, run_under_mpi, usable_cores
 from craton.errors import UserError
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json, write_text
-from craton.tomography.config.load import Config, load_config, process_grid
+from craton.tomography.config.load import Config, load_config
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.inversion.hessian_file import hessian_block
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Products, count_work, modes_within, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior
@@ -153,12 +154,9 @@ class Trials:
         rates: dict[str, Any] = {name: float(f"{value:.4g}") for name, value in found.items()}
         return Machine(measured_ranks=self.comm.size, **this_node(), **rates)
 
-    def matrix(self, order: int, dtype: str, block: int) -> ConvergentMatrix:
-        """A trial matrix, smaller than the run's: its blocks are the largest up to `block` of which every rank has one."""
-        columns = process_grid(self.comm.size)[1]
-        if columns > 1:
-            block = max(1, min(block, (order - 1) // (columns - 1)))
-        return ConvergentMatrix(self.world, order, order, dtype=dtype, block=block)
+    def matrix(self, order: int, dtype: str, block: int) -> SymmetricMatrix:
+        """A trial matrix, smaller than the run's."""
+        return SymmetricMatrix(self.world, order, dtype=dtype, block=hessian_block(block, order))
 
     def together_s(self, work: Callable[[], Any]) -> float:
         """Seconds that all ranks took for the same work, begun at the same time."""
@@ -185,7 +183,7 @@ class Trials:
         for forward in (self.coarser(1), self.coarser(2)):
             size, settings = forward.basis.size, self.config.inversion
             hessian = self.matrix(size, settings.precision, settings.block)
-            gradient = ConvergentVector(self.world, size, hessian.block[0])
+            gradient = ConvergentVector(self.world, size, hessian.block)
             hessian.reset()  # pages that are touched for the first time take longer
             for stacks in groups:
                 samples, made, sums = self.group(forward, stacks, hessian, gradient)
@@ -245,7 +243,7 @@ class Trials:
         radial, level = max(4, basis.n_radial // divisor), config.basis.lateral_level
         while level > 1:
             unknowns = (10 * 4 ** (level - 1) + 2) * radial * basis.parameters
-            if self.element_bytes * unknowns**2 <= LARGEST_HESSIAN_BYTES:
+            if self.element_bytes * unknowns**2 // 2 <= LARGEST_HESSIAN_BYTES:
                 break
             level -= 1
         if radial == basis.n_radial and level == config.basis.lateral_level:
@@ -257,7 +255,7 @@ class Trials:
         return _craton.ForwardProblem(forward.modes, fewer, *theory)
 
     def group(
-        self, forward: ForwardProblem, stacks: i64, hessian: ConvergentMatrix, gradient: ConvergentVector
+        self, forward: ForwardProblem, stacks: i64, hessian: SymmetricMatrix, gradient: ConvergentVector
     ) -> tuple[int, Products, dict[str, float]]:
         """Assembles some stacks: samples, what was multiplied, seconds of each part, summed over ranks."""
         random, stack = np.random.default_rng(1), stacks_of(self.geometry.table)
@@ -297,7 +295,7 @@ class Trials:
         From two orders, with the run's precision and blocks, the larger one beyond every cache.
         """
         settings, room = self.config.inversion, math.isqrt(process_memory.available_bytes() // 64)
-        dtype = "float64" if settings.solve_precision == "float64" else settings.precision
+        dtype = "float64" if settings.solve_precision == "float64" else "float32"
         ranks = self.comm.size
         wanted = min(int(LARGE_ORDER * math.sqrt(ranks)), self.unknowns, room)
         large = self.comm.bcast(max(2, wanted // FACTOR)) * FACTOR
@@ -305,7 +303,7 @@ class Trials:
         for order in (max(1, large // (4 * FACTOR)) * FACTOR, large):
             matrix = self.matrix(order, dtype, settings.block)
             added, factored = np.min([self.factorise_once(matrix, order) for _ in range(2)], axis=0)
-            element_ns = 1e9 * float(added) / (order**2 / ranks)
+            element_ns = 1e9 * float(added) / (order**2 / 2 / ranks)
             rates.append(order**3 / 3e9 / float(factored) / ranks)
             parts.append(order / math.sqrt(ranks))
         # rate = peak n / (n + half), so 1/rate is linear in 1/n
@@ -315,7 +313,7 @@ class Trials:
         inverse_peak = max(1 / rates[1] - slope / parts[1], 0.5 / rates[1])
         return 1 / inverse_peak, slope / inverse_peak, element_ns
 
-    def factorise_once(self, matrix: ConvergentMatrix, order: int) -> tuple[float, float]:
+    def factorise_once(self, matrix: SymmetricMatrix, order: int) -> tuple[float, float]:
         """Seconds of adding a Kronecker product, and of the factorisation."""
         matrix.reset()
         factors = np.eye(order // FACTOR), 3.0 * np.eye(FACTOR)
@@ -337,9 +335,9 @@ class Trials:
         return 1e9 * min(spent) / basis.n_lateral**3
 
     def large_order(self, most_bytes: float, most: int) -> int:
-        """Order of a float32 matrix that takes so much and at most an eighth of what is free; the run's at most."""
+        """Order of a packed float32 matrix that takes so much and at most an eighth of what is free; the run's at most."""
         room = min(most_bytes, process_memory.available_bytes() // 8)
-        return int(self.comm.bcast(max(64, min(most, self.unknowns, math.isqrt(int(room) // 4)))))
+        return int(self.comm.bcast(max(64, min(most, self.unknowns, math.isqrt(int(room) // 2)))))
 
     def first_touch(self) -> float:
         """GB/s at which the system hands out a rank's part of a Hessian, half a GiB or a part of what is free."""
@@ -351,7 +349,8 @@ class Trials:
             if self.comm.size == 1:  # what ranks share is touched when it is made
                 kept[0].reset()
 
-        return 4e-9 * order**2 / self.comm.size / self.together_s(touch)
+        spent_s = self.together_s(touch)
+        return 4e-9 * math.prod(kept[0].packed.shape) / self.comm.size / spent_s
 
     def disk(self, inside: Path) -> tuple[float, float]:
         """GB/s of a Hessian, and seconds of a small file."""
@@ -364,13 +363,13 @@ class Trials:
                 large.rename(aside)
 
         def save() -> None:
-            matrix.save(str(large), "hessian", symmetric=True)
+            matrix.save(str(large), "hessian")
             on_root(self.comm, put_in_place)
 
         small_s = on_root(self.comm, lambda: min(timed_write(inside / "small") for _ in range(REPEATS)))
         large_s = self.together_s(save)
         on_root(self.comm, large.unlink)
-        return 4e-9 * order**2 / large_s, small_s
+        return 4e-9 * math.prod(matrix.packed.shape) / large_s, small_s
 
 
 def timed_write(path: Path) -> float:

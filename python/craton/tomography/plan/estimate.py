@@ -1,8 +1,9 @@
 """The arithmetic of a plan: time, memory, messages and files of each phase, from counts (work.py) and rates (machine.py).
 
     assemble    (panels + products + updates) / (ranks threads), and the wait for whoever takes the last subset of paths
-    factorise   n^3 / 3 flop at a rate that grows with the order of a rank's part, and n^2 sqrt(ranks) elements between nodes
-    save        the Hessian's bytes at the disk's rate
+    factorise   n^3 / 3 flop in a copy of the Hessian, at a rate that grows with the order of a rank's part, n^2 sqrt(ranks)
+                elements between nodes, and some passes through Hessian and factor to refine a solution
+    save        the Hessian's bytes at the disk's rate, once or in each iteration
 
 All windows of a path are one update, of panels that may have been compressed. Updates to another node are made twice, once to
 pack them and once to add them, and travel. Memory of a rank is its own: what a node's ranks share (the Hessian, where there is
@@ -19,6 +20,7 @@ import numpy as np
 
 from craton._craton import BlockCyclic
 from craton.tomography.config.load import process_grid
+from craton.tomography.inversion.hessian_file import packed_shape
 from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
 from craton.tomography.plan.machine import Machine
 from craton.tomography.plan.work import Geometry, Work
@@ -54,6 +56,8 @@ PATH_BYTES = 400
 """Memory of a path beside its knots and weights."""
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
+REFINEMENTS = 5
+"""Steps of refinement of a float32 factor, each of which goes through the Hessian once and through the factor twice."""
 CHOLESKY_PANELS = 3
 """Columns of blocks that a rank holds copies of while it factorises, and has in its memory for a while afterwards."""
 
@@ -108,8 +112,8 @@ class Estimate:
     @property
     def local_elements(self) -> float:
         """Elements of the Hessian on the rank that has most."""
-        n, block = self.work.unknowns, self.work.block
-        layout = BlockCyclic(n, n, block, block, *process_grid(self.ranks))
+        shape, block = packed_shape(self.work.unknowns, self.work.block), self.work.block
+        layout = BlockCyclic(*shape, block, block, *process_grid(self.ranks))
         return float(layout.local_rows(0) * layout.local_cols(0))
 
     # ------------------------------------------------------------------------------------------------------- seconds
@@ -137,13 +141,25 @@ class Estimate:
             return 1.0
         height, width = process_grid(self.ranks)
         products = self.geometry.products
-        high, wide = products.touched / height, products.touched / width
-        edge = np.clip(SHIPPED_BYTES / (2.0 * self.work.element_bytes * products.rows), 64, 4096)
-        pieces_high, pieces_wide = np.ceil(high / edge), np.ceil(wide / edge)
-        share = 0.5 * (1.0 + 1.0 / np.maximum(pieces_high, pieces_wide))
-        panel = share * (pieces_wide * high + pieces_high * wide) * products.rows
-        product = 0.5 * high * wide
-        return float(np.sum(np.minimum(panel, product)) / np.sum(product))
+        half, edge = (
+            0.5 * products.touched,
+            np.clip(SHIPPED_BYTES / (2.0 * self.work.element_bytes * products.rows), 64, 4096),
+        )
+        sent, whole = np.zeros_like(half), np.zeros_like(half)
+        # A12 and A22: all columns of the panel times half of them; A11: half times half, and of those a triangle.
+        for down, across, taken in ((products.touched, half, 0.75), (half, half, 0.5)):
+            high, wide = down / height, across / width
+            pieces_high, pieces_wide = np.ceil(high / edge), np.ceil(wide / edge)
+            several = np.maximum(pieces_high, pieces_wide)
+            share = 0.5 * (1.0 + 1.0 / several) if down is half else 1.0
+            columns = np.where(
+                several == 1,
+                down - (down - high) * (1.0 - wide / down),
+                share * (pieces_wide * high + pieces_high * wide),
+            )
+            sent += np.minimum(columns * products.rows, taken * high * wide)
+            whole += taken * high * wide
+        return float(np.sum(sent) / np.sum(whole))
 
     def travel_s(self, sent_bytes: float) -> float:
         """Seconds in which all nodes send and receive so many bytes at the same time."""
@@ -183,8 +199,12 @@ class Estimate:
         rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
         flops_s = n**3 / 3.0 / rate / ranks * self.crowding
         elements_s = 1e-9 * machine.prior_ns_per_element * self.local_elements * self.crowding
-        copy_s = 12.0 * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
-        return flops_s + elements_s + copy_s + self.travel_s(self.sent_per_factor)
+        work, refinements = self.work, REFINEMENTS if self.work.refined else 0
+        passes = (1 - work.in_place) * (work.element_bytes + work.solve_bytes)  # of the copy
+        passes += refinements * ((1 - work.in_place) * work.element_bytes + 2 * work.solve_bytes)
+        passes_s = passes * self.local_elements / (1e9 * machine.memory_gb_s) * self.crowding
+        read_s = work.in_place * refinements * self.hessian_bytes / (1e9 * machine.disk_gb_s)
+        return flops_s + elements_s + passes_s + read_s + self.travel_s(self.sent_per_factor)
 
     @property
     def sent_per_factor(self) -> float:
@@ -195,8 +215,16 @@ class Estimate:
 
     @property
     def hessian_bytes(self) -> float:
-        """The whole Hessian."""
-        return float(self.work.element_bytes) * self.work.unknowns**2
+        """The whole Hessian, of all ranks."""
+        return float(self.work.element_bytes) * math.prod(packed_shape(self.work.unknowns, self.work.block))
+
+    @property
+    def saves(self) -> int:
+        """How often a Hessian is written: the last one at the end, or each where all are kept or an assembly is long."""
+        long = 0.0 < self.work.checkpoint_s <= self.assembly_s
+        if long or self.work.in_place or self.work.keep_hessians == "all":
+            return self.work.iterations
+        return 0 if self.work.keep_hessians == "none" else 1
 
     @property
     def prior_bytes(self) -> float:
@@ -231,8 +259,7 @@ class Estimate:
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise":
-            wide = work.solve_bytes * self.local_elements if work.solve_bytes > work.element_bytes else 0.0
-            return 0.0 if self.ranks_per_node > 1 else wide
+            return 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions
@@ -262,7 +289,7 @@ class Estimate:
             alone = min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
         if order >= PHASES.index("set-up"):
             held = self.hessian_bytes / self.nodes
-            if name == "factorise" and self.work.solve_bytes > self.work.element_bytes and together:
+            if name == "factorise" and together and not self.work.in_place:
                 held += self.work.solve_bytes / self.work.element_bytes * self.hessian_bytes / self.nodes
             if together:
                 shared += held
@@ -278,7 +305,7 @@ class Estimate:
         """Forecasts in the order of PHASES."""
         work, machine, geometry, times = self.work, self.machine, self.geometry, self.work.iterations
         data_bytes = 8.0 * work.samples + 64.0 * work.paths
-        file_bytes = data_bytes + times * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
+        file_bytes = data_bytes + self.saves * self.hessian_bytes + (times + 1) * 8.0 * work.unknowns * (1 + times / 2)
         first_touch_s = self.zeros_s(machine.first_touch_gb_s)  # ranks that share memory touch it when it is made
         predicted = self.fixed_shares_s(self.seismograms_s) if work.synthetic else 0.0
         noise = NOISE_S_PER_PATH * work.paths if work.synthetic else 0.0
@@ -292,7 +319,7 @@ class Estimate:
             "assemble": times * self.assembly_s + first_touch_s * (self.ranks_per_node == 1),
             "factorise": times * self.factorise_s,
             "misfit": times * self.shared_out_s(self.seismograms_s),
-            "save": file_bytes / (1e9 * machine.disk_gb_s) + (3 * times + 5) * machine.file_s,
+            "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
             "waveforms": self.fixed_shares_s(2.0 * self.seismograms_s),
         }
         sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}

@@ -21,6 +21,7 @@ from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCat
 from craton.tomography.config.load import Config
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
+from craton.tomography.inversion.hessian_file import hessian_block
 from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -53,6 +54,11 @@ class Work:
     block: int
     element_bytes: int
     solve_bytes: int
+    """Bytes of an element of the copy that is factored."""
+    refined: bool
+    in_place: bool
+    keep_hessians: str
+    checkpoint_s: float
     iterations: int
     threads: int
     subset: int
@@ -216,9 +222,13 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         lateral=basis.n_lateral,
         radial=basis.n_radial,
         parameters=basis.parameters,
-        block=settings.block,
+        block=hessian_block(settings.block, basis.size),
         element_bytes=element_bytes,
-        solve_bytes=8 if settings.solve_precision == "float64" else element_bytes,
+        solve_bytes=8 if settings.solve_precision == "float64" else 4,
+        refined=settings.solve_precision == "refined",
+        in_place=settings.in_place,
+        keep_hessians=settings.keep_hessians,
+        checkpoint_s=60.0 * config.assembly.checkpoint_minutes,
         iterations=settings.max_iterations,
         threads=config.assembly.threads,
         subset=config.assembly.subset,

@@ -14,7 +14,7 @@ At the model m^i where the Hessian H = G^T C_d^-1 G was assembled, g(m) is repla
 so that no product with H is needed, and H may be overwritten. Everything that asks for elements of A^-1 (variances, the
 resolution's diagonal) comes after `invert`, which overwrites the factor; what asks for products only may come before or after.
 
-One matrix of the model's order, dealt over all ranks, is all that this takes; vectors are whole on every rank.
+Half a matrix of the model's order, dealt over all ranks, is all that this takes; vectors are whole on every rank.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import ConvergentMatrix, linalg
+from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis
 from craton.errors import UserError
 from craton.tomography.model.parameters import ParameterBlock
@@ -58,10 +58,10 @@ class Posterior:
     log_determinant: float
     """The natural logarithm of det A."""
 
-    def __init__(self, system: ConvergentMatrix, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
+    def __init__(self, system: SymmetricMatrix, prior: Prior, gradient: f64, model: f64, comm: MPI.Comm) -> None:
         """UserError where A is not positive definite.
 
-        system: H by its upper triangle, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
+        system: H, committed; it is overwritten and must be left alone. gradient: G^T C_d^-1 (d - g(m^i)).
         model: m^i. comm: the ranks of the system's world.
         """
         self.prior, self._system, self._comm = prior, system, comm
@@ -80,7 +80,7 @@ class Posterior:
         """A^-1 v: for the row s of a point, the covariance of every coefficient with the point."""
         vector = np.ascontiguousarray(vector, dtype=np.float64)
         if self._inverted:
-            return np.asarray(linalg.matvec(self._system, vector, symmetric=True))
+            return np.asarray(linalg.matvec(self._system, vector))
         return np.asarray(self._factor.solve(vector))
 
     def null_space(self, vector: f64) -> f64:
@@ -129,7 +129,7 @@ class Posterior:
             raise UserError(f"{what}; allowed: samples before variances")
         system, rows, grid = self._system, self._system.shape[0], self._system.grid
         count = max(count, grid[1])
-        block = system.block[0], min(system.block[1], count // grid[1])
+        block = system.block, min(system.block, count // grid[1])
         draws = craton.ConvergentMatrix(system.world, rows, count, dtype=system.dtype, block=block, grid=grid)
         own_rows = np.asarray(draws.local_rows_global)
         for own, column in enumerate(np.asarray(draws.local_cols_global)):
@@ -167,21 +167,20 @@ class Posterior:
         Its sum is the trace, the number of parameters that the data resolve.
         """
         self.invert()
-        rows = np.asarray(self._system.local_rows_global)
-        cols = np.asarray(self._system.local_cols_global)
-        own = np.zeros(self._system.shape[0])
-        for part in self.prior.parts:
-            for i, j, elements in part.own_elements(self._system):
-                products = self._system.local[np.ix_(i, j)].astype(np.float64) * elements
-                products[rows[i][:, None] > cols[j]] = 0.0
-                own[rows[i]] += products.sum(axis=1)
-                products[rows[i][:, None] == cols[j]] = 0.0
-                own[cols[j]] += products.sum(axis=0)
+        own = np.zeros(self._system.order)
+        for held in self._system.triangle:
+            for part in self.prior.parts:
+                for r, c, elements in part.own_elements(held):
+                    products = held.local[np.ix_(r, c)].astype(np.float64) * elements
+                    products[~held.taken(r, c)] = 0.0
+                    own[held.rows[r]] += products.sum(axis=1)
+                    products[held.rows[r][:, None] == held.cols[c]] = 0.0
+                    own[held.cols[c]] += products.sum(axis=0)
         return 1.0 - self.prior.scale * summed(own, self._comm)
 
 
-def quadratic_forms(matrix: ConvergentMatrix, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
-    """Collective: left[p] . M right[p] for every p, M symmetric by the upper triangle of a distributed matrix.
+def quadratic_forms(matrix: SymmetricMatrix, left: Rows, right: Rows, comm: MPI.Comm) -> f64:
+    """Collective: left[p] . M right[p] for every p.
 
     Rows have few elements: for each pair of them one of M's is read, where it lies. Nothing but the results is communicated.
     """
@@ -190,16 +189,17 @@ def quadratic_forms(matrix: ConvergentMatrix, left: Rows, right: Rows, comm: MPI
             f"quadratic forms: rows of shape {left.shape} and {right.shape} for a matrix of order {matrix.shape[0]}; allowed: "
             "as many rows, each as long as the matrix"
         )
-    rows, cols = np.asarray(matrix.local_rows_global), np.asarray(matrix.local_cols_global)
     own = np.zeros(left.shape[0])
-    left_rows, right_rows = left[:, rows], right[:, rows]
-    left_cols, right_cols = left.tocsc()[:, cols], right.tocsc()[:, cols]
-    for some in chunks(len(rows), len(cols)):
-        upper = matrix.local[:, some].astype(np.float64)
-        upper[rows[:, None] > cols[some]] = 0.0
-        add_products(own, left_rows, upper, right_cols[:, some])
-        upper[rows[:, None] == cols[some]] = 0.0  # the mirror image of what is above the diagonal
-        add_products(own, right_rows, upper, left_cols[:, some])
+    for held in matrix.triangle:
+        rows, cols = held.rows, held.cols
+        left_rows, right_rows = left[:, rows], right[:, rows]
+        left_cols, right_cols = left.tocsc()[:, cols], right.tocsc()[:, cols]
+        for some in chunks(len(rows), len(cols)):
+            triangle = held.local[:, some].astype(np.float64)
+            triangle[~held.taken(cols=some)] = 0.0
+            add_products(own, left_rows, triangle, right_cols[:, some])
+            triangle[rows[:, None] == cols[some]] = 0.0  # the mirror image of what is beside the diagonal
+            add_products(own, right_rows, triangle, left_cols[:, some])
     return summed(own, comm)
 
 

@@ -125,7 +125,7 @@ class Asking:
         system = problem.taken()
         seen = None  # H (given - m^i), while there is an H
         if given is not None:
-            seen = np.asarray(linalg.matvec(system, given - problem.model, symmetric=True))
+            seen = np.asarray(linalg.matvec(system, given - problem.model))
         found = Posterior(system, prior, problem.gradient, problem.model, problem.comm)
         chi = problem.chi_data
         if self.questions.samples:

@@ -189,7 +189,7 @@ def cross_validation(
             left_out, gradient, _ = one.assemble(problem.world, problem.model, problem.hessian)
             for index, factor in enumerate(factors):
                 system = problem.system()
-                system.local[:] -= left_out.local
+                system.packed.local[...] -= left_out.packed.local
                 system.commit()
                 others = prior.strengthened(factor), problem.gradient - gradient, problem.model, problem.comm
                 found = Posterior(system, *others)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mpi4py import MPI
 from rich.console import Console
 
-from craton import ConvergentMatrix
+from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
@@ -33,7 +33,7 @@ def make_prior(
 
 
 def explicit_prior(
-    basis: ModelBasis, config: PriorConfig, system: ConvergentMatrix, world: World, comm: MPI.Comm
+    basis: ModelBasis, config: PriorConfig, system: SymmetricMatrix, world: World, comm: MPI.Comm
 ) -> Prior:
     """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior.
 

@@ -27,8 +27,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 from rich.console import Console
 
-import craton
-from craton import ConvergentMatrix
+from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.errors import UserError
 from craton.runs.progress import ProgressBar
@@ -36,6 +35,7 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import only_block
 from craton.tomography.prior.gaussian import of_radius
 from craton.tomography.prior.matern_field import KnotSplines, MaternField
+from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.prior import Step
 
 f64 = NDArray[np.float64]
@@ -98,14 +98,10 @@ class MaternPrior:
 
     # ----------------------------------------------------------------------------------------------------- equation 2
 
-    def step(self, system: ConvergentMatrix, gradient: f64, model: f64) -> Step:
-        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by a Cholesky factor."""
+    def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2."""
         precision = self.approximation.times
-        self.approximation.add_to(system)
-        factor = craton.Cholesky(system)
-
-        def solved(right_hand_side: f64) -> f64:
-            return self._agreed(np.asarray(factor.solve(np.ascontiguousarray(right_hand_side))))
+        solved = equations.factored(self.approximation.add_to, precision).solve
 
         def apply(vector: f64, weights: f64) -> f64:
             smooth = self.covariance_times(weights)
@@ -224,7 +220,7 @@ class Approximation:
         table = model.reshape(len(lateral), len(radial))
         return sum((one @ table @ other for one, other in self.terms), np.zeros_like(table)).ravel()
 
-    def add_to(self, system: ConvergentMatrix) -> None:
+    def add_to(self, system: SymmetricMatrix) -> None:
         """Collective."""
         for lateral, radial in self.terms:
             system.add_kronecker(lateral, radial)

@@ -18,8 +18,9 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 import craton
-from craton import ConvergentMatrix, linalg
+from craton import ConvergentMatrix, SymmetricMatrix, linalg
 from craton._craton import ModelBasis
+from craton.arrays.matrix import TrianglePart
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.model.parameters import ParameterBlock, only_block
 from craton.tomography.prior.gaussian import of_radius
@@ -33,19 +34,19 @@ i64 = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Dense(PriorPart):
-    """C^-1 as a distributed matrix, by its upper triangle, laid out as the system to which it is added."""
+    """C^-1 as a distributed matrix, laid out as the system to which it is added."""
 
     block: ParameterBlock
-    matrix: ConvergentMatrix
+    matrix: SymmetricMatrix
     ln_determinant: float
     splines: KnotSplines
     correlation: Correlation
     strength: f64
     """At each radial knot."""
 
-    def own_elements(self, _system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
         """Those of the matrix: it is laid out as the system."""
-        own = self.matrix.local
+        own = next(each.local for each in self.matrix.triangle if each.mirrored == part.mirrored)
         for some in chunks(*own.shape):
             yield np.arange(own.shape[0]), np.arange(some.start, some.stop), own[:, some].astype(np.float64)
 
@@ -53,7 +54,7 @@ class Dense(PriorPart):
         return self.ln_determinant
 
     def _precision_times(self, table: f64) -> f64:
-        return np.asarray(linalg.matvec(self.matrix, np.ascontiguousarray(table.ravel()), symmetric=True))
+        return np.asarray(linalg.matvec(self.matrix, np.ascontiguousarray(table.ravel())))
 
     def _covariance_times(self, table: f64) -> f64:
         field = self.splines.solve_transposed(table) * self.strength
@@ -82,7 +83,7 @@ class Correlation:
         return np.concatenate([self.elements(every[some], every) @ vector for some in chunks(len(vector), len(vector))])
 
 
-def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: ConvergentMatrix) -> Prior:
+def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: SymmetricMatrix) -> Prior:
     """Collective: the Matern prior around the reference Earth, laid out as `system`, which is only looked at.
 
     The work is done in float64 whatever the system's element type is.
@@ -96,21 +97,27 @@ def dense_matern_prior(basis: ModelBasis, config: PriorConfig, system: Convergen
         (a, i), (b, j) = np.divmod(rows, block.radial), np.divmod(cols, block.radial)
         return np.asarray(lateral[np.ix_(a, b)] * radial[np.ix_(i, j)])
 
-    inverse = matrix_like(system, correlation.elements)
+    inverse = system.like("float64")
+    for some in inverse.triangle:
+        for columns in chunks(len(some.rows), len(some.cols)):
+            elements = correlation.elements(some.rows, some.cols[columns])
+            some.local[:, columns] += np.where(some.taken(cols=columns), elements, 0.0)
+    inverse.commit()
     factor = craton.Cholesky(inverse)
     log_determinant = -factor.log_determinant() + 2.0 * splines.log_determinant
     log_determinant -= 2.0 * block.lateral * float(np.log(strength).sum())
     factor.invert()
-    scaled = matrix_like(system, scaled_splines)
-    half = linalg.matmul(inverse, scaled, symmetric="a")
-    precision = linalg.matmul(scaled, half, inverse, transpose_a=True)
+    scaled = full_like(system, scaled_splines)
+    half = linalg.matmul(inverse, scaled)
+    precision = inverse  # whose memory it takes
+    precision.compress(linalg.matmul(scaled, half, transpose_a=True))
     part = Dense(block, precision, log_determinant, splines, correlation, strength)
     return Prior((part,), np.zeros(basis.size))
 
 
-def matrix_like(system: ConvergentMatrix, elements: Callable[[i64, i64], f64]) -> ConvergentMatrix:
-    """Collective: a float64 matrix dealt as the system. Every rank makes its own elements, of (rows, columns)."""
-    n = system.shape[0]
+def full_like(system: SymmetricMatrix, elements: Callable[[i64, i64], f64]) -> ConvergentMatrix:
+    """Collective: a full float64 matrix on the system's process grid. Every rank makes its own elements, of (rows, columns)."""
+    n = system.order
     matrix = craton.ConvergentMatrix(system.world, n, n, dtype="float64", block=system.block, grid=system.grid)
     rows, cols = np.asarray(matrix.local_rows_global), np.asarray(matrix.local_cols_global)
     for some in chunks(len(rows), len(cols)):

@@ -27,8 +27,9 @@ import scipy.sparse
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from craton import ConvergentMatrix
+from craton import SymmetricMatrix
 from craton._craton import ModelBasis
+from craton.arrays.matrix import TrianglePart
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.model.splines import lateral_matrix
 
@@ -65,15 +66,16 @@ class PriorPart(ABC):
         """
         return np.sqrt(np.maximum(self._variance(lateral, radial), 0.0))
 
-    def add_to(self, system: ConvergentMatrix, scale: float) -> None:
-        """Adds scale * C^-1 to the upper triangle of the system, in the block's place. Local; call it on every rank."""
-        for rows, cols, elements in self.own_elements(system):
-            upper = np.asarray(system.local_rows_global)[rows][:, None] <= np.asarray(system.local_cols_global)[cols]
-            system.local[np.ix_(rows, cols)] += np.where(upper, scale * elements, 0.0).astype(system.dtype)
+    def add_to(self, system: SymmetricMatrix, scale: float) -> None:
+        """Adds scale * C^-1 to the system, in the block's place. Local; call it on every rank."""
+        for part in system.triangle:
+            for rows, cols, elements in self.own_elements(part):
+                added = np.where(part.taken(rows, cols), scale * elements, 0.0)
+                part.local[np.ix_(rows, cols)] += added.astype(system.dtype)
 
     @abstractmethod
-    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
-        """C^-1 where this rank has elements of the system: pieces (local rows, local columns, elements). Local."""
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
+        """C^-1 in the rectangle of a part of the system: pieces (rows, columns of the rectangle, elements). Local."""
 
     @abstractmethod
     def _log_determinant(self) -> float: ...
@@ -111,16 +113,18 @@ def splines_at_knots(basis: ModelBasis) -> tuple[scipy.sparse.csr_matrix, f64]:
 
 
 def own_columns(
-    system: ConvergentMatrix, block: ParameterBlock
+    part: TrianglePart, block: ParameterBlock
 ) -> Iterator[tuple[i64, i64, tuple[i64, i64], tuple[i64, i64]]]:
-    """This rank's elements of a block, some columns at a time: local rows, local columns, (lateral, radial) knots of each."""
-    rows, cols = np.asarray(system.local_rows_global), np.asarray(system.local_cols_global)
+    """A part's elements of a block, some columns at a time: rows and columns of the rectangle, (lateral, radial) knots of each."""
     own_rows, own_cols = (
-        np.flatnonzero((lines >= block.offset) & (lines < block.offset + block.size)) for lines in (rows, cols)
+        np.flatnonzero((lines >= block.offset) & (lines < block.offset + block.size))
+        for lines in (part.rows, part.cols)
     )
     for some in chunks(len(own_rows), len(own_cols)):
         columns = own_cols[some]
-        of_rows, of_columns = (np.divmod(at - block.offset, block.radial) for at in (rows[own_rows], cols[columns]))
+        of_rows, of_columns = (
+            np.divmod(at - block.offset, block.radial) for at in (part.rows[own_rows], part.cols[columns])
+        )
         yield own_rows, columns, of_rows, of_columns
 
 
@@ -143,13 +147,13 @@ class Separable(PriorPart):
         half = scipy.linalg.solve(self.lateral_inverse, table, assume_a="pos")
         return np.asarray(scipy.linalg.solve(self.radial_inverse, half.T, assume_a="pos")).T
 
-    def add_to(self, system: ConvergentMatrix, scale: float) -> None:
-        """Adds scale * C^-1 to the system's upper triangle."""
+    def add_to(self, system: SymmetricMatrix, scale: float) -> None:
+        """Adds scale * C^-1 to the system."""
         system.add_kronecker(self.lateral_inverse, self.radial_inverse, scale, self.block.offset)
 
-    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
         """Products of an element of each factor."""
-        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):
+        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(part, self.block):
             yield rows, cols, self.lateral_inverse[np.ix_(a, b)] * self.radial_inverse[np.ix_(i_radial, j_radial)]
 
     def _variance(self, lateral: scipy.sparse.csr_matrix, radial: f64) -> f64:
@@ -202,10 +206,10 @@ class Layered(PriorPart):
         mixed = scipy.linalg.solve(self.radial_inverse, self._layers_times(table, 1).T, assume_a="pos")
         return self._layers_times(np.asarray(mixed).T, 1)
 
-    def own_elements(self, system: ConvergentMatrix) -> Iterator[tuple[i64, i64, f64]]:
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
         """One product of two inverse roots for each pair of radial knots."""
         inverse_roots = [root.matrix(-1) for root in self.roots]
-        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(system, self.block):
+        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(part, self.block):
             elements = np.empty((len(a), len(b)))
             for upper in np.unique(i_radial):
                 for lower in np.unique(j_radial):

@@ -8,9 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import craton
-from craton import ConvergentMatrix
+from craton import SymmetricMatrix
 from craton.tomography.model.parameters import ParameterBlock
+from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.parts import PriorPart
 
 f64 = NDArray[np.float64]
@@ -37,8 +37,8 @@ class AnyPrior(Protocol):
     def blocks(self) -> tuple[ParameterBlock, ...]:
         """What the model is made up of."""
 
-    def step(self, system: ConvergentMatrix, gradient: f64, model: f64) -> Step:
-        """Collective: equation 2 from the Hessian in `system`, which is overwritten."""
+    def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2."""
 
 
 def misfit(deviation: f64, weights: f64) -> float:
@@ -69,15 +69,14 @@ class Prior:
         """The same prior with all strengths `factor` times as large."""
         return replace(self, scale=self.scale / factor**2)
 
-    def step(self, system: ConvergentMatrix, gradient: f64, model: f64) -> Step:
-        """Collective: dm of equation 2 from the Hessian in `system`, which is overwritten by its Cholesky factor."""
-        self.add_to(system)
+    def step(self, equations: NormalEquations, gradient: f64, model: f64) -> Step:
+        """Collective: dm of equation 2."""
         right_hand_side = gradient - self.precision_times(model - self.mean)
-        found = np.asarray(craton.Cholesky(system).solve(np.ascontiguousarray(right_hand_side)))
+        found = equations.factored(self.add_to, self.precision_times).solve(right_hand_side)
         return Step(found, self.precision_times(model + found - self.mean))
 
-    def add_to(self, system: ConvergentMatrix) -> None:
-        """Adds C_m^-1 to the upper triangle. Local; call it on every rank."""
+    def add_to(self, system: SymmetricMatrix) -> None:
+        """Adds C_m^-1. Local; call it on every rank."""
         for part in self.parts:
             part.add_to(system, self.scale)
 

@@ -1,0 +1,49 @@
+"""Products with a Hessian that is in a file only: while its memory holds the factor."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton.arrays.matrix import TrianglePart
+from craton.arrays.symmetric_matrix import parts_of_packed
+from craton.tomography.inversion.forward import share
+from craton.tomography.prior.parts import CHUNK_BYTES, summed
+
+f64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class StoredHessian:
+    """The packed Hessian in a file, of which each rank reads as many rows as the others."""
+
+    file: pathlib.Path
+    comm: MPI.Comm
+
+    def times(self, vector: f64) -> f64:
+        """H v, with the sums in float64. Collective, blocking: the file is read once, a piece at a time."""
+        own = np.zeros(len(vector))
+        for part in self.own_parts():
+            elements = np.where(part.taken(), part.local, 0.0).astype(np.float64)
+            own[part.rows] += elements @ vector[part.cols]
+            elements[part.rows[:, None] == part.cols] = 0.0  # the mirror image of what is beside the diagonal
+            own[part.cols] += elements.T @ vector[part.rows]
+        return summed(own, self.comm)
+
+    def own_parts(self) -> Iterator[TrianglePart]:
+        """This rank's share of the rows, some at a time."""
+        with h5py.File(self.file, "r") as opened:
+            stored = opened["hessian"]
+            order, block = (int(stored.attrs[name]) for name in ("order", "block"))
+            first, last = share(len(stored), self.comm.size, self.comm.rank)
+            step = max(1, CHUNK_BYTES // (8 * stored.shape[1]))
+            cols = np.arange(stored.shape[1])
+            for begin in range(first, last, step):
+                rows = np.arange(begin, min(begin + step, last))
+                yield from parts_of_packed(stored[rows[0] : rows[-1] + 1], rows, cols, order, block)
