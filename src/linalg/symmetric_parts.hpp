@@ -38,7 +38,7 @@ struct symmetric_storage {
         [[nodiscard]] std::int64_t j(std::size_t k) const { return mirrored ? rows[k] - shift : other; }
     };
 
-    /// Calls visit(run) for this rank's elements of the triangle, in the order of storage; those of a const matrix are const. Local.
+    /// Calls visit(run) for this rank's elements of the triangle, in the order of storage; const ones of a const matrix. Local.
     template <class Matrix, class Visit> void for_each_run(Matrix& storage, Visit&& visit) const {
         using T = std::remove_pointer_t<decltype(storage.local().data())>;
         const auto& layout = storage.layout();

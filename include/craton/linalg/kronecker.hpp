@@ -8,10 +8,11 @@
 
 namespace craton::linalg {
 
-/// Adds scale * (outer (x) inner) to the upper triangle of a square matrix, in the diagonal block that begins at `offset`: element (offset + a*ni + i, offset + b*ni + j) += scale * outer(a, b) * inner(i, j), ni = rows of inner. Each rank
-/// adds to its own storage: no communication, N^2/(2P) products for a block of order N. The factors must be the same on every rank
-/// and the matrix committed; commit() again before the next update() or read(), since a neighbour may add while this rank still
-/// does. Throws user_error when the block does not lie within the matrix.
+/// Adds scale * (outer (x) inner) to the upper triangle of a square matrix, in the diagonal block that begins at `offset`: element
+/// (offset + a*ni + i, offset + b*ni + j) += scale * outer(a, b) * inner(i, j), ni = rows of inner. Each rank adds to its own
+/// storage: no communication, N^2/(2P) products for a block of order N. The factors must be the same on every rank and the matrix
+/// committed; commit() again before the next update() or read(), since a neighbour may add while this rank still does. Throws
+/// user_error when the block does not lie within the matrix.
 template <class T>
 void add_kronecker(array::convergent_matrix<T>& matrix, base::matrix_view<const double> outer,
                    base::matrix_view<const double> inner, double scale, std::int64_t offset = 0);

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["STATES", "Status", "find_status"]
 
-STATES = ("waiting", "running", "interrupted", "failed", "finished")
-"""waiting: holds its folder and has not begun. interrupted: was killed; failed: ended with an error; both may be resumed."""
+STATES = ("waiting", "running", "awaiting", "interrupted", "failed", "finished")
+"""waiting: holds its folder and has not begun. awaiting: has ended until something from outside is there. interrupted: was killed;
+failed: ended with an error. What awaits, was interrupted or has failed may be resumed."""
 
 
 @dataclass
@@ -93,7 +94,7 @@ class Status(Plain):
         found += [(label, str(value)) for label, value in self.rows.items()]
         on_disk = ", ".join(f"{name} {size_text(size)}" for name, size in self.files.items())
         found.append(("on disk", on_disk or "nothing"))
-        if self.state in ("interrupted", "failed") and self.command:
+        if self.state in ("awaiting", "interrupted", "failed") and self.command:
             found.append(("to go on", f"craton {self.app} resume {self.folder} {self.resume_options}".rstrip()))
         return found
 

@@ -21,6 +21,7 @@ FREE = (
     ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),
     ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("assembly", "subset"), ("assembly", "threads"),
     ("assembly", "compress"), ("assembly", "checkpoint_minutes"), ("report", "resolution"),
+    ("synthetics", "command"), ("synthetics", "together"),
 )  # fmt: skip
 """Settings that may be others when a run is resumed: nothing that has been computed depends on them."""
 
@@ -65,6 +66,42 @@ class CoverageCorrelation:
     """The same over all knots, covered or not."""
 
 
+@dataclass(frozen=True)
+class Outlier:
+    """An earthquake or a station whose windows disagree more than the others'."""
+
+    kind: str
+    name: str
+    windows: int
+    misfit: float
+    """2 chi / N of its windows."""
+
+
+@dataclass
+class Judgement:
+    """What the end of a run is worth."""
+
+    fit: float
+    """2 chi_data / N, 1 where what is left is the noise."""
+    prior: float
+    """2 chi_prior / n, at most 1 where the prior admits the model."""
+    skipped: int = 0
+    """Windows that are off by more than half a period."""
+    windows: int = 0
+    outliers: list[Outlier] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    """In words; none where all is as it should be."""
+
+    @property
+    def text(self) -> str:
+        """One paragraph."""
+        found = (
+            f"2 chi/N = {self.fit:.3f} (1: what is left is noise), 2 chi_prior/n = {self.prior:.3f} (at most 1: the prior admits "
+            "the model)"
+        )
+        return "\n".join([found, *(f"warning: {line}" for line in self.warnings)])
+
+
 @dataclass(kw_only=True)
 class RunRecord(Record):
     """What was run, how far it came and how long it took: record.json."""
@@ -89,7 +126,11 @@ class RunRecord(Record):
     """Of that, at the phase's end, memory that several ranks of a node may map."""
     sent_bytes: list[dict[str, int]] = field(default_factory=list)
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
+    synthetics: str = ""
+    """What has computed the seismograms g(m)."""
     correlation: CoverageCorrelation | None = None
+    judgement: Judgement | None = None
+    """What the end of the run is worth; None until there is one."""
 
 
 class RunFolder(run_folders.RunFolder[RunRecord]):
@@ -99,6 +140,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
 
     data = RunFile("data.h5")
     hessian = RunFile("hessian.h5")
+    synthetics = RunFile("synthetics")
+    """What an outside solver was given, and what came back: a folder for each model."""
     model = RunFile("model.h5")
     step = RunFile("step.h5", "working")
     checkpoint = RunFile("hessian.checkpoint.h5", "working")
@@ -119,8 +162,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
 
     @property
     def worth_resuming(self) -> bool:
-        """Whether an unfinished run has left a Hessian, part of one, or a step."""
-        return any(file.is_file() for file in (self.checkpoint, self.hessian, self.step))
+        """Whether an unfinished run has left a Hessian, part of one, a step, or seismograms from outside."""
+        return any(file.exists() for file in (self.checkpoint, self.hessian, self.step, self.synthetics))
 
     def config_to_resume(self, config: Config | None = None) -> Config | None:
         """The configuration of the unfinished run here, with the settings in FREE as `config` has them.

@@ -13,7 +13,7 @@ from craton.runs.progress import make_console
 from craton.runs.progress_file import Start
 from craton.runs.running import begun, resumed
 from craton.tomography.folder import RunFolder, RunRecord
-from craton.tomography.inversion.context import PHASES, RunContext
+from craton.tomography.inversion.context import OUTSIDE, PHASES, Awaited, RunContext
 from craton.tomography.inversion.driver import Inversion
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.posterior.findings import posterior_folder
@@ -85,7 +85,9 @@ def resume(
 
 
 def _start(config: Config, comm: MPI.Comm, command: str) -> Start:
-    return Start("tomography", config.to_dict(), str(config.path), PHASES, comm.size, config.assembly.threads, command)
+    outside = () if config.synthetics.kind == "modes" else (OUTSIDE,)
+    phases = (*PHASES[:2], *outside, *PHASES[2:])
+    return Start("tomography", config.to_dict(), str(config.path), phases, comm.size, config.assembly.threads, command)
 
 
 def _go(
@@ -105,7 +107,11 @@ def _go(
         if resuming and place.path.resolve() != folder.path.resolve():
             context.say(f"{folder.path} still has the results of an earlier run, which this one replaces later on")
         inversion = Inversion(context)
-        record = inversion.go(resolve if config.report.resolution else None)
+        try:
+            record = inversion.go(resolve if config.report.resolution else None)
+        except Awaited as awaited:
+            context.say(f"{awaited}\nto go on when they are there: craton tomography resume {folder.path}")
+            return inversion.record
         if report:
             on_root(comm, lambda: draw(folder))
             context.say(f"report: {folder.report}")

@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any, Self, get_args, get_type_hints
 
 from craton.errors import UserError
@@ -27,6 +28,7 @@ from craton.tomography.config.tables import (
     ReportConfig,
     RunConfig,
     StationsConfig,
+    SyntheticsConfig,
     TargetConfig,
     TheoryConfig,
 )
@@ -50,6 +52,7 @@ class Config(Configuration):
     stations: StationsConfig
     paths: PathsConfig
     data: DataConfig
+    synthetics: SyntheticsConfig
     target: TargetConfig | None
     prior: PriorConfig
     inversion: InversionConfig
@@ -89,6 +92,8 @@ class Config(Configuration):
                 '[report] resolution = true; allowed: false, because [inversion] keep_hessians = "none" keeps no Hessian '
                 "that it could come from"
             )
+        for line in wrong_command(self.synthetics):
+            raise self.wrong(line)
         solved = self.inversion
         if solved.in_place and (solved.solve_precision, solved.precision) == ("float64", "float32"):
             raise self.wrong(
@@ -119,6 +124,29 @@ class Config(Configuration):
             directory, here = Path(self.run.directory), Path.cwd()
             words += ["--directory", str(directory.relative_to(here) if directory.is_relative_to(here) else directory)]
         return shlex.join(words)
+
+
+PLACEHOLDERS = frozenset(
+    {"python", "folder", "model", "sources", "source", "event", "stations", "windows", "seismograms"}
+)
+"""What the command of an outside solver may name in braces."""
+
+
+def wrong_command(settings: SyntheticsConfig) -> Iterator[str]:
+    """What is wrong with an outside solver, in words."""
+    if settings.kind != "command":
+        return
+    try:
+        named = {name for _, name, _, _ in Formatter().parse(settings.command) if name is not None}
+        words = shlex.split(settings.command)
+    except ValueError as problem:
+        yield f"[synthetics] command = {settings.command!r}: {problem}; allowed: words, and names in braces"
+        return
+    if not words:
+        yield '[synthetics] command is missing; allowed: that of a solver, because kind = "command"'
+    for name in sorted(named - PLACEHOLDERS):
+        allowed = ", ".join(f"{{{known}}}" for known in sorted(PLACEHOLDERS))
+        yield f"[synthetics] command names {{{name}}}; allowed: {allowed}"
 
 
 TABLES: dict[str, type] = {

@@ -124,6 +124,34 @@ class DataConfig:
 
 
 @dataclass(frozen=True)
+class SyntheticsConfig:
+    """Where the seismograms g(m) of a model come from. Their derivatives are always those of [theory]."""
+
+    kind: str = setting(
+        "modes",
+        choice("modes", "command", "wait"),
+        'by [theory]; "command": an outside solver is started; "wait": the run ends until its seismograms are there',
+    )
+    command: str = setting(
+        "",
+        text,
+        "of an outside solver, for each earthquake where it names {event} or {source}, else for all; also {python}, {folder}, "
+        "{model} (.nc, .csv), {sources}, {stations}, {windows}, {seismograms}",
+    )
+    together: int = setting(1, integer(1, 10000), "commands at a time")
+    convolve: bool = setting(
+        False, boolean, "outside seismograms are of an impulse: convolve them with the moment rate"
+    )
+    taper_s: float = setting(120.0, number(0, 1e4, "s"), "seconds at both ends of outside seismograms that are tapered")
+    step_deg: float = setting(
+        0.0, none_or(0.05, 30, "degrees"), "degrees between points of the model's grid; 0: half of the knots' distance"
+    )
+    depth_step_km: float = setting(
+        0.0, none_or(1, 1000, "km"), "km between its depths; 0: half of the knots' distance, at most 100"
+    )
+
+
+@dataclass(frozen=True)
 class TargetConfig:
     """The Earth that synthetic data are made from: a checkerboard plus one cylinder of slow (or fast) rock."""
 
@@ -143,6 +171,11 @@ class TargetConfig:
     )
     plume_amplitude: float = setting(-0.03, amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
     plume_name: str = setting("Hawaii", text, "the plume's name on the maps")
+    theory: str = setting(
+        "",
+        choice("", "pava", "nact"),
+        'that the data are made by; "" is that of [theory], and then the inversion has no error of theory',
+    )
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,11 @@ def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Obs
     correlation_s = np.full(len(paths), config.data.correlation_s)
     rho = neighbour_correlation(correlation_s, paths.sample_interval_s) if config.data.correlation_s else None
     observed = add_noise(paths, traces, sigma, config.run.seed, rho)
+    theory = "" if config.target is None else config.target.theory
+    by = "the same theory" if theory in ("", config.theory.kind) else f"another theory than the inversion's, {theory}"
     attributes = {
         "kind": "synthetic",
-        "origin": "seismograms of the target model by the same theory, plus Gaussian noise",
+        "origin": f"seismograms of the target model by {by}, plus Gaussian noise",
         "noise_fraction": config.data.noise,
         "seed": config.run.seed,
     }

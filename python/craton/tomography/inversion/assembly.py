@@ -16,8 +16,9 @@ from craton.tomography.inversion.hessian_file import Linearised, hessian_block
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
-    from craton.tomography.inversion.forward import Panels
+    from craton.tomography.inversion.forward import ModeTheory
     from craton.tomography.inversion.persistence import State
+    from craton.tomography.outside.solver import OutsideSynthetics
 
 f64 = NDArray[np.float64]
 
@@ -25,9 +26,16 @@ f64 = NDArray[np.float64]
 class Assembly:
     """The distributed Hessian and gradient, and how they are filled. All calls are collective."""
 
-    def __init__(self, run: RunContext, panels: Panels, observations: Observations, size: int) -> None:
-        """size: of the model."""
-        self.run, self.panels, self.observations = run, panels, observations
+    def __init__(
+        self,
+        run: RunContext,
+        theory: ModeTheory,
+        outside: OutsideSynthetics | None,
+        observations: Observations,
+        size: int,
+    ) -> None:
+        """theory: gives the panels, and g(m) too where `outside` does not. size: of the model."""
+        self.run, self.theory, self.outside, self.observations = run, theory, outside, observations
         settings = run.config.inversion
         block = hessian_block(settings.block, size)
         self.hessian = SymmetricMatrix(run.world, size, dtype=settings.precision, block=block)
@@ -50,6 +58,7 @@ class Assembly:
     def fill(self, state: State) -> dict[str, float]:
         """Adds all paths to Hessian and gradient. Returns chi_data, data_norm and assemble_s."""
         run = self.run
+        observed = self.observed_by_panels(state.latest)
         self.hessian.reset()
         self.gradient.reset()
         total, minutes = len(self.observations.paths), run.config.assembly.checkpoint_minutes
@@ -64,16 +73,31 @@ class Assembly:
             with bar:
                 if done:
                     bar.begin_at(done)
-                while (left := self.until_pause(state, sums, saved, 60.0 * minutes, bar)) > 0:
+                while (left := self.until_pause(state, observed, sums, saved, 60.0 * minutes, bar)) > 0:
                     assert saved is not None
                     self.save_checkpoint(saved, state, sums, total - left)
         finally:
             if saved is not None:
                 saved.close()
+        if self.outside is not None:
+            sums["data_norm"] = self.outside.data_norm
         return sums
 
+    def observed_by_panels(self, model: f64) -> f64:
+        """The data; for g from outside d - g + the panels' own g, so that the panels' residual is d - g (forward.py)."""
+        if self.outside is None:
+            return self.observations.observed
+        with self.run.phases("misfit"):
+            return self.observations.observed - self.outside.seismograms(model) + self.theory.seismograms(model)
+
     def until_pause(
-        self, state: State, sums: dict[str, float], saved: Checkpoint | None, pause_after_s: float, bar: ProgressBar
+        self,
+        state: State,
+        observed: f64,
+        sums: dict[str, float],
+        saved: Checkpoint | None,
+        pause_after_s: float,
+        bar: ProgressBar,
     ) -> int:
         """Adds paths to Hessian, gradient and `sums`, and returns how many are left."""
         run = self.run
@@ -84,8 +108,8 @@ class Assembly:
 
         before_s = run.phases.seconds["assemble"]
         with run.phases("assemble"):
-            found = self.panels.assemble(
-                state.latest, self.observations.observed, self.hessian, self.gradient, told, saved, pause_after_s
+            found = self.theory.assemble(
+                state.latest, observed, self.hessian, self.gradient, told, saved, pause_after_s
             )
         run.phases.add_assembly(found)
         took_s = run.phases.seconds["assemble"] - before_s

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PHASES = ("set-up", "data", "assembly", "step", "line search", "finish")
 """In their order. Iterations repeat the three in the middle."""
+OUTSIDE = "synthetics"
+"""The phase in which an outside solver computes seismograms, or is waited for; of runs that have one."""
 
 ASSEMBLY = ("panel_s", "product_s", "update_s", "poll_s", "commit_s", "wall_s", "paths", "updates", "rows")
 """What an assembly tells of itself: seconds of its threads and of the whole, and counts."""
@@ -70,6 +72,10 @@ class Phases:
         return {name: comm.allgather(dict(values)) for name, values in fields.items()}
 
 
+class Awaited(Exception):
+    """The run cannot go on until somebody has computed seismograms; the text says which, and where they belong."""
+
+
 @dataclass
 class RunContext:
     """The same on every rank but for `console`, which is rank 0's."""
@@ -101,12 +107,23 @@ class RunContext:
         """Prints on rank 0."""
         say(self.console, text)
 
-    def enter(self, phase: str, iteration: int, done: int = 0, total: int = 0) -> None:
-        """Collective: begins a phase, with `done` of `total` paths from a checkpoint. UserError where the disk is full."""
+    def await_outside(self, what: str) -> NoReturn:
+        """Collective: raises Awaited, when `status` can tell what is awaited."""
+        self.enter(OUTSIDE, int(self.comm.bcast(self.progress.progress.facts.get("iteration", 0))), awaited=what)
+        raise Awaited(what)
+
+    def enter(self, phase: str, iteration: int, done: int = 0, total: int = 0, **facts: Any) -> None:
+        """Collective: begins a phase, with `done` of `total` paths from a checkpoint. UserError where the disk is full.
+
+        facts: more to note for `status`.
+        """
+        facts = {"awaited": "", **facts}
         most = self.config.inversion.max_iterations
         where, unit = f"iteration {iteration} of at most {most}", "paths" if total else ""
 
         def begin() -> None:
-            self.progress.enter(phase, where=where, done=done, total=total, unit=unit, iteration=iteration, most=most)
+            self.progress.enter(
+                phase, where=where, done=done, total=total, unit=unit, iteration=iteration, most=most, **facts
+            )
 
         on_root(self.comm, begin)

@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
-from craton.tomography.folder import IterationRecord, RunRecord
+from craton.tomography.folder import IterationRecord, Judgement, RunRecord
 from craton.tomography.inversion.assembly import Assembly
+from craton.tomography.inversion.forward import Synthetics
 from craton.tomography.inversion.hessian_file import Linearised
+from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles
 from craton.tomography.inversion.preparation import prepare
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
@@ -36,6 +38,8 @@ from craton.tomography.prior.prior import misfit
 
 if TYPE_CHECKING:
     from craton.tomography.inversion.context import RunContext
+    from craton.tomography.model.fields import Fields
+    from craton.tomography.outside.solver import OutsideSynthetics
 
 f64 = NDArray[np.float64]
 
@@ -51,11 +55,28 @@ class Inversion:
         found = prepare(run, self.files)
         self.basis, self.prior, self.theory = found.basis, found.prior, found.theory
         self.observations, self.target, self.state = found.observations, found.target, found.state
-        self.assembly = Assembly(run, self.theory, self.observations, self.basis.size)
-        self.steps = StepSearch(run, self.files, self.basis, self.prior, self.theory)
+        self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
+        self.synthetics: Synthetics = self.outside or self.theory
+        self.assembly = Assembly(run, self.theory, self.outside, self.observations, self.basis.size)
+        self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
         self.files.record = self.first_record()
         self.at: tuple[int, Linearised] | None = None
         """What the assembly's Hessian is of: the number of a model, and what was found there besides; None where of none."""
+
+    def outside_synthetics(self) -> OutsideSynthetics:
+        """What starts an outside solver for a model, or waits for it."""
+        from craton.tomography.outside.solver import OutsideSynthetics  # which most runs need not load
+
+        run, files = self.run, self.files
+
+        def fields(model: f64, label: str) -> Fields:
+            from craton.tomography.model.fields import fields_of
+
+            return fields_of(self.basis, model, label, files.record, run.place.record)
+
+        return OutsideSynthetics(
+            run.config, run.comm, lambda: run.place.synthetics, self.observations, fields, run.say, run.await_outside
+        )
 
     @property
     def record(self) -> RunRecord:
@@ -139,19 +160,27 @@ class Inversion:
         run.enter("finish", state.linearised_at)
         self.files.discard_hessian()
         with run.phases("waveforms"):
-            more = {
-                f"waveforms/{name}": self.theory.seismograms(model).astype(np.float32)
-                for name, model in (("initial", state.models[0]), ("final", state.latest))
-            }
+            first, last = (self.synthetics.seismograms(model) for model in (state.models[0], state.latest))
+            more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
             coverage = self.theory.coverage(self.basis)
+        found = on_root(run.comm, lambda: self.judgement(last))
+        self.record.judgement = found
+        run.say(found.text)
         if (target := self.target) is not None:
-            found = on_root(run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage))
-            self.record.correlation = found
-            run.say(about_recovery(found))
+            recovered = on_root(run.comm, lambda: coverage_correlation(self.basis, state.latest, target, coverage))
+            self.record.correlation = recovered
+            run.say(about_recovery(recovered))
         if at_the_end is not None:
             at_the_end(self)
         self.record.finished = True
         self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
+
+    def judgement(self, predicted: f64) -> Judgement:
+        """What the end is worth. predicted: g of the last model. Not collective."""
+        _, long_s, short_s, _ = self.run.config.data.filter_periods_s
+        half_period_s = 0.5 * float(np.sqrt(long_s * short_s))
+        chi_prior = self.state.iterations[-1].chi_prior
+        return judge(self.observations, predicted, chi_prior, self.basis.size, half_period_s)
 
     # ---------------------------------------------------------------------------------------------- table and record
 
@@ -199,4 +228,5 @@ class Inversion:
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
+            synthetics=self.outside.describe() if self.outside else f"modes, {run.config.theory.kind}",
         )

@@ -21,7 +21,7 @@ from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, ModelBasis
+    from craton._craton import ForwardProblem, ModelBasis, SpheroidalCatalogue
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.prior.prior import AnyPrior
@@ -65,7 +65,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
             assert config.target is not None
             target = make_target(basis, config.target)
         there = files.data()
-        observations = first_observations(run, problem, target) if there is None else there
+        observations = first_observations(run, problem, spheroidal, target) if there is None else there
     with run.phases("paths"):
         theory = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
     if there is None:
@@ -75,13 +75,20 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     return Prepared(basis, prior, observations, theory, target, state)
 
 
-def first_observations(run: RunContext, problem: ForwardProblem, target: f64 | None) -> Observations:
+def first_observations(
+    run: RunContext, problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, target: f64 | None
+) -> Observations:
     """Collective: synthetic data of the target model, or those of a file where there is none."""
     config = run.config
     events, stations = read_catalogues(config, run.comm)
     if target is None:
         return on_root(run.comm, lambda: file_observations(config, events, stations, run.say))
     table = build_paths(config, events, stations, run.say)
+    assert config.target is not None
+    if config.target.theory not in ("", config.theory.kind):
+        problem = _craton.ForwardProblem(
+            problem.modes, problem.basis, config.data.filter_periods_s, config.target.theory, spheroidal
+        )
     traces = predict(problem, table.path_set(problem), target, run.comm, run.threads)
     return synthetic_observations(config, table, traces)
 

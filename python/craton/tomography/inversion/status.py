@@ -34,6 +34,8 @@ def status(directory: str | os.PathLike[str]) -> InversionStatus:
     common = find_status(folder)
     found = InversionStatus(**vars(common))
     place = folder.unfinished or folder
+    if found.state == "interrupted" and (awaited := found.facts.get("awaited")):
+        found.state, found.rows["awaits"] = "awaiting", awaited
     found.iteration, found.most_iterations = common.facts.get("iteration", 0), common.facts.get("most", 0)
     if place.record.is_file():
         record = place.read_record()

@@ -41,6 +41,7 @@ def page_of(results: Results) -> Page:
     record = results.record
     blocks: list[Block | None] = [
         statement(results),
+        verdict(results),
         key_numbers(results),
         misfit_section(results),
         *model_sections(results),
@@ -68,7 +69,7 @@ def how_it_ended(results: Results) -> str:
 
 def statement(results: Results) -> Notice:
     """Where the data come from: the first thing a reader must know."""
-    attributes = results.observations.attributes
+    record, attributes = results.record, results.observations.attributes
     synthetic = "The observed data are synthetic."
     if results.target is None:
         origin = f"read from a file; their origin: {attributes.get('origin', 'unknown')}."
@@ -77,15 +78,29 @@ def statement(results: Results) -> Notice:
         return Notice(f"Data: {origin}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
     theory = "path-average mode sums" if results.path_averages else "mode sums with coupled branches, NACT"
+    by = f"with the same theory as the inversion ({theory}) on the same spline basis"
+    if (other := (record.config.get("target") or {}).get("theory", "")) not in ("", record.config["theory"]["kind"]):
+        by = f"with another theory ({other}) than that of the inversion's derivatives ({theory}), on the same spline basis"
     text = (
-        "They are seismograms of the input model, computed "
-        f"with the same theory as the inversion ({theory}) on the same spline basis, plus Gaussian noise whose "
+        f"They are seismograms of the input model, computed {by}, plus Gaussian noise whose "
         f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
         f"{100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. The inversion "
         "knows the noise's standard deviation. The earthquakes and stations are real places; the Earth in this report "
         "is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like."
     )
     return Notice(text, synthetic)
+
+
+def verdict(results: Results) -> Notice | None:
+    """Whether the end can be believed: the second thing a reader must know. None for a run that has not ended."""
+    found = results.record.judgement
+    if found is None:
+        return None
+    lines = [f"{line[0].upper()}{line[1:]}." for line in found.warnings]
+    if not lines:
+        lines = ["The data are fitted to their noise, no cycle is skipped, and the prior admits the model."]
+    figures = f" (2χ/N = {found.fit:.3f}, 1 is expected; 2χ of the prior / n = {found.prior:.3f}, at most 1 is)"
+    return Notice(" ".join(lines) + figures, "Read with care." if found.warnings else "How it ended.")
 
 
 def key_numbers(results: Results) -> Numbers:

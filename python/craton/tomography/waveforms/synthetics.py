@@ -171,7 +171,7 @@ class _OtherSolver:
         taper_s = self._config.processing.taper_s
         tapered = with_ends_tapered(samples, 0, int(np.ceil(taper_s / delta_s)))  # it begins at rest
         found = in_band(tapered, start_s, delta_s, self._periods, self._times_s, transfer)
-        found[self._times_s > start_s + (len(samples) - 1) * delta_s - taper_s] = np.nan
+        found[(self._times_s < start_s) | (self._times_s > start_s + (len(samples) - 1) * delta_s - taper_s)] = np.nan
         return found
 
 

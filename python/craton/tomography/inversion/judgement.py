@@ -1,0 +1,126 @@
+"""How an inversion ended, in plain words: whether the data are fitted, whether the prior admits the model, who disagrees.
+
+    2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
+    2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
+    cycle skips            windows whose predicted waves fit best when shifted by more than half a period
+    outliers               earthquakes and stations whose windows are worse than the others'
+
+A fit to the noise does not make a theory right: what a poor theory does wrong, structure can explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.runs.words import counted
+from craton.tomography.folder import Judgement, Outlier
+
+if TYPE_CHECKING:
+    from craton.tomography.data.observations import Observations
+
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
+
+DEVIATIONS = 5.0
+"""A misfit of noise alone scatters by sqrt(2 / N) about 1; beyond so many of these it is no scatter."""
+SLACK = 0.03
+"""What sigma, which is an estimate, may be wrong by in a misfit before it is worth a word."""
+SKIPPED_CORRELATION = 0.7
+"""A window whose waves, shifted, are less alike than this is bad in another way than by a skipped cycle."""
+OUTLIER = 2.0
+"""An earthquake or station is an outlier where its misfit per sample is so many times the whole one, and above this itself."""
+MOST_NAMED = 3
+
+
+def judge(data: Observations, predicted: f64, chi_prior: float, unknowns: int, longest_s: float) -> Judgement:
+    """Of a run's last model. predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip."""
+    table, white = data.paths, data.whitened(data.observed - predicted)
+    per_window = np.add.reduceat(white**2, table.offsets[:-1])
+    samples, total = np.asarray(table.samples, float), float(len(white))
+    fit = float(per_window.sum()) / total
+    skipped = skipped_windows(data, predicted, longest_s)
+    found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table))
+    for kind, of, names in (
+        ("earthquake", table.event, table.events.name),
+        ("station", table.station, table.stations.name),
+    ):
+        found.outliers += outliers(kind, of, names, per_window, samples, fit)
+    found.warnings = list(warnings(found, total, unknowns))
+    return found
+
+
+def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
+    """What a reader has to know before the maps are looked at."""
+    scatter = DEVIATIONS * np.sqrt(2.0 / samples) + SLACK
+    lines = list[str]()
+    if found.fit > 1.0 + scatter:
+        lines.append(
+            f"the data are not fitted to their noise: 2 chi/N = {found.fit:.3g} where 1 is expected. Cycles may be skipped (begin "
+            "with longer periods), the theory too poor (docs/hybrid.md), or sigma too small"
+        )
+    if found.fit < 1.0 - unknowns / samples - scatter:
+        lines.append(
+            f"the data are fitted better than their noise allows: 2 chi/N = {found.fit:.3g} where at least "
+            f"{1.0 - unknowns / samples:.3g} is expected. Sigma may be too large, or the noise not as independent as C_d says"
+        )
+    if found.prior > 1.0:
+        lines.append(
+            f"the model is larger than its prior admits: 2 chi_prior/n = {found.prior:.3g} where at most 1 is expected. The "
+            "prior may be too weak, or the data want structure that is not there"
+        )
+    if found.skipped:
+        lines.append(
+            f"{counted(found.skipped, 'window')} of {found.windows} are off by more than half a period: their cycles are skipped, "
+            "and they pull the model the wrong way"
+        )
+    for kind in ("earthquake", "station"):
+        worst = [one for one in found.outliers if one.kind == kind]
+        if worst:
+            named = ", ".join(
+                f"{one.name} ({one.misfit:.3g} in {counted(one.windows, 'window')})" for one in worst[:MOST_NAMED]
+            )
+            more = f" and {len(worst) - MOST_NAMED} more" if len(worst) > MOST_NAMED else ""
+            fits = "fits" if len(worst) == 1 else "fit"
+            lines.append(f"{counted(len(worst), kind)} {fits} much worse than the others, by 2 chi/N: {named}{more}")
+    return lines
+
+
+def outliers(kind: str, of: i64, names: Sequence[str], per_window: f64, samples: f64, fit: float) -> list[Outlier]:
+    """Those whose misfit per sample is far above the whole one, the worst first. of: the earthquake or station of each window."""
+    chi, count = np.bincount(of, weights=per_window), np.bincount(of, weights=samples)
+    windows = np.bincount(of)
+    misfit = np.divide(chi, count, out=np.zeros_like(chi), where=count > 0.0)
+    scatter = DEVIATIONS * np.sqrt(2.0 / np.maximum(count, 1.0))
+    bad = np.flatnonzero(misfit > np.maximum(OUTLIER * max(fit, 1.0), 1.0 + scatter))
+    ordered = bad[np.argsort(-misfit[bad])]
+    return [Outlier(kind, names[row], int(windows[row]), float(misfit[row])) for row in ordered]
+
+
+def skipped_windows(data: Observations, predicted: f64, longest_s: float) -> NDArray[np.bool_]:
+    """Windows whose predicted waves, shifted by more than longest_s, fit better than shifted by less, and well."""
+    table = data.paths
+    reach = int(np.ceil(2.0 * longest_s / table.sample_interval_s))
+    near = int(np.floor(longest_s / table.sample_interval_s))
+    found = np.zeros(len(table), bool)
+    for window, (first, last) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
+        d, g = data.observed[first:last], predicted[first:last]
+        correlations = shifted_correlations(d, g, min(reach, (last - first) // 2))
+        middle = len(correlations) // 2
+        close = correlations[max(0, middle - near) : middle + near + 1].max()
+        best = correlations.max()
+        found[window] = best > max(close, SKIPPED_CORRELATION)
+    return found
+
+
+def shifted_correlations(d: f64, g: f64, reach: int) -> f64:
+    """Sum d(t + s) g(t) / (|d| |g|) over a window for shifts of -reach to reach samples; what is shifted out of it counts as 0."""
+    size = float(np.linalg.norm(d) * np.linalg.norm(g))
+    if size == 0.0:
+        return np.zeros(2 * reach + 1)
+    full = np.correlate(d, g, "full") / size
+    middle = len(g) - 1
+    return full[middle - reach : middle + reach + 1]

@@ -1,0 +1,180 @@
+"""g(m) of an outside solver as the inversion's Synthetics: it is started for each model, or waited for.
+
+`[synthetics] kind = "command"` starts a command of the user, once for each earthquake or once for all. With `kind = "wait"` the
+run ends in the state "awaiting" and says what it awaits and where; `craton tomography resume` goes on when that is there. Either
+way the seismograms go through the filter and the times of the data, and Z, R and T are turned from N and E as there.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.runs.agreement import on_root
+from craton.runs.words import counted
+from craton.tomography.outside.exchange import ExchangeFolder, last_window_s, usual_grid
+from craton.tomography.outside.reading import read_windows
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from craton.tomography.config.load import Config
+    from craton.tomography.data.observations import Observations
+    from craton.tomography.model.fields import Fields
+
+f64 = NDArray[np.float64]
+
+OF_EVENT = ("{source}", "{event}")
+MPI_PREFIXES = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPI_LOCALRANKID", "I_MPI_")
+"""Environment that a rank has of its launcher: a command with an mpiexec of its own must not see it."""
+
+
+class OutsideSynthetics:
+    """Synthetics of the inversion's windows. All calls are collective; rank 0 writes, starts and reads."""
+
+    def __init__(
+        self,
+        config: Config,
+        comm: MPI.Comm,
+        place: Callable[[], Path],
+        observations: Observations,
+        fields: Callable[[f64, str], Fields],
+        say: Callable[[str], None],
+        wait: Callable[[str], NoReturn],
+    ) -> None:
+        """place: the folder of folders. fields: of a model, with a label. wait: ends the run, collectively, and says for what."""
+        self.config, self.settings, self.comm, self.place = config, config.synthetics, comm, place
+        self.observations, self.fields, self.say, self.wait = observations, fields, say, wait
+
+    def seismograms(self, model: f64) -> f64:
+        """As Synthetics says. Ends the run where they have to be waited for; UserError where they are wrong."""
+        awaited, found = on_root(self.comm, lambda: self._found(np.ascontiguousarray(model)))
+        if found is None:
+            self.wait(awaited)
+        return found
+
+    def chi_data(self, model: f64) -> float:
+        """As Synthetics says."""
+        data = self.observations
+        white = data.whitened(data.observed - self.seismograms(model))
+        return 0.5 * float(white @ white)
+
+    @property
+    def data_norm(self) -> float:
+        """Half the squared data, weighted by C_d^-1."""
+        white = self.observations.whitened(self.observations.observed)
+        return 0.5 * float(white @ white)
+
+    # ------------------------------------------------------------------------------------------------------ on rank 0
+
+    def _found(self, model: f64) -> tuple[str, f64 | None]:
+        """What is awaited, or the windows."""
+        folder = self._folder_of(model)
+        if folder.read:
+            return "", folder.load()
+        if not folder.ready:
+            self._write(folder, model)
+        if self.settings.kind == "command":
+            self._start(folder)
+        elif missing := self._missing(folder):
+            return missing, None
+        g = self._read(folder)
+        folder.save(g)
+        name = folder.solver() or self.describe()
+        self.say(f"seismograms of the model in {folder.path}: by {name}")
+        return "", g
+
+    def describe(self) -> str:
+        """For the record."""
+        return f"command: {self.settings.command}" if self.settings.kind == "command" else "files from outside"
+
+    def _folders(self) -> Iterator[ExchangeFolder]:
+        base = self.place()
+        numbers = sorted(int(file.name) for file in base.glob("*") if file.name.isdecimal()) if base.is_dir() else []
+        yield from (ExchangeFolder(base / str(number)) for number in numbers)
+
+    def _folder_of(self, model: f64) -> ExchangeFolder:
+        """The folder of a model that an earlier step or session has asked for, or the next one."""
+        last = 0
+        for folder in self._folders():
+            if folder.holds(model):
+                return folder
+            if folder.ready:
+                last = int(folder.path.name)
+        return ExchangeFolder(self.place() / str(last + 1))
+
+    def _write(self, folder: ExchangeFolder, model: f64) -> None:
+        fields = self.fields(model, f"model {folder.path.name}")
+        usual = usual_grid(fields.basis)
+        grid = self.settings.step_deg or usual[0], self.settings.depth_step_km or usual[1]
+        folder.write(model, fields, self.observations.paths, grid)
+
+    def _missing(self, folder: ExchangeFolder) -> str:
+        """What a run without a command waits for, in words; "" where every earthquake has files."""
+        table = self.observations.paths
+        names = [table.events.name[event] for event in table.event_rows]
+        empty = [name for name in names if not any((folder.seismograms / name).glob("*"))]
+        if not empty:
+            return ""
+        until_s = last_window_s(self.observations) + 2.0 * self.config.data.filter_periods_s[0]
+        named = ", ".join(empty[:3]) + (", ..." if len(empty) > 3 else "")
+        return (
+            f"awaiting seismograms of {counted(len(empty), 'earthquake')} of {len(names)} ({named}) at "
+            f"{counted(len(table.station_rows), 'station')}, {until_s:g} s from the centroid time on, "
+            f"displacement in m: a folder of files for each in {folder.seismograms}; model, sources and stations: {folder.path}"
+        )
+
+    def _start(self, folder: ExchangeFolder) -> None:
+        """Runs the user's command for each earthquake that has no files yet, or once. UserError where one fails."""
+        table, command = self.observations.paths, self.settings.command
+        names = [table.events.name[event] for event in table.event_rows]
+        waiting = [name for name in names if not folder.done(name).is_file()]
+        if not waiting:
+            return
+        one_each = any(text in command for text in OF_EVENT)
+        self.say(
+            f"{counted(len(waiting), 'earthquake')} for the outside solver; what it prints: {folder.path}/solver.log"
+        )
+        with (folder.path / "solver.log").open("ab") as log, ThreadPoolExecutor(self.settings.together) as pool:
+            work = waiting if one_each else [""]
+            for name, problem in zip(work, pool.map(lambda name: self._run_one(folder, name, log), work), strict=True):
+                if problem:
+                    raise UserError(
+                        f"[synthetics] command{f' for event {name}' if name else ''}: {problem}; allowed: a command that ends "
+                        f"with 0 (what it printed: {folder.path}/solver.log); `craton tomography resume` starts what is missing"
+                    )
+                for done in [name] if name else waiting:
+                    folder.done(done).touch()
+
+    def _run_one(self, folder: ExchangeFolder, event: str, log: IO[bytes]) -> str:
+        """Why a command has failed; "" where it has not."""
+        path = folder.path.absolute()
+        where = {
+            "python": sys.executable, "folder": path, "model": path / "model", "sources": path / "sources", "event": event,
+            "source": path / "sources" / f"CMTSOLUTION_{event}", "stations": path / "STATIONS", "windows": path / "windows.csv",
+            "seismograms": path / "seismograms" / event,
+        }  # fmt: skip
+        words = [word.format(**where) for word in shlex.split(self.settings.command)]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(MPI_PREFIXES)}
+        try:
+            done = subprocess.run(
+                words, cwd=self.config.path.parent, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, check=False,
+            )  # fmt: skip
+        except OSError as problem:
+            return f"{words[0]}: {problem.strerror}"
+        return f"ended with {done.returncode}" if done.returncode else ""
+
+    def _read(self, folder: ExchangeFolder) -> f64:
+        """All windows, from whatever files the solver has left. UserError names the first that is not right."""
+        return read_windows(folder, self.observations, self.config)

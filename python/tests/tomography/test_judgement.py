@@ -1,0 +1,106 @@
+"""How the end of a run is judged: fits that are bad or too good, models beyond their prior, skipped cycles, outliers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from craton.tomography.data.catalogue import Events, Stations
+from craton.tomography.data.observations import Observations
+from craton.tomography.data.paths import PathTable
+from craton.tomography.folder import Judgement, Outlier
+from craton.tomography.inversion.judgement import judge, shifted_correlations, skipped_windows
+
+EVENTS, STATIONS, SAMPLES, STEP_S, PERIOD_S = 6, 8, 120, 10.0, 150.0
+HALF_PERIOD_S = 0.5 * PERIOD_S
+
+
+def table():
+    zeros = np.zeros(EVENTS)
+    events = Events(
+        tuple(f"E{n}" for n in range(EVENTS)), ("2018-02-02T00:00:00",) * EVENTS, zeros, zeros, zeros, zeros, np.ones((EVENTS, 6)),
+        ("",) * EVENTS,
+    )  # fmt: skip
+    stations = Stations(
+        tuple(f"N.S{n}" for n in range(STATIONS)), np.zeros(STATIONS), np.zeros(STATIONS), np.zeros(STATIONS)
+    )
+    event, station = (part.ravel().astype(np.int64) for part in np.indices((EVENTS, STATIONS)))
+    count = len(event)
+    return PathTable(events, stations, event, station, np.zeros(count), np.full(count, SAMPLES), STEP_S)
+
+
+def waves(shift_s=0.0):
+    """A packet of waves for each window, in metres."""
+    times = STEP_S * np.arange(SAMPLES) - shift_s
+    one = np.exp(-(((times - 600.0) / 200.0) ** 2)) * np.cos(2 * np.pi * times / PERIOD_S)
+    return np.tile(one, (EVENTS * STATIONS, 1))
+
+
+def observations(predicted, noise=0.1, sigma=0.1):
+    paths = table()
+    observed = predicted + noise * np.random.default_rng(5).standard_normal(predicted.shape)
+    return Observations(paths, observed.ravel(), np.full(len(paths), sigma), {"kind": "synthetic"})
+
+
+def judged(predicted, data, chi_prior=20.0, unknowns=100) -> Judgement:
+    return judge(data, predicted.ravel(), chi_prior, unknowns, HALF_PERIOD_S)
+
+
+def test_a_good_end_has_no_warning():
+    found = judged(waves(), observations(waves()))
+    assert found.fit == pytest.approx(1.0, abs=0.05) and found.prior == pytest.approx(0.4)
+    assert not found.warnings and not found.outliers and (found.skipped, found.windows) == (0, 48)
+    assert (
+        found.text
+        == f"2 chi/N = {found.fit:.3f} (1: what is left is noise), 2 chi_prior/n = 0.400 (at most 1: the prior admits the model)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "chi_prior", "words"),
+    [
+        (0.2, 20.0, "the data are not fitted to their noise: 2 chi/N = 4"),
+        (0.05, 20.0, "the data are fitted better than their noise allows: 2 chi/N = 0.25"),
+        (0.1, 150.0, "the model is larger than its prior admits: 2 chi_prior/n = 3 where at most 1"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(noise, chi_prior, words):
+    found = judged(waves(), observations(waves(), noise), chi_prior)
+    assert len(found.warnings) == 1 and words in found.warnings[0]
+    assert f"warning: {words}" in found.text
+
+
+def test_skipped_cycles_are_counted():
+    """A third of the windows late by most of a period, a third by a little."""
+    data = waves()
+    data[::3], data[1::3] = waves(0.9 * PERIOD_S)[::3], waves(0.2 * PERIOD_S)[1::3]
+    found = observations(data)
+    skipped = skipped_windows(found, waves().ravel(), HALF_PERIOD_S)
+    assert skipped[::3].all() and not skipped[1::3].any() and not skipped[2::3].any()
+    assert any(
+        "16 windows of 48 are off by more than half a period" in line for line in judged(waves(), found).warnings
+    )
+
+
+def test_noise_alone_skips_no_cycle():
+    data = np.random.default_rng(3).standard_normal((EVENTS * STATIONS, SAMPLES))
+    assert not skipped_windows(observations(data), waves().ravel(), HALF_PERIOD_S).any()
+
+
+def test_outliers_are_named():
+    data = waves()
+    data[2 * STATIONS : 3 * STATIONS] *= 2.0  # an earthquake that is stronger than its catalogue says
+    data[5::STATIONS] = 0.0  # a station that is dead
+    found = judged(waves(), observations(data))
+    assert {(one.kind, one.name) for one in found.outliers} == {("earthquake", "E2"), ("station", "N.S5")}
+    worst = next(one for one in found.outliers if one.kind == "station")
+    assert isinstance(worst, Outlier) and worst.windows == EVENTS and worst.misfit > 2.0
+    assert any(
+        line.startswith("1 station fits much worse than the others, by 2 chi/N: N.S5 (") for line in found.warnings
+    )
+
+
+def test_correlations_of_shifts():
+    d, g = waves(3 * STEP_S)[0], waves()[0]
+    found = shifted_correlations(d, g, 6)
+    assert len(found) == 13 and np.argmax(found) == 6 + 3 and found.max() == pytest.approx(1.0, abs=1e-6)
+    assert not shifted_correlations(0 * d, g, 6).any()

@@ -1,0 +1,232 @@
+"""g(m) from a solver that is not the inversion's: started as a command, or waited for. The solver is the example's."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import sys
+from pathlib import Path
+
+import command_line
+import h5py
+import numpy as np
+import pytest
+from craton import UserError
+
+MPI = pytest.importorskip("mpi4py.MPI")
+pytest.importorskip("obspy")
+
+from craton.tomography import start as inversion
+from craton.tomography.data.catalogue import Events
+from craton.tomography.data.data_file import load_observations
+from craton.tomography.folder import RunFolder
+from craton.tomography.inversion.status import status as find_status
+from craton.tomography.inversion.stored_run import read_data, read_problem
+from craton.tomography.outside.exchange import ExchangeFolder, cmtsolution
+from craton.tomography.outside.reading import read_windows
+
+SOLVER = Path(__file__).parents[3] / "examples" / "global" / "solver.py"
+OPTIONS = "--theory pava --period 200 --level 2 --radial 4"
+COMMAND = f"{{python}} {SOLVER} {{folder}} {OPTIONS}"
+
+
+@pytest.fixture
+def config(small_config, tmp_path):
+    """42 x 4 parameters, T > 200 s, 20 paths of three earthquakes and one iteration, with a file of its own."""
+    return tiny(small_config, tmp_path)
+
+
+def tiny(small_config, folder):
+    config = (
+        small_config.replaced("run", directory=str(folder / "run"))
+        .replaced("data", filter_periods_s=(600.0, 400.0, 250.0, 200.0), sample_interval_s=20.0)
+        .replaced("modes", shortest_period_s=200.0)
+        .replaced("basis", lateral_level=2, radial=4)
+        .replaced("target", checkerboard_degree=3)
+        .replaced("events", maximum=3)
+        .replaced("paths", maximum=20)
+        .replaced("inversion", max_iterations=1)
+    )
+    return dataclasses.replace(config, path=folder / "hybrid.toml")
+
+
+def run(config, **more):
+    config.path.write_text(config.to_toml(), encoding="utf-8")
+    return inversion.run(config, MPI.COMM_SELF, report=False, **more)
+
+
+def commanded(config):
+    return config.replaced("synthetics", kind="command", command=COMMAND)
+
+
+def test_a_command_of_the_same_theory_finds_the_same_model(config, tmp_path):
+    own = run(config.replaced("run", directory=str(tmp_path / "own")))
+    found = run(commanded(config))
+    assert found.finished and found.synthetics.startswith("command: ") and own.synthetics == "modes, pava"
+    folder = RunFolder(config.run.directory)
+    models, expected = folder.read_model()["models"], RunFolder(tmp_path / "own").read_model()["models"]
+    assert np.linalg.norm(models[1] - expected[1]) < 0.15 * np.linalg.norm(expected[1])  # found: 0.11, of a few paths
+    for mine, theirs in zip(found.iterations, own.iterations, strict=True):
+        assert mine.chi_data == pytest.approx(theirs.chi_data, rel=0.15)  # 2% of g beside a noise of 10%
+        assert mine.variance_reduction == pytest.approx(theirs.variance_reduction, abs=0.003)
+    # Seismograms of one theory, through grids, files and a filter. What differs is the filter: a decaying oscillation has no single
+    # frequency, and the mode sum weighs it as if it had.
+    problem = read_problem(folder.hessian, MPI.COMM_SELF)
+    theory = read_data(problem).theory(problem.world)
+    for number, model in enumerate(models, 1):
+        with h5py.File(folder.path / "synthetics" / str(number) / "g.h5") as file:
+            g, solver = file["g"][:], file.attrs["solver"]
+        assert solver == "Craton's modes, pava"
+        exact = theory.seismograms(model)
+        assert np.linalg.norm(g - exact) < 0.06 * np.linalg.norm(exact)  # less in wider bands: docs/hybrid.md
+    assert folder.read_model()["waveforms/final"] == pytest.approx(g, rel=1e-5, abs=1e-12)
+
+
+def test_data_of_a_richer_theory(config):
+    """The target's seismograms by coupled branches; by path averages they are others."""
+    observed = {}
+    for theory in ("", "nact"):
+        here = config.replaced("target", theory=theory).replaced("run", directory=f"{config.run.directory}-{theory}")
+        run(here)
+        with h5py.File(RunFolder(here.run.directory).data) as file:
+            observed[theory], origin = file["observed"][:], file.attrs["origin"]
+    difference = np.linalg.norm(observed["nact"] - observed[""]) / np.linalg.norm(observed[""])
+    assert 0.01 < difference < 1.0 and "nact" in origin
+
+
+def test_a_run_waits_and_is_resumed(config, tmp_path, capsys):
+    other = run(commanded(config.replaced("run", directory=str(tmp_path / "other"))))
+    waiting = config.replaced("synthetics", kind="wait")
+    record = run(waiting)
+    folder = RunFolder(config.run.directory)
+    assert not record.finished and not folder.model.exists()
+    found = find_status(folder.path)
+    assert (found.state, found.phase) == ("awaiting", "synthetics")
+    assert "awaiting seismograms of" in found.rows["awaits"] and str(folder.path) in found.rows["awaits"]
+    text = command_line.craton("tomography", "status", str(folder.path), COLUMNS="300")
+    assert "awaiting seismograms" in text.stdout and f"craton tomography resume {folder.path}" in text.stdout
+    again = inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)  # nothing has come
+    assert not again.finished and find_status(folder.path).state == "awaiting"
+    for number in (1, 2):
+        theirs = tmp_path / "other" / "synthetics" / str(number) / "seismograms"
+        for name in ("model.csv", "STATIONS", "windows.csv"):
+            mine = (folder.path / "synthetics" / str(number) / name).read_text()
+            if name != "model.csv" or number == 1:
+                assert mine == (theirs.parent / name).read_text()
+        shutil.copytree(theirs, folder.path / "synthetics" / str(number) / "seismograms", dirs_exist_ok=True)
+        record = inversion.resume(folder.path, None, MPI.COMM_SELF, report=False)
+    assert record.finished and record.iterations[-1].chi_data == pytest.approx(other.iterations[-1].chi_data, rel=1e-6)
+    assert [session.at for session in record.sessions][:2] == ["", "iteration 1 of at most 1, synthetics"]
+
+
+@pytest.fixture(scope="module")
+def answered(small_config, tmp_path_factory):
+    """A run that waits, and its exchange folder with the solver's files."""
+    config = tiny(small_config, tmp_path_factory.mktemp("answered"))
+    run(config.replaced("synthetics", kind="wait"))
+    folder = ExchangeFolder(Path(config.run.directory) / "synthetics" / "1")
+    done = command_line.program(SOLVER, str(folder.path), *OPTIONS.split())
+    assert done.returncode == 0, done.stderr
+    return config, folder
+
+
+def rows(file, change):
+    table = np.loadtxt(file)
+    np.savetxt(file, change(table), fmt="%.9g")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda file: file.unlink(), "no T seismogram for path"),
+        (lambda file: rows(file, lambda table: table[:100]), "no T seismogram for path"),
+        (
+            lambda file: rows(file, lambda table: np.where(np.arange(2) == 1, np.nan, table)),
+            "holds samples that are not finite",
+        ),
+        (lambda file: rows(file, lambda table: table[::12]), "samples every 120 s; allowed: 100 s"),
+        (lambda file: rows(file, lambda table: table + [1e7, 0.0]), "no T seismogram for path"),
+        (lambda file: file.write_text("<html>not found</html>\n"), "two columns"),
+    ],
+    ids=["missing", "short", "not a number", "sampling", "of another event", "another file"],
+)
+def test_seismograms_that_are_not_right_are_named(answered, change, words):
+    config, folder = answered
+    observations = load_observations(RunFolder(config.run.directory).data)
+    whole = read_windows(folder, observations, config)
+    file = sorted(folder.seismograms.glob("*/*.sem.ascii"))[0]
+    kept = file.read_bytes()
+    change(file)
+    try:
+        with pytest.raises(UserError) as problem:
+            read_windows(folder, observations, config)
+    finally:
+        file.write_bytes(kept)
+    text = str(problem.value)
+    assert words in text and "\n" not in text and (file.name in text or file.parent.name in text)
+    np.testing.assert_array_equal(read_windows(folder, observations, config), whole)
+
+
+def test_a_run_with_a_wrong_seismogram_loses_nothing(answered):
+    config, folder = answered
+    file = sorted(folder.seismograms.glob("*/*.sem.ascii"))[0]
+    kept = file.read_bytes()
+    file.unlink()
+    with pytest.raises(UserError, match="no T seismogram for path"):
+        inversion.resume(config.run.directory, None, MPI.COMM_SELF, report=False)
+    file.write_bytes(kept)
+    record = inversion.resume(config.run.directory, None, MPI.COMM_SELF, report=False)
+    assert [entry.iteration for entry in record.iterations] == [0]
+    assert find_status(config.run.directory).state == "awaiting"  # of the model that was found
+    assert (folder.path.parent / "2" / "model.nc").is_file()
+
+
+def test_a_command_that_fails_is_told_and_goes_on_where_it_was(config, tmp_path):
+    script = tmp_path / "fails.py"
+    script.write_text("import sys\nprint('no licence')\nsys.exit(7)\n")
+    failing = config.replaced("synthetics", kind="command", command=f"{sys.executable} {script} {{event}}")
+    with pytest.raises(UserError, match=r"\[synthetics\] command for event \S+: ended with 7; allowed: .*solver.log"):
+        run(failing)
+    log = Path(config.run.directory) / "synthetics" / "1" / "solver.log"
+    assert "no licence" in log.read_text()
+    with pytest.raises(UserError, match=r"command for event \S+: none-such: No such file or directory"):
+        inversion.resume(
+            config.run.directory, failing.replaced("synthetics", command="none-such {event}"), MPI.COMM_SELF
+        )
+    good = commanded(config)
+    record = inversion.resume(config.run.directory, good, MPI.COMM_SELF, report=False)
+    assert record.finished
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kind": "command"}, "command is missing"),
+        ({"kind": "command", "command": "solve {mesh}"}, r"names \{mesh\}; allowed: \{event\}, \{folder\}"),
+        ({"kind": "command", "command": "solve '{folder}"}, "No closing quotation"),
+        ({"kind": "modal"}, 'kind = "modal"; allowed: "modes" or "command" or "wait"'),
+    ],
+)
+def test_settings_that_are_wrong(config, settings, words):
+    with pytest.raises(UserError, match=words):
+        config.replaced("synthetics", **settings)
+
+
+def test_cmtsolution_is_what_obspy_reads(tmp_path):
+    obspy = pytest.importorskip("obspy")
+    events = Events(
+        ("C201802021137A",), ("2018-02-02T11:37:53.3",), np.array([-12.3]), np.array([166.5]), np.array([63.0]), np.array([4.5]),
+        np.array([[1.1e19, -2.2e18, -8.8e18, 3e18, 4e17, -5e18]]), ("Santa Cruz Islands",),
+    )  # fmt: skip
+    file = tmp_path / "CMTSOLUTION"
+    file.write_text(cmtsolution(events, 0))
+    found = obspy.read_events(str(file), format="CMTSOLUTION")[0]
+    tensor = found.preferred_focal_mechanism().moment_tensor.tensor
+    np.testing.assert_allclose(
+        [tensor.m_rr, tensor.m_tt, tensor.m_pp, tensor.m_rt, tensor.m_rp, tensor.m_tp],
+        events.moment_tensor_Nm[0],
+        rtol=1e-8,
+    )
+    origin = found.preferred_origin()
+    assert (origin.latitude, origin.longitude, origin.depth) == (-12.3, 166.5, 63000.0)
+    assert abs(origin.time - obspy.UTCDateTime("2018-02-02T11:37:53.3")) < 1e-3
