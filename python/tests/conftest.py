@@ -20,6 +20,15 @@ DEAR = (
     "tomography/test_posterior_run.py",
     "commands/test_verbs.py",
     "hazard/test_run.py",
+    "studies/test_bench.py",
+    "waves/test_run.py",
+    "tomography/test_matern.py",
+    "tomography/test_demo.py",
+    "scf/test_world.py",
+    "commands/test_bad_input.py",
+    "arrays/test_checkpoint.py",
+    "waves/test_half_space.py",
+    "waves/test_full_space.py",
 )
 """Files that take longest: with several processes (pytest -n 2 --dist loadfile) they begin first, so that none ends alone."""
 

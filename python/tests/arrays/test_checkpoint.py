@@ -210,7 +210,7 @@ def wait_and_check(job: Job, choose: random.Random, counted: int, longest_s: flo
 
 
 def test_killed_four_times_and_resumed_on_other_numbers_of_ranks(program: Path, tmp_path: Path) -> None:
-    settings = {"subsets": 400, "size": 600, "every": 12, "work_ms": 30}
+    settings = {"subsets": 280, "size": 600, "every": 12, "work_ms": 30}
     killed_and_resumed(program, tmp_path, 4, settings, seed=int.from_bytes(os.urandom(4), "little"))
 
 

@@ -88,8 +88,8 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
     atoms = SMALL["CH4"].split("; ")
     (tmp_path / "m.xyz").write_text("\n".join([str(len(atoms)), "", *atoms]) + "\n")
     (tmp_path / "m.toml").write_text(
-        '[molecule]\nfile = "m.xyz"\n[method]\nbasis = "6-31g*"\n[convergence]\nenergy = 1e-10\n'
-        '[output]\nmolden = true\ncubes = ["density"]\ncube_spacing_bohr = 0.5\n'
+        '[molecule]\nfile = "m.xyz"\n[method]\nbasis = "6-31g"\n[convergence]\nenergy = 1e-10\n'
+        '[output]\nmolden = true\ncubes = ["density"]\ncube_spacing_bohr = 1.0\n'
     )
     done = craton("scf", "run", "m.toml", "--ranks", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -97,7 +97,7 @@ def test_the_command_on_ranks(tmp_path, monkeypatch):
 
     run = tmp_path / "m-run"
     found = json.loads((run / "record.json").read_text())
-    assert found["energy_hartree"] == pytest.approx(RHF(molecule_of(SMALL["CH4"]), "6-31g*").run().e_tot, abs=1e-8)
+    assert found["energy_hartree"] == pytest.approx(RHF(molecule_of(SMALL["CH4"]), "6-31g").run().e_tot, abs=1e-8)
     assert "2 ranks of 1 thread" in done.stdout and "idle in all" in done.stdout
     assert re.search(r"^written: .*load_balance\.h5", done.stdout, re.MULTILINE)
     results = {"orbitals.molden", "density.cube", "orbitals.h5", "load_balance.h5", "report.html"}

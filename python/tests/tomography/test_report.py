@@ -146,13 +146,13 @@ def test_great_circle_keeps_its_distance():
 
 @pytest.fixture(scope="module")
 def three_components(small_config, tmp_path_factory):
-    """NACT on Z, R and T beyond 200 s, for dlnVs and dlnxi, with its resolution."""
+    """NACT on Z, R and T beyond 260 s, for dlnVs and dlnxi, with its resolution."""
     config = small_config.replaced("run", directory=str(tmp_path_factory.mktemp("nact") / "run"))
     config = config.replaced(
-        "data", filter_periods_s=(800.0, 600.0, 250.0, 200.0), sample_interval_s=20.0, components="ZRT"
+        "data", filter_periods_s=(900.0, 700.0, 310.0, 260.0), sample_interval_s=20.0, components="ZRT"
     )
     config = (
-        config.replaced("modes", shortest_period_s=200.0).replaced("theory", kind="nact").replaced("paths", maximum=16)
+        config.replaced("modes", shortest_period_s=260.0).replaced("theory", kind="nact").replaced("paths", maximum=16)
     )
     config = config.replaced("basis", lateral_level=2, radial=5, xi=True).replaced("inversion", max_iterations=1)
     inversion.run(config.replaced("report", resolution=True), MPI.COMM_SELF)
