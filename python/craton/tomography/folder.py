@@ -19,9 +19,10 @@ from craton.tomography.config.load import Config
 
 FREE = (
     ("run", "directory"), ("modes", "cache"), ("inversion", "max_iterations"), ("inversion", "tolerance"),
-    ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("assembly", "subset"), ("assembly", "threads"),
-    ("assembly", "compress"), ("assembly", "checkpoint_minutes"), ("report", "resolution"),
-    ("synthetics", "command"), ("synthetics", "together"),
+    ("inversion", "keep_hessians"), ("inversion", "step_halvings"), ("inversion", "in_place"), ("inversion", "solve_precision"),
+    ("assembly", "subset"), ("assembly", "threads"), ("assembly", "compress"), ("assembly", "checkpoint_minutes"),
+    ("report", "resolution"), ("synthetics", "command"), ("synthetics", "together"), ("synthetics", "step_deg"),
+    ("synthetics", "depth_step_km"),
 )  # fmt: skip
 """Settings that may be others when a run is resumed: nothing that has been computed depends on them."""
 

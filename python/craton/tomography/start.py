@@ -87,7 +87,9 @@ def resume(
 def _start(config: Config, comm: MPI.Comm, command: str) -> Start:
     outside = () if config.synthetics.kind == "modes" else (OUTSIDE,)
     phases = (*PHASES[:2], *outside, *PHASES[2:])
-    return Start("tomography", config.to_dict(), str(config.path), phases, comm.size, config.assembly.threads, command)
+    return Start(
+        "tomography", config.to_dict(), str(config.path.absolute()), phases, comm.size, config.assembly.threads, command
+    )
 
 
 def _go(

@@ -134,6 +134,7 @@ def test_the_example_is_valid() -> None:
             "[inversion]\nin_place = true\nsolve_precision = 'float64'",
             r'in_place = true with solve_precision = "float64"; allowed: "refined" or "float32"',
         ),
+        ("[synthetics]\nstep_deg = 0.7", r"step_deg = 0.7; allowed: degrees that divide 180"),
         ("[inversion]\nstep_percent = -1", r"step_percent = -1; allowed: 0, or a number in \[0.001, 1000\] %"),
         ("[inversion]\nstep_halvings = -1", r"step_halvings = -1; allowed: a whole number in \[0, 30\]"),
         ("[inversion]\nkeep_hessians = 'some'", r'keep_hessians = "some"; allowed: "last" or "all" or "none"'),
@@ -193,7 +194,7 @@ def test_amplitudes_are_none_or_not_negligible(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("block", "ranks", "allowed"),
-    [(168, 1, ""), (168, 4, "at most 167"), (84, 4, ""), (84, 3, "at most 83"), (56, 3, ""), (1, 1009, "fewer ranks")],
+    [(168, 1, ""), (168, 4, ""), (168, 17, ""), (168, 19, "at most 4"), (4, 19, ""), (1, 1009, "fewer ranks")],
 )
 def test_every_rank_owns_a_block(folder: Path, block: int, ranks: int, allowed: str) -> None:
     config = load_config(
@@ -207,10 +208,10 @@ def test_every_rank_owns_a_block(folder: Path, block: int, ranks: int, allowed: 
 
 
 def test_radial_anisotropy_makes_twice_as_many_blocks(folder: Path) -> None:
-    text = MINIMAL + "[basis]\nlateral_level = 2\nradial = 4\nxi = {}\n[inversion]\nblock = 168"
-    check_ranks(load_config(written(folder, text.format("true"))), 4)
-    with pytest.raises(UserError, match="because 168 unknowns make 1 x 1 of them"):
-        check_ranks(load_config(written(folder, text.format("false"))), 4)
+    text = MINIMAL + "[basis]\nlateral_level = 2\nradial = 4\nxi = {}\n[inversion]\nblock = 4"
+    check_ranks(load_config(written(folder, text.format("true"))), 23)
+    with pytest.raises(UserError, match="because 168 unknowns make 43 x 21 of 4 in the packed Hessian"):
+        check_ranks(load_config(written(folder, text.format("false"))), 23)
 
 
 def test_another_prior(folder: Path) -> None:

@@ -17,13 +17,15 @@ MPI = pytest.importorskip("mpi4py.MPI")
 pytest.importorskip("obspy")
 
 from craton.tomography import start as inversion
-from craton.tomography.data.catalogue import Events
+from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.status import status as find_status
 from craton.tomography.inversion.stored_run import read_data, read_problem
-from craton.tomography.outside.exchange import ExchangeFolder, cmtsolution
+from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
 from craton.tomography.outside.reading import read_windows
+from craton.tomography.posterior.strength import choose_strength
 
 SOLVER = Path(__file__).parents[3] / "examples" / "global" / "solver.py"
 OPTIONS = "--theory pava --period 200 --level 2 --radial 4"
@@ -230,3 +232,58 @@ def test_cmtsolution_is_what_obspy_reads(tmp_path):
     origin = found.preferred_origin()
     assert (origin.latitude, origin.longitude, origin.depth) == (-12.3, 166.5, 63000.0)
     assert abs(origin.time - obspy.UTCDateTime("2018-02-02T11:37:53.3")) < 1e-3
+
+
+def test_windows_and_names_that_no_file_can_have():
+    events = Events(("a b",), ("2018-02-02T11:37:53",), *(np.zeros(1) for _ in range(4)), np.ones((1, 6)), ("",))
+    stations = Stations(("II.AAK", "other"), np.zeros(2), np.zeros(2), np.zeros(2))
+    first = np.zeros(1, np.int64)
+    table = PathTable(events, stations, first, first, np.array([613.7]), np.array([20]), 10.0)
+    with pytest.raises(UserError, match=r"event 'a b': .*; allowed: names without spaces"):
+        check_names(table)
+    good = dataclasses.replace(table, events=dataclasses.replace(events, name=("ab",)))
+    check_names(good)  # of a station that no window uses nothing is asked
+    with pytest.raises(UserError, match=r"station 'other': has no network"):
+        check_names(dataclasses.replace(good, station=first + 1))
+    with pytest.raises(UserError, match=r"window begins at 613\.7 s; allowed, .*: multiples of .* = 10 s"):
+        check_times(good)
+    check_times(dataclasses.replace(good, t_first_s=np.array([620.0])))
+
+
+def test_commands_one_for_each_earthquake(config, tmp_path):
+    """Two at a time, of which one leaves nothing: it is named, done again after a change, and the others are not."""
+    script = tmp_path / "one.py"
+    script.write_text(
+        f"import subprocess, sys, pathlib, shutil\n"
+        f"out, event = pathlib.Path(sys.argv[1]), sys.argv[2]\n"
+        f"folder = out.parents[1]\n"
+        f"with (folder / 'started').open('a') as log: log.write(event + chr(10))\n"
+        f"scratch = folder / ('scratch-' + event)\n"
+        f"shutil.copytree(folder, scratch, ignore=shutil.ignore_patterns('seismograms', 'scratch-*', 'done'))\n"
+        f"for name in (folder / 'seismograms').iterdir(): (scratch / 'seismograms' / name.name).mkdir(parents=True)\n"
+        f"subprocess.run([sys.executable, {str(SOLVER)!r}, str(scratch), *{OPTIONS.split()!r}], check=True)\n"
+        f"bad = sys.argv[3] == 'bad' and event == sorted(n.name for n in (folder / 'seismograms').iterdir())[0]\n"
+        f"if not bad: shutil.copytree(scratch / 'seismograms' / event, out, dirs_exist_ok=True)\n"
+    )
+    command = f"{{python}} {script} {{seismograms}} {{event}}"
+    bad = config.replaced("synthetics", kind="command", command=f"{command} bad", together=2)
+    with pytest.raises(UserError, match="no T seismogram for path"):
+        run(bad)
+    folder = Path(config.run.directory) / "synthetics" / "1"
+    events = sorted(name.name for name in (folder / "seismograms").iterdir())
+    assert sorted((folder / "started").read_text().split()) == events
+    assert sorted(name.name for name in (folder / "done").iterdir()) == events[1:]
+    for left in folder.glob("scratch-*"):
+        shutil.rmtree(left)
+    good = bad.replaced("synthetics", command=f"{command} good")
+    record = inversion.resume(config.run.directory, good, MPI.COMM_SELF, report=False)
+    assert record.finished
+    assert (folder / "started").read_text().split().count(events[0]) == 2
+    assert all((folder / "started").read_text().split().count(event) == 1 for event in events[1:])
+
+
+def test_folds_of_a_hybrid_run_are_refused(config, tmp_path):
+    run(commanded(config))
+    folder = RunFolder(config.run.directory)
+    with pytest.raises(UserError, match="--folds of a run whose seismograms come from an outside solver"):
+        choose_strength(folder.hessian, config.prior, [0.01, 0.03], tmp_path / "out", MPI.COMM_SELF, folds=2)

@@ -103,7 +103,8 @@ def resume(
         craton tomography resume demo-run --ranks 4
 
     Finished phases are not computed again, nor the paths that the last checkpoint of the assembly holds. CONFIG may change
-    max_iterations, tolerance, step_halvings, keep_hessians and the tables [assembly] and [report]. For a run that has finished
+    max_iterations, tolerance, step_halvings, keep_hessians, in_place, solve_precision, the command and the grid of
+    [synthetics], and the tables [assembly] and [report]. For a run that has finished
     nothing is done.
     """
     from craton.tomography.config.load import check_ranks, load_config

@@ -94,6 +94,9 @@ class Config(Configuration):
             )
         for line in wrong_command(self.synthetics):
             raise self.wrong(line)
+        whole = 180.0 / self.synthetics.step_deg if self.synthetics.step_deg else 1.0
+        if abs(whole - round(whole)) > 1e-9:
+            raise self.wrong(f"[synthetics] step_deg = {self.synthetics.step_deg:g}; allowed: degrees that divide 180")
         solved = self.inversion
         if solved.in_place and (solved.solve_precision, solved.precision) == ("float64", "float32"):
             raise self.wrong(
@@ -179,19 +182,40 @@ def process_grid(ranks: int) -> tuple[int, int]:
     return rows, ranks // rows
 
 
+def packed_shape(order: int, block: int) -> tuple[int, int]:
+    """Rows and columns of a packed matrix, as in memory and in the file."""
+    first = -(-order // block) // 2 * block
+    return (2 * first + block, max(first, order - first)) if first else (order, order)
+
+
+def hessian_block(wanted: int, size: int) -> int:
+    """Rows of a block of a Hessian: as many as wanted, or fewer, so that a small one has 32 blocks to deal to ranks.
+
+    The same on any number of ranks, for whoever resumes.
+    """
+    return min(wanted, max(1, size // 32))
+
+
 def check_ranks(config: Config, ranks: int) -> None:
     """UserError unless each rank owns a block of the Hessian, whose blocks lie on the process grid."""
     knots = 10 * 4 ** (config.basis.lateral_level - 1) + 2
     unknowns = knots * (len(config.basis.radial_depths_km) or config.basis.radial) * (1 + config.basis.xi)
     rows, columns = process_grid(ranks)
-    block = config.inversion.block
-    blocks = -(-unknowns // block)
-    if columns > blocks:
-        largest = (unknowns - 1) // (columns - 1)
+    block = hessian_block(config.inversion.block, unknowns)
+    down, across = (-(-extent // block) for extent in packed_shape(unknowns, block))
+    if columns > across:
+        largest = next(
+            (
+                smaller
+                for smaller in range(block - 1, 0, -1)
+                if packed_shape(unknowns, smaller)[1] > smaller * (columns - 1)
+            ),
+            0,
+        )
         cure = f"a block of at most {largest}, or fewer ranks" if largest else "fewer ranks"
         raise config.wrong(
-            f"[inversion] block = {block}: more ranks than blocks, because {unknowns} unknowns make "
-            f"{blocks} x {blocks} of them for a grid of {rows} x {columns} ranks; allowed: {cure}"
+            f"[inversion] block = {config.inversion.block}: more ranks than blocks, because {unknowns} unknowns make {down} x "
+            f"{across} of {block} in the packed Hessian, for a grid of {rows} x {columns} ranks; allowed: {cure}"
         )
 
 

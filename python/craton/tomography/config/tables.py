@@ -142,7 +142,9 @@ class SyntheticsConfig:
     convolve: bool = setting(
         False, boolean, "outside seismograms are of an impulse: convolve them with the moment rate"
     )
-    taper_s: float = setting(120.0, number(0, 1e4, "s"), "seconds at both ends of outside seismograms that are tapered")
+    taper_s: float = setting(
+        120.0, number(0, 1e4, "s"), "seconds at the end of outside seismograms that are tapered, and not used"
+    )
     step_deg: float = setting(
         0.0, none_or(0.05, 30, "degrees"), "degrees between points of the model's grid; 0: half of the knots' distance"
     )

@@ -11,12 +11,13 @@ from craton import Checkpoint, ConvergentVector, SymmetricMatrix
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
-from craton.tomography.inversion.hessian_file import Linearised, hessian_block
+from craton.tomography.config.load import hessian_block
+from craton.tomography.inversion.hessian_file import Linearised
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
-    from craton.tomography.inversion.forward import ModeTheory
+    from craton.tomography.inversion.forward import Panels
     from craton.tomography.inversion.persistence import State
     from craton.tomography.outside.solver import OutsideSynthetics
 
@@ -29,13 +30,13 @@ class Assembly:
     def __init__(
         self,
         run: RunContext,
-        theory: ModeTheory,
+        panels: Panels,
         outside: OutsideSynthetics | None,
         observations: Observations,
         size: int,
     ) -> None:
-        """theory: gives the panels, and g(m) too where `outside` does not. size: of the model."""
-        self.run, self.theory, self.outside, self.observations = run, theory, outside, observations
+        """outside: what gives g(m) where the panels' own theory does not. size: of the model."""
+        self.run, self.panels, self.outside, self.observations = run, panels, outside, observations
         settings = run.config.inversion
         block = hessian_block(settings.block, size)
         self.hessian = SymmetricMatrix(run.world, size, dtype=settings.precision, block=block)
@@ -88,7 +89,7 @@ class Assembly:
         if self.outside is None:
             return self.observations.observed
         with self.run.phases("misfit"):
-            return self.observations.observed - self.outside.seismograms(model) + self.theory.seismograms(model)
+            return self.observations.observed - self.outside.seismograms(model) + self.panels.seismograms(model)
 
     def until_pause(
         self,
@@ -108,7 +109,7 @@ class Assembly:
 
         before_s = run.phases.seconds["assemble"]
         with run.phases("assemble"):
-            found = self.theory.assemble(
+            found = self.panels.assemble(
                 state.latest, observed, self.hessian, self.gradient, told, saved, pause_after_s
             )
         run.phases.add_assembly(found)

@@ -107,9 +107,13 @@ class RunContext:
         """Prints on rank 0."""
         say(self.console, text)
 
+    def enter_outside(self, awaited: str = "") -> None:
+        """Collective: begins the phase of outside seismograms. awaited: what the run ends to wait for."""
+        self.enter(OUTSIDE, int(self.comm.bcast(self.progress.progress.facts.get("iteration", 0))), awaited=awaited)
+
     def await_outside(self, what: str) -> NoReturn:
         """Collective: raises Awaited, when `status` can tell what is awaited."""
-        self.enter(OUTSIDE, int(self.comm.bcast(self.progress.progress.facts.get("iteration", 0))), awaited=what)
+        self.enter_outside(what)
         raise Awaited(what)
 
     def enter(self, phase: str, iteration: int, done: int = 0, total: int = 0, **facts: Any) -> None:

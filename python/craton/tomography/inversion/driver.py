@@ -75,7 +75,14 @@ class Inversion:
             return fields_of(self.basis, model, label, files.record, run.place.record)
 
         return OutsideSynthetics(
-            run.config, run.comm, lambda: run.place.synthetics, self.observations, fields, run.say, run.await_outside
+            run.config,
+            run.comm,
+            lambda: run.place.synthetics,
+            self.observations,
+            fields,
+            run.say,
+            run.enter_outside,
+            run.await_outside,
         )
 
     @property

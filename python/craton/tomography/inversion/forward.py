@@ -44,8 +44,8 @@ class Synthetics(Protocol):
         """Collective: the first part of equation 1, half the squared residual weighted by C_d^-1."""
 
 
-class Panels(Protocol):
-    """What gives the linearised problem at a model."""
+class Panels(Synthetics, Protocol):
+    """What gives the linearised problem at a model, and seismograms by the same theory."""
 
     def assemble(
         self,

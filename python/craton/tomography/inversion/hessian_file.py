@@ -97,20 +97,6 @@ def whole_hessian(file_name: str | os.PathLike[str]) -> NDArray[Any]:
     return np.asarray(upper + np.triu(upper, 1).T)
 
 
-def packed_shape(order: int, block: int) -> tuple[int, int]:
-    """Rows and columns of a packed matrix, as in memory and in the file."""
-    first = -(-order // block) // 2 * block
-    return (2 * first + block, max(first, order - first)) if first else (order, order)
-
-
-def hessian_block(wanted: int, size: int) -> int:
-    """Rows of a block of a Hessian: as many as wanted, or fewer, so that a small one has 32 blocks to deal to ranks.
-
-    The same on any number of ranks, for whoever resumes.
-    """
-    return min(wanted, max(1, size // 32))
-
-
 def plain_number(value: Any, least: float) -> bool:
     """Whether a value is a finite number of at least `least`."""
     return isinstance(value, int | float | np.integer | np.floating) and bool(np.isfinite(value) and value >= least)
@@ -198,7 +184,7 @@ def write_hessian(
 def read_linearised(place: RunFolder, linearised_at: int) -> Linearised | None:
     """What hessian.h5 says of this iteration besides the matrix; None where it is of another. Not collective."""
     stored = of_iteration(place.hessian, linearised_at)
-    if stored is None or "chi_data" not in stored:
+    if stored is None or "chi_data" not in stored or packed_block(place.hessian) is None:  # full: of an earlier version
         return None
     with complete(place.hessian):
         numbers = {name: float(stored[name]) for name in ("chi_data", "data_norm", "assemble_s")}

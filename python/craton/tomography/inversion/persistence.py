@@ -130,11 +130,11 @@ class RunFiles:
     def saves_now(self, found: Linearised) -> bool:
         """Whether a Hessian is written before its step is sought.
 
-        It is where each is to be kept, where it took longer than a checkpoint may lose, and where its memory is needed for the
-        factor. Otherwise it stays in memory, and the last one is written at the end.
+        It is where each is to be kept, where it took longer than a checkpoint may lose (without checkpoints always), and where its
+        memory is needed for the factor. Otherwise it stays in memory, and the last one is written at the end.
         """
         settings, longest_s = self.run.config.inversion, 60.0 * self.run.config.assembly.checkpoint_minutes
-        return settings.in_place or settings.keep_hessians == "all" or 0.0 < longest_s <= found.assemble_s
+        return settings.in_place or settings.keep_hessians == "all" or longest_s <= found.assemble_s
 
     def has_hessian(self, linearised_at: int) -> bool:
         """Whether hessian.h5 is there, of this model."""
@@ -247,7 +247,7 @@ def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
     with complete(place.step):
         return FoundStep(
             Step(np.ascontiguousarray(stored["model"]), np.ascontiguousarray(stored["weights"])),
-            solved_in=str(stored["solved_in"]),
+            solved_in=str(stored.get("solved_in", "")),
             tried=[float(value) for value in stored["tried"]],
             **{name: float(stored[name]) for name in NUMBERS},
         )

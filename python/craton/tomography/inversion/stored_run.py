@@ -18,14 +18,14 @@ from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World, _
 from craton.arrays.matrix import TrianglePart
 from craton.errors import UserError
 from craton.runs.agreement import on_root
-from craton.tomography.config.load import theory_settings
+from craton.tomography.config.load import hessian_block, theory_settings
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.tables import AssemblyConfig
 from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problem
-from craton.tomography.inversion.hessian_file import hessian_block, read_system, run_prior
+from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue

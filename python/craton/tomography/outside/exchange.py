@@ -6,7 +6,7 @@
         STATIONS                       as SPECFEM3D_GLOBE reads it
         windows.csv                    which component is wanted where, until when
         seismograms/<event>/           what the solver leaves: NET.STA.CHANNEL.sem.ascii, SAC or MiniSEED; displacement in metres
-        solver.txt                     optional: how the solver names itself, for the record
+        solver.txt                     optional: how the solver names itself, kept in g.h5
         solver.log                     what a command has printed
         done/                          for which earthquakes a command has ended well
         coefficients.h5                the model on its splines, by which a resumed run knows the folder
@@ -69,7 +69,6 @@ class ExchangeFolder:
 
     def write(self, model: f64, fields: Fields, table: PathTable, grid: tuple[float, float]) -> None:
         """Everything for the solver. grid: steps in degrees and km. UserError where the disk is full."""
-        check_names(table)
         for folder in (self.path, self.path / "sources", self.path / "done", self.seismograms):
             folder.mkdir(parents=True, exist_ok=True)
         for name in ("model.nc", "model.csv"):
@@ -117,7 +116,11 @@ def usual_grid(basis: ModelBasis) -> tuple[float, float]:
 
 def check_names(table: PathTable) -> None:
     """UserError for names that make no file, or no line of STATIONS."""
-    for kind, names in (("event", [table.events.name[e] for e in table.event_rows]), ("station", table.stations.name)):
+    used = {
+        "event": [table.events.name[event] for event in table.event_rows],
+        "station": [table.stations.name[station] for station in table.station_rows],
+    }
+    for kind, names in used.items():
         for name in names:
             if not name or any(letter.isspace() or letter == "/" for letter in name) or name.startswith("."):
                 raise UserError(
@@ -126,6 +129,17 @@ def check_names(table: PathTable) -> None:
                 )
             if kind == "station" and name.count(".") != 1:
                 raise UserError(f"station {name!r}: has no network, which STATIONS wants; allowed: NETWORK.STATION")
+
+
+def check_times(table: PathTable) -> None:
+    """UserError for windows between the samples at multiples of the interval, at which seismograms from outside are taken."""
+    off = np.abs(table.t_first_s / table.sample_interval_s - np.round(table.t_first_s / table.sample_interval_s))
+    if np.any(off > 1e-6):
+        path = int(np.argmax(off))
+        raise UserError(
+            f"{table.describe(path)}: its window begins at {table.t_first_s[path]:g} s; allowed, with seismograms from outside: "
+            f"multiples of [data] sample_interval_s = {table.sample_interval_s:g} s"
+        )
 
 
 def cmtsolution(events: Events, event: int) -> str:

@@ -11,7 +11,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NoReturn
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.words import counted
-from craton.tomography.outside.exchange import ExchangeFolder, last_window_s, usual_grid
+from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, last_window_s, usual_grid
 from craton.tomography.outside.reading import read_windows
 
 if TYPE_CHECKING:
@@ -35,8 +35,30 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 OF_EVENT = ("{source}", "{event}")
-MPI_PREFIXES = ("OMPI_", "PMIX_", "PMI_", "PRTE_", "HYDRA_", "MPI_LOCALRANKID", "I_MPI_")
-"""Environment that a rank has of its launcher: a command with an mpiexec of its own must not see it."""
+OF_A_RANK = (
+    *(
+        "OMPI_COMM_WORLD_",
+        "OMPI_UNIVERSE_",
+        "OMPI_APP_CTX",
+        "OMPI_ARGV",
+        "OMPI_COMMAND",
+        "OMPI_FILE_LOCATION",
+        "OMPI_FIRST_RANKS",
+    ),
+    *(
+        "OMPI_NUM_APP_CTX",
+        "OMPI_MCA_ess",
+        "OMPI_MCA_orte_",
+        "OMPI_MCA_pmix",
+        "PMIX_",
+        "PMI_",
+        "PRTE_",
+        "HYDRA_",
+        "MPI_LOCALRANKID",
+    ),
+    "CRATON_RANKS_PER_NODE",
+)
+"""How environment begins that a rank has of its launcher: a command with an mpiexec of its own must not see it."""
 
 
 class OutsideSynthetics:
@@ -50,15 +72,24 @@ class OutsideSynthetics:
         observations: Observations,
         fields: Callable[[f64, str], Fields],
         say: Callable[[str], None],
+        enter: Callable[[], None],
         wait: Callable[[str], NoReturn],
     ) -> None:
-        """place: the folder of folders. fields: of a model, with a label. wait: ends the run, collectively, and says for what."""
+        """place: the folder of folders. fields: of a model, with a label. enter: begins the phase, collectively.
+
+        wait: ends the run, collectively, and says for what. UserError for names and windows that no file can have.
+        """
         self.config, self.settings, self.comm, self.place = config, config.synthetics, comm, place
-        self.observations, self.fields, self.say, self.wait = observations, fields, say, wait
+        self.observations, self.fields, self.say, self.enter, self.wait = observations, fields, say, enter, wait
+        check_names(observations.paths)
+        check_times(observations.paths)
 
     def seismograms(self, model: f64) -> f64:
         """As Synthetics says. Ends the run where they have to be waited for; UserError where they are wrong."""
-        awaited, found = on_root(self.comm, lambda: self._found(np.ascontiguousarray(model)))
+        model = np.ascontiguousarray(model)
+        if not on_root(self.comm, lambda: self._folder_of(model).read):
+            self.enter()
+        awaited, found = on_root(self.comm, lambda: self._found(model))
         if found is None:
             self.wait(awaited)
         return found
@@ -88,11 +119,21 @@ class OutsideSynthetics:
             self._start(folder)
         elif missing := self._missing(folder):
             return missing, None
-        g = self._read(folder)
+        try:
+            g = self._read(folder)
+        except UserError as problem:
+            self._unmark(folder, str(problem))
+            raise
         folder.save(g)
         name = folder.solver() or self.describe()
         self.say(f"seismograms of the model in {folder.path}: by {name}")
         return "", g
+
+    def _unmark(self, folder: ExchangeFolder, problem: str) -> None:
+        """The earthquakes that are wrong are not done: those that an error names, or all."""
+        names = [self.observations.paths.events.name[event] for event in self.observations.paths.event_rows]
+        for name in [name for name in names if name in problem] or names:
+            folder.done(name).unlink(missing_ok=True)
 
     def describe(self) -> str:
         """For the record."""
@@ -146,18 +187,17 @@ class OutsideSynthetics:
             f"{counted(len(waiting), 'earthquake')} for the outside solver; what it prints: {folder.path}/solver.log"
         )
         with (folder.path / "solver.log").open("ab") as log, ThreadPoolExecutor(self.settings.together) as pool:
-            work = waiting if one_each else [""]
-            for name, problem in zip(work, pool.map(lambda name: self._run_one(folder, name, log), work), strict=True):
+            work = {name: [name] for name in waiting} if one_each else {"": waiting}
+            found = pool.map(lambda name: self._run_one(folder, name, work[name], log), work)
+            for name, problem in zip(work, found, strict=True):
                 if problem:
                     raise UserError(
                         f"[synthetics] command{f' for event {name}' if name else ''}: {problem}; allowed: a command that ends "
                         f"with 0 (what it printed: {folder.path}/solver.log); `craton tomography resume` starts what is missing"
                     )
-                for done in [name] if name else waiting:
-                    folder.done(done).touch()
 
-    def _run_one(self, folder: ExchangeFolder, event: str, log: IO[bytes]) -> str:
-        """Why a command has failed; "" where it has not."""
+    def _run_one(self, folder: ExchangeFolder, event: str, done_with: Sequence[str], log: IO[bytes]) -> str:
+        """Why a command has failed; "" where it has not, and the earthquakes that it is done with are marked."""
         path = folder.path.absolute()
         where = {
             "python": sys.executable, "folder": path, "model": path / "model", "sources": path / "sources", "event": event,
@@ -165,15 +205,19 @@ class OutsideSynthetics:
             "seismograms": path / "seismograms" / event,
         }  # fmt: skip
         words = [word.format(**where) for word in shlex.split(self.settings.command)]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(MPI_PREFIXES)}
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(OF_A_RANK)}
         try:
             done = subprocess.run(
-                words, cwd=self.config.path.parent, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                words, cwd=self.config.path.absolute().parent, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=subprocess.STDOUT, check=False,
             )  # fmt: skip
         except OSError as problem:
-            return f"{words[0]}: {problem.strerror}"
-        return f"ended with {done.returncode}" if done.returncode else ""
+            return f"{problem.filename}: {problem.strerror}"
+        if done.returncode:
+            return f"ended with {done.returncode}"
+        for name in done_with:
+            folder.done(name).touch()
+        return ""
 
     def _read(self, folder: ExchangeFolder) -> f64:
         """All windows, from whatever files the solver has left. UserError names the first that is not right."""

@@ -34,9 +34,8 @@ from craton.errors import UserError
 from craton.runs import process_memory
 from craton.runs.agreement import on_root
 from craton.runs.files import replaced, write_hdf5, write_json, write_text
-from craton.tomography.config.load import Config, load_config
+from craton.tomography.config.load import Config, hessian_block, load_config
 from craton.tomography.config.prior import PriorConfig
-from craton.tomography.inversion.hessian_file import hessian_block
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
 from craton.tomography.plan.work import Geometry, Products, count_work, modes_within, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior

@@ -19,8 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from craton._craton import BlockCyclic
-from craton.tomography.config.load import process_grid
-from craton.tomography.inversion.hessian_file import packed_shape
+from craton.tomography.config.load import packed_shape, process_grid
 from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT
 from craton.tomography.plan.machine import Machine
 from craton.tomography.plan.work import Geometry, Work
@@ -221,7 +220,7 @@ class Estimate:
     @property
     def saves(self) -> int:
         """How often a Hessian is written: the last one at the end, or each where all are kept or an assembly is long."""
-        long = 0.0 < self.work.checkpoint_s <= self.assembly_s
+        long = self.work.checkpoint_s <= self.assembly_s
         if long or self.work.in_place or self.work.keep_hessians == "all":
             return self.work.iterations
         return 0 if self.work.keep_hessians == "none" else 1

@@ -79,6 +79,8 @@ class Plan(Estimate):
         if work.prior_kind != "gaussian":
             solved = f'the prior "{work.prior_kind}" is solved for by iterations'
             found.append(f"{solved} whose time and memory are not in this plan")
+        if work.outside:
+            found.append("[synthetics] names an outside solver, whose time and memory are not in this plan")
         busy = min(threads, machine.cores_per_node)
         if machine.measured_ranks < busy:
             measured = f"rates were measured with {machine.measured_ranks} of a node's cores busy"

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from craton import _craton
 from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCatalogue
-from craton.tomography.config.load import Config
+from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
-from craton.tomography.inversion.hessian_file import hessian_block
 from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -57,6 +56,8 @@ class Work:
     """Bytes of an element of the copy that is factored."""
     refined: bool
     in_place: bool
+    outside: bool
+    """Seismograms come from another solver."""
     keep_hessians: str
     checkpoint_s: float
     iterations: int
@@ -224,8 +225,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         parameters=basis.parameters,
         block=hessian_block(settings.block, basis.size),
         element_bytes=element_bytes,
-        solve_bytes=8 if settings.solve_precision == "float64" else 4,
-        refined=settings.solve_precision == "refined",
+        solve_bytes=8 if "float64" in (settings.solve_precision, settings.precision * settings.in_place) else 4,
+        refined=settings.solve_precision == "refined" and not (settings.in_place and element_bytes == 8),
+        outside=config.synthetics.kind != "modes",
         in_place=settings.in_place,
         keep_hessians=settings.keep_hessians,
         checkpoint_s=60.0 * config.assembly.checkpoint_minutes,

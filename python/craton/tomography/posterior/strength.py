@@ -180,6 +180,11 @@ def cross_validation(
 
     A fold's Hessian is taken from the whole one: all folds together are one assembly. Three matrices at a time.
     """
+    if problem.config.get("synthetics", {}).get("kind", "modes") != "modes":
+        raise UserError(
+            f"{problem.source}: --folds of a run whose seismograms come from an outside solver; allowed: no --folds, because each "
+            "fold would need seismograms of its own models"
+        )
     data = read_data(problem)
     fold = fold_of_paths(data.observations.paths.event, folds, seed)
     sums = np.zeros(len(factors))

@@ -72,12 +72,15 @@ class Factored:
         self._refines = equations.way == "refined" and dtype == "float32"
         self._largest = 0.0
         self._factor: linalg.Cholesky | None = None
+        why = ""
         try:
             self._factorise(dtype)
         except UserError as problem:
             if not self._refines:
                 raise
-            self._change_to_float64(f"float32 does not carry the factor ({problem})")
+            why = str(problem)
+        if why:  # not before: the exception keeps the first copy alive
+            self._change_to_float64(f"float32 does not carry the factor ({why})")
 
     def solve(self, right_hand_side: f64) -> f64:
         """X of the system, bit for bit the same on every rank."""
