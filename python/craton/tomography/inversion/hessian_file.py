@@ -17,6 +17,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.arrays.symmetric_matrix import parts_of_packed
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.files import aside_of, read_hdf5, replaced, write_hdf5
@@ -88,13 +89,13 @@ def whole_hessian(file_name: str | os.PathLike[str]) -> NDArray[Any]:
     with h5py.File(file_name, "r") as opened:
         stored, attributes = opened["hessian"][...], opened["hessian"].attrs
         order, block = int(attributes.get("order", len(stored))), int(attributes.get("block", len(stored)))
-    first = -(-order // block) // 2 * block
     whole = np.zeros((order, order), stored.dtype)
-    whole[:, first:] = stored[:order, : order - first]
-    if first:
-        whole[:first, :first] = stored[first + block :, :first].T
-    upper = np.triu(whole)
-    return np.asarray(upper + np.triu(upper, 1).T)
+    every_row, every_col = np.arange(stored.shape[0]), np.arange(stored.shape[1])
+    for part in parts_of_packed(stored, every_row, every_col, order, block):
+        rows, cols = np.nonzero(part.taken())
+        whole[part.rows[rows], part.cols[cols]] = part.local[rows, cols]
+        whole[part.cols[cols], part.rows[rows]] = part.local[rows, cols]
+    return whole
 
 
 def plain_number(value: Any, least: float) -> bool:

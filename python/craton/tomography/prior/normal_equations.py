@@ -31,7 +31,7 @@ Times = Callable[[f64], f64]
 AddTo = Callable[[SymmetricMatrix], None]
 
 MOST_STEPS = 40
-"""Of conjugate gradients. Three to six are usual; a system that needs more is better factored in float64."""
+"""Of conjugate gradients. Three to seven are usual; a system that needs more is better factored in float64."""
 ROUNDING = float(np.finfo(np.float64).eps)
 
 
