@@ -7,6 +7,7 @@
 
 #include "assembly/comparison.hpp"
 #include "counters/flood.hpp"
+#include "factor/factor.hpp"
 #include "gram/gram.hpp"
 #include "memory/memory.hpp"
 #include "overlap/overlap.hpp"
@@ -168,6 +169,12 @@ Collective over comm, which has 2 ranks or more; blocking. Returns on rank 0 lis
 
 Collective over comm, blocking. increments: of each rank and repeat. Returns on rank 0 lists by name, a value per repeat
 (benchmarks/counters/flood.hpp). RuntimeError on every rank where a sum is wrong.)");
+    m.def("lapack_cholesky_seconds", &bench::lapack_cholesky_seconds, nb::arg("n"), nb::arg("single"), nb::arg("threads"),
+          nb::call_guard<nb::gil_scoped_release>(),
+          R"(Seconds of LAPACK's potrf for an n x n matrix in this process, BLAS with so many threads.
+
+Takes n^2 elements of memory. Not collective. UserError when LAPACK refuses.)");
+
     m.def(
         "gram",
         [](const communicator& comm, std::int64_t cells, std::int64_t cells_touched, std::int64_t radial_splines,

@@ -1,7 +1,7 @@
 #include <craton/linalg/cholesky.hpp>
 
+#include "panel_cholesky.hpp"
 #include "part.hpp"
-#include "potrf_by_halves.hpp"
 #include "replicated_column.hpp"
 #include "symmetric_parts.hpp"
 
@@ -41,26 +41,14 @@ cholesky<T>::cholesky(array::symmetric_matrix<T>& matrix)
 template <class T> void cholesky<T>::factorise() {
     const symmetric_storage s{order_, first_, first_row_};
     comm::agree(storage_->ranks().communicator(), describe_not_finite(s, *storage_, "Cholesky"));
-    const symmetric_parts<T> a(s, whole(context_, *storage_));
-    int minor = 0;
-    if (a.divided()) {
-        minor = potrf_by_halves('L', a.a11);
-        if (minor == 0) {
-            trsm('L', 'L', 'N', a.a11, a.a12);
-            syrk('U', 'T', T{-1}, a.a12, a.a22);
-        }
-    }
-    if (minor == 0) {
-        minor = potrf_by_halves('U', a.a22);
-        if (minor > 0) minor += a.a11.rows;
-    }
+    const std::int64_t minor = factor_by_panels(*storage_, s);
     if (minor > 0) {
         throw user_error(
             fmt::format("Cholesky: the {0} x {0} matrix is not positive definite: its leading minor of order {1} is not "
                         "positive; allowed: a positive definite matrix (a larger diagonal makes it one)",
                         order_, minor));
     }
-    if (minor < 0) throw user_error(fmt::format("Cholesky: ScaLAPACK refused argument {}", -minor));
+    if (minor < 0) throw user_error(fmt::format("Cholesky: LAPACK refused argument {}", -minor));
 }
 
 template <class T> void cholesky<T>::require_factor(const char* call) const {
