@@ -36,6 +36,22 @@ void for_each_run(const cyclic_dimension& d, std::int64_t process, std::int64_t 
     for (std::int64_t i = (first + wait) * d.block; i < end; i += stride) visit(i, d.local(i), std::min(d.block, end - i));
 }
 
+constexpr int COLUMNS_IN_CACHE = 512; // of a panel
+
+// B = U^-T B by halves, so that nearly all of it are products: BLAS's own solution reaches half of their rate.
+template <class T> void solve_transposed(int rows, int cols, const T* u, T* b, int ld) {
+    constexpr int as_it_is = 48;
+    const T one = 1;
+    const T minus_one = -1;
+    if (rows <= as_it_is) return blas<T>::trsm("L", "U", "T", "N", &rows, &cols, &one, u, &ld, b, &ld);
+    const int first = (rows / 2 + as_it_is - 1) / as_it_is * as_it_is;
+    const int second = rows - first;
+    const T* const u12 = u + static_cast<std::int64_t>(first) * ld;
+    solve_transposed(first, cols, u, b, ld);
+    blas<T>::gemm("T", "N", &second, &cols, &first, &minus_one, u12, &ld, b, &ld, &one, b + first, &ld);
+    solve_transposed(second, cols, u12 + first, b + first, ld);
+}
+
 // One rank: LAPACK on the parts.
 template <class T> std::int64_t factor_alone(array::convergent_matrix<T>& matrix, const symmetric_storage& s) {
     const int ld = base::narrow<int>(matrix.layout().leading_dimension(0), "rows of a matrix");
@@ -168,12 +184,11 @@ template <class T> class panel_factorisation {
 
     void solve_share() {
         const int me = ranks_.rank();
-        const int rows = panel_order();
         const int cols = base::narrow<int>(share_begin(me + 1) - share_begin(me), "columns of a panel");
-        const T one = 1;
-        if (cols > 0) {
-            T* const share = place(me, most_rows_ * most_rows_).local();
-            blas<T>::trsm("L", "U", "T", "N", &rows, &cols, &one, square_.data(), &rows, share, &rows);
+        T* const share = place(me, most_rows_ * most_rows_).local();
+        for (int col = 0; col < cols; col += COLUMNS_IN_CACHE) {
+            solve_transposed(panel_order(), std::min(COLUMNS_IN_CACHE, cols - col), square_.data(), share + col * panel_rows(),
+                             panel_order());
         }
     }
 

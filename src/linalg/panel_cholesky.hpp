@@ -9,7 +9,7 @@
 namespace craton::linalg {
 
 /// Rows that are eliminated together: enough for products to reach their rate, few enough for a panel to stay in the caches.
-inline constexpr std::int64_t PANEL_ROWS = 256;
+inline constexpr std::int64_t PANEL_ROWS = 384;
 
 /// U^T U = A in place, over the ranks of the storage: right-looking, a panel of `panel_rows` rows at a time (Golub and Van Loan
 /// 2013, algorithm 4.2.2 in blocks). For each panel, every rank puts its pieces into the memory of the ranks that will solve for
