@@ -211,7 +211,7 @@ def test_settings_that_make_no_sense_end_in_one_line(setting: str, words: str) -
 
 
 @pytest.mark.parametrize(
-    "name", ["assembly", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"]
+    "name", ["assembly", "cholesky", "counters", "gram", "hazard", "memory", "multigrid", "overlap", "scaling", "scf"]
 )
 def test_every_benchmark_explains_itself(name: str) -> None:
     done = bench(name, "--explain")
@@ -281,6 +281,16 @@ def test_gram_adds_the_product_within_its_tolerance(tmp_path: Path) -> None:
         compressed = with_name(records, delivery, "update_gram, compressed")
         assert compressed["target"] == 1.8 and compressed["limit_name"] == "ssyrk + update_symmetric"
         assert with_name(records, delivery, "sgemm + update")["value"] > 0
+
+
+def test_cholesky_factors_both_storages_beside_lapack(tmp_path: Path) -> None:
+    records = records_of(tmp_path, "cholesky", "--repeats", 1, "--set", "orders=300")
+    for dtype in ("float64", "float32"):
+        for kind in ("ConvergentMatrix", "SymmetricMatrix"):
+            record = with_name(records, dtype, kind)
+            assert record["value"] > 0 and record["limit_value"] > 0
+    refused = bench("cholesky", "--set", "orders=many")
+    assert refused.returncode == 2 and "whole numbers above 0" in refused.stderr
 
 
 def test_stacked_windows_are_fewer_updates_and_send_less(tmp_path: Path) -> None:
