@@ -32,8 +32,14 @@ tomography::team_options options_from(int threads, int subset, const nb::object&
     return options;
 }
 
-std::span<const double> correlation_in(const std::optional<input_1d<double>>& correlation) {
-    return correlation ? as_span(*correlation) : std::span<const double>{};
+std::span<const double> span_or_none(const std::optional<input_1d<double>>& values) {
+    return values ? as_span(*values) : std::span<const double>{};
+}
+
+using optional_values = std::optional<input_1d<double>>;
+
+tomography::data_weights weights_of(const input_1d<double>& sigma, const optional_values& correlation, const optional_values& low_pass) {
+    return {as_span(sigma), span_or_none(correlation), span_or_none(low_pass)};
 }
 
 std::map<std::string, double> as_dictionary(const tomography::assembly_result& r) {
@@ -60,10 +66,10 @@ struct assembly_inputs {
     runtime::world& ranks;
     const tomography::forward_problem& forward;
     const tomography::path_set& paths;
-    const input_1d<double>&observed, &sigma, &model;
+    const input_1d<double>&observed, &model;
+    const tomography::data_weights& weights;
     array::convergent_vector<double>& gradient;
     const tomography::team_options& options;
-    const std::optional<input_1d<double>>& correlation;
     io::checkpoint* checkpoint;
 };
 
@@ -72,8 +78,8 @@ template <class Matrix> bool assembled(const assembly_inputs& in, const nb::obje
     unwrapped<Matrix> matrix;
     if (!nb::try_cast(hessian, matrix, false)) return false;
     const nb::gil_scoped_release release;
-    result = tomography::assemble(in.ranks, in.forward, in.paths, as_span(in.observed), as_span(in.sigma), as_span(in.model),
-                                  matrix.get(), in.gradient, in.options, correlation_in(in.correlation), in.checkpoint);
+    result = tomography::assemble(in.ranks, in.forward, in.paths, as_span(in.observed), in.weights, as_span(in.model), matrix.get(),
+                                  in.gradient, in.options, in.checkpoint);
     return true;
 }
 
@@ -83,11 +89,13 @@ std::map<std::string, double> assemble(runtime::world& ranks, const tomography::
                                        const annotated<"_SymmetricMatrix_f32 | _SymmetricMatrix_f64 | "
                                                        "_ConvergentMatrix_f32 | _ConvergentMatrix_f64 | _HasCore">& hessian,
                                        const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset,
-                                       const progress_call& progress, const std::optional<input_1d<double>>& correlation,
-                                       const python_checkpoint* checkpoint, double pause_after_s, double compress) {
+                                       const progress_call& progress, const optional_values& correlation,
+                                       const python_checkpoint* checkpoint, double pause_after_s, double compress,
+                                       const optional_values& low_pass) {
     const auto options = options_from(threads, subset, progress, pause_after_s, compress);
     const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
-    const assembly_inputs in{ranks, forward, paths, observed, sigma, model, gradient.get(), options, correlation, saved.get()};
+    const auto weights = weights_of(sigma, correlation, low_pass);
+    const assembly_inputs in{ranks, forward, paths, observed, model, weights, gradient.get(), options, saved.get()};
     tomography::assembly_result result;
     if (assembled<array::symmetric_matrix<float>>(in, hessian, result) ||
         assembled<array::symmetric_matrix<double>>(in, hessian, result) ||
@@ -100,11 +108,12 @@ std::map<std::string, double> assemble(runtime::world& ranks, const tomography::
 std::map<std::string, double> evaluate_misfit(runtime::world& ranks, const tomography::forward_problem& forward,
                                               const tomography::path_set& paths, const input_1d<double>& observed,
                                               const input_1d<double>& sigma, const input_1d<double>& model, int threads, int subset,
-                                              const progress_call& progress, const std::optional<input_1d<double>>& correlation) {
+                                              const progress_call& progress, const optional_values& correlation,
+                                              const optional_values& low_pass) {
     const auto options = options_from(threads, subset, progress);
     return as_dictionary(without_gil([&] {
-        return tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), as_span(sigma), as_span(model), options,
-                                           correlation_in(correlation));
+        return tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), weights_of(sigma, correlation, low_pass),
+                                           as_span(model), options);
     }));
 }
 
@@ -115,12 +124,14 @@ void bind_assembly(nb::module_& m) {
           nb::arg("model"), nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16,
           nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(),
           nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0,
+          nb::arg("low_pass") = nb::none(),
           R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
 Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a ConvergentVector of float64.
 observed: d, all samples in m, concatenated in path order, the same on every rank. sigma: standard deviation of the
 noise of each path, m. correlation: of neighbouring samples' noise, of each path, in [0, 1):
-C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. threads: of this rank; subset: paths that one
+C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. low_pass: taps of a symmetric filter F, from the
+middle one on, by which weighted residuals and panels are filtered: the misfit is |F C_d^-1/2 (d - g)|^2 / 2; None: F = 1. threads: of this rank; subset: paths that one
 takes at a time. progress(done, total) is called on rank 0 a few times per second. All windows of one event, station
 and arc are one update of the Hessian.
 
@@ -135,7 +146,8 @@ commit_s, poll_s, wall_s; paths, updates, and rows of the panels that it multipl
 pause has left to do, the same on every rank. UserError names the path of a value that is not a number.)");
     m.def("evaluate_misfit", &evaluate_misfit, nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"),
           nb::arg("sigma"), nb::arg("model"), nb::arg("threads") = 1, nb::arg("subset") = 16, nb::arg("progress") = nb::none(),
-          nb::arg("correlation") = nb::none(), R"(chi_data, data_norm and samples at a model, without the Jacobian.
+          nb::arg("correlation") = nb::none(), nb::arg("low_pass") = nb::none(),
+          R"(chi_data, data_norm and samples at a model, without the Jacobian.
 
 Collective, blocking. Arguments and results are those of assemble.)");
 }

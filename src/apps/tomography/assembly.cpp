@@ -3,6 +3,7 @@
 #include "path_stacks.hpp"
 #include "path_team.hpp"
 
+#include <craton/apps/tomography/kernels/low_pass.hpp>
 #include <craton/apps/tomography/kernels/noise_filter.hpp>
 #include <craton/base/error.hpp>
 #include <craton/base/timer.hpp>
@@ -21,8 +22,9 @@ namespace craton::tomography {
 
 namespace {
 
-void check(const forward_problem& forward, const path_set& paths, std::span<const double> observed, std::span<const double> sigma,
-           std::span<const double> correlation, std::span<const double> model, const team_options& options) {
+void check(const forward_problem& forward, const path_set& paths, std::span<const double> observed, const data_weights& weights,
+           std::span<const double> model, const team_options& options) {
+    const auto& [sigma, correlation, taps] = weights;
     if (static_cast<std::int64_t>(model.size()) != forward.basis().size()) {
         throw user_error(
             fmt::format("assemble: the model has {} parameters; allowed: {}, the basis's", model.size(), forward.basis().size()));
@@ -52,6 +54,10 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
                 fmt::format("assemble: noise correlation of path {} is {}; allowed: at least 0 and below 1", i, correlation[i]));
         }
     }
+    for (std::size_t s = 0; s < taps.size(); ++s) {
+        if (!std::isfinite(taps[s]))
+            throw user_error(fmt::format("assemble: tap {} of the low-pass filter is {}; allowed: finite numbers", s, taps[s]));
+    }
     if (options.threads < 1) throw user_error(fmt::format("assemble: threads is {}; allowed: 1 or more", options.threads));
     if (options.subset < 1) throw user_error(fmt::format("assemble: subset is {}; allowed: 1 or more paths", options.subset));
     if (!(options.pause_after_s >= 0)) {
@@ -63,14 +69,20 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
     }
 }
 
-noise_filter noise_of(std::int64_t path, std::span<const double> sigma, std::span<const double> correlation) {
+// What weighs the residual of one window: F W, a noise_filter and then a low_pass.
+struct window_weights {
+    noise_filter noise;
+    std::span<const double> taps;
+};
+
+window_weights weights_of(std::int64_t path, const data_weights& all) {
     const auto i = static_cast<std::size_t>(path);
-    return {sigma[i], correlation.empty() ? 0.0 : correlation[i]};
+    return {{all.sigma[i], all.correlation.empty() ? 0.0 : all.correlation[i]}, all.low_pass};
 }
 
-// r = W (d - g), with W of noise_filter, and this path's share of the misfit. scratch: for W d.
-void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, const noise_filter& noise,
-                    std::vector<double>& residual, std::vector<double>& scratch, data_misfit& misfit) {
+// r = F W (d - g), and this path's share of the misfit. scratch: for F W d; more: for what F is applied to.
+void weigh_residual(std::int64_t path, std::span<const double> observed, std::span<const double> g, const window_weights& weights,
+                    std::vector<double>& residual, std::vector<double>& scratch, std::vector<double>& more, data_misfit& misfit) {
     residual.resize(g.size());
     scratch.resize(g.size());
     for (std::size_t t = 0; t < g.size(); ++t) {
@@ -80,8 +92,14 @@ void weigh_residual(std::int64_t path, std::span<const double> observed, std::sp
         }
         residual[t] = observed[t] - g[t];
     }
-    whiten(noise, residual, residual);
-    whiten(noise, observed, scratch);
+    whiten(weights.noise, residual, residual);
+    whiten(weights.noise, observed, scratch);
+    if (!weights.taps.empty()) {
+        more = residual;
+        low_pass(weights.taps, more, residual);
+        more = scratch;
+        low_pass(weights.taps, more, scratch);
+    }
     for (std::size_t t = 0; t < g.size(); ++t) {
         misfit.chi_data += 0.5 * residual[t] * residual[t];
         misfit.data_norm += 0.5 * scratch[t] * scratch[t];
@@ -91,8 +109,9 @@ void weigh_residual(std::int64_t path, std::span<const double> observed, std::sp
 
 // Everything one computing thread needs and counts.
 template <class T> struct worker {
-    std::vector<double> g, residual, scratch, gradient;
+    std::vector<double> g, residual, scratch, more, gradient;
     std::vector<float> panel;         // of one window
+    std::vector<T> white;             // of one window, before its low-pass
     std::vector<T> weighted, lateral; // of all windows of a stack
     std::vector<std::int64_t> parameters;
     data_misfit misfit;
@@ -145,11 +164,12 @@ team_options for_stacks(const path_stacks& stacks, std::int64_t total, team_opti
     return options;
 }
 
-// gradient += G^T W^T r in double: k n multiply-adds, 4 k n bytes read. scratch: for W^T r.
-void transpose_apply(std::span<const float> panel, std::span<const double> residual, const noise_filter& noise,
+// gradient += G^T W^T F r in double: k n multiply-adds, 4 k n bytes read. scratch: for W^T F r.
+void transpose_apply(std::span<const float> panel, std::span<const double> residual, const window_weights& weights,
                      std::vector<double>& scratch, std::vector<double>& gradient) {
     scratch.resize(residual.size());
-    whiten_transposed(noise, residual, scratch);
+    low_pass(weights.taps, residual, scratch);
+    whiten_transposed(weights.noise, scratch, scratch);
     const std::size_t n = gradient.size();
     for (std::size_t t = 0; t < residual.size(); ++t) {
         const double weight = scratch[t];
@@ -192,10 +212,17 @@ template <class T> class stacked_update {
         }
     }
 
-    /// Puts it under those before. residual: W (d - g).
-    void add(const noise_filter& noise) {
-        transpose_apply(w_.panel, w_.residual, noise, w_.scratch, w_.gradient);
-        whiten_panel<T>(noise, w_.panel, columns_, std::span(w_.weighted).subspan(filled_, w_.panel.size()));
+    /// Puts it under those before. residual: F W (d - g).
+    void add(const window_weights& weights) {
+        transpose_apply(w_.panel, w_.residual, weights, w_.scratch, w_.gradient);
+        const auto weighted = std::span(w_.weighted).subspan(filled_, w_.panel.size());
+        if (weights.taps.empty()) {
+            whiten_panel<T>(weights.noise, w_.panel, columns_, weighted);
+        } else {
+            w_.white.resize(w_.panel.size());
+            whiten_panel<T>(weights.noise, w_.panel, columns_, w_.white);
+            low_pass_panel<T>(weights.taps, w_.white, columns_, weighted);
+        }
         windows_.push_back(
             {base::row_major<const T>(w_.weighted.data() + filled_, static_cast<std::int64_t>(w_.residual.size()), columns_), {}});
         filled_ += w_.panel.size();
@@ -240,13 +267,15 @@ template <class T> std::pair<std::int64_t, std::int64_t> shape_of(const array::s
     return {matrix.order(), matrix.order()};
 }
 
+} // namespace
+
 template <class Matrix>
-assembly_result assemble_into(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                              std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                              Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
-                              std::span<const double> correlation, io::checkpoint* saved) {
+assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
+                         std::span<const double> observed, const data_weights& weights, std::span<const double> model,
+                         Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
+                         io::checkpoint* saved) {
     using T = typename Matrix::value_type;
-    check(forward, paths, observed, sigma, correlation, model, options);
+    check(forward, paths, observed, weights, model, options);
     const auto [rows, cols] = shape_of(hessian);
     const std::int64_t size = forward.basis().size();
     if (rows != size || cols != size || gradient.layout().extent != size) {
@@ -268,14 +297,14 @@ assembly_result assemble_into(runtime::world& ranks, const forward_problem& forw
         stacked_update<T> update(forward, paths, stack, w);
         base::timer clock;
         for (const std::int64_t index : stack) {
-            const noise_filter noise = noise_of(index, sigma, correlation);
+            const auto of_window = weights_of(index, weights);
             clock.restart();
             update.linearise(paths[index], model);
-            weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g, noise,
-                           w.residual, w.scratch, w.misfit);
+            weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g, of_window,
+                           w.residual, w.scratch, w.more, w.misfit);
             w.times.panel_s += clock.seconds();
             clock.restart();
-            update.add(noise);
+            update.add(of_window);
             w.times.product_s += clock.seconds();
         }
         clock.restart();
@@ -307,41 +336,23 @@ assembly_result assemble_into(runtime::world& ranks, const forward_problem& forw
     return result;
 }
 
-} // namespace
-
-template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
-    return assemble_into(ranks, forward, paths, observed, sigma, model, hessian, gradient, options, correlation, saved);
-}
-
-template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                         array::symmetric_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options, std::span<const double> correlation, io::checkpoint* saved) {
-    return assemble_into(ranks, forward, paths, observed, sigma, model, hessian, gradient, options, correlation, saved);
-}
-
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                  std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+                                  const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                  std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+                                  const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                  std::span<const double>, std::span<const double>, array::symmetric_matrix<float>&,
-                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+                                  const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                  std::span<const double>, std::span<const double>, array::symmetric_matrix<double>&,
-                                  array::convergent_vector<double>&, const team_options&, std::span<const double>, io::checkpoint*);
+                                  const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
+                                  array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                                std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                                const team_options& options, std::span<const double> correlation) {
-    check(forward, paths, observed, sigma, correlation, model, options);
+                                std::span<const double> observed, const data_weights& weights, std::span<const double> model,
+                                const team_options& options) {
+    check(forward, paths, observed, weights, model, options);
     const base::timer wall;
     std::vector<worker<float>> team(static_cast<std::size_t>(options.threads));
     team_options to_the_end = options;
@@ -353,7 +364,7 @@ assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& fo
         w.g.resize(static_cast<std::size_t>(paths[index].samples()));
         forward.seismogram(paths[index], model, w.g);
         weigh_residual(index, observed.subspan(static_cast<std::size_t>(paths.offset(index)), w.g.size()), w.g,
-                       noise_of(index, sigma, correlation), w.residual, w.scratch, w.misfit);
+                       weights_of(index, weights), w.residual, w.scratch, w.more, w.misfit);
         w.times.panel_s += clock.seconds();
         ++w.times.paths;
     });

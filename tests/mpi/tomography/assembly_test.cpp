@@ -49,6 +49,7 @@ struct problem {
     std::vector<double> observed;
     std::vector<double> sigma;
     std::vector<double> correlation; // none
+    std::vector<double> taps;        // none
 
     problem() { make_data(); }
     problem(forward_problem f, path_set p) : forward(std::move(f)), paths(std::move(p)) { make_data(); }
@@ -78,6 +79,7 @@ struct problem {
 
   public:
     [[nodiscard]] std::size_t size() const { return model.size(); }
+    [[nodiscard]] tomography::data_weights weights() const { return {sigma, correlation, taps}; }
 };
 
 // Five windows of each of three stations, of which one is along the other arc; neighbours in the table belong to different
@@ -132,6 +134,19 @@ std::vector<double> weighed(const std::vector<double>& b, double sigma, double r
     return x;
 }
 
+// F b by the filter's definition.
+std::vector<double> filtered(const std::vector<double>& b, const std::vector<double>& taps) {
+    if (taps.empty()) return b;
+    std::vector<double> result(b.size(), 0.0);
+    for (std::size_t t = 0; t < b.size(); ++t) {
+        for (std::size_t u = 0; u < b.size(); ++u) {
+            const std::size_t lag = t > u ? t - u : u - t;
+            if (lag < taps.size()) result[t] += taps[lag] * b[u];
+        }
+    }
+    return result;
+}
+
 // The Jacobian column by column, samples long: of a path average through the double-precision product with unit vectors, which
 // shares no code with panel(); of coupled modes, where that takes too long, by panel().
 std::vector<std::vector<double>> columns_of(const problem& p, const tomography::path& path, std::span<const std::int64_t> touched) {
@@ -167,14 +182,14 @@ reference assemble_serially(const problem& p, std::int64_t without = -1) {
         std::vector<std::int64_t> touched(static_cast<std::size_t>(p.paths[i].touched()));
         p.paths[i].parameters(touched);
         auto columns = columns_of(p, p.paths[i], touched);
-        for (auto& column : columns) column = weighed(column, sigma, rho);
+        for (auto& column : columns) column = filtered(weighed(column, sigma, rho), p.taps);
         std::vector<double> residuals(k), data(k);
         for (std::size_t t = 0; t < k; ++t) {
             data[t] = p.observed[static_cast<std::size_t>(p.paths.offset(i)) + t];
             residuals[t] = data[t] - g[t];
         }
-        data = weighed(data, sigma, rho);
-        residuals = weighed(residuals, sigma, rho);
+        data = filtered(weighed(data, sigma, rho), p.taps);
+        residuals = filtered(weighed(residuals, sigma, rho), p.taps);
         for (std::size_t t = 0; t < k; ++t) {
             const double residual = residuals[t];
             r.misfit.chi_data += 0.5 * residual * residual;
@@ -243,7 +258,7 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
                                },
                                0, compress};
     const auto result =
-        assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation);
+        assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options);
 
     expect_close(hessian, expected.hessian, tolerance);
     const auto gathered = gradient.gather();
@@ -263,7 +278,7 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
     EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() : -1);
 
     const auto misfit =
-        evaluate_misfit(world, p.forward, p.paths, p.observed, p.sigma, p.model, {threads, 2, {}}, p.correlation).misfit;
+        evaluate_misfit(world, p.forward, p.paths, p.observed, p.weights(), p.model, {threads, 2, {}}).misfit;
     EXPECT_NEAR(misfit.chi_data, expected.misfit.chi_data, 1e-10 * expected.misfit.chi_data);
     EXPECT_EQ(misfit.samples, expected.misfit.samples);
     world.quiesce();
@@ -282,7 +297,7 @@ TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
         array::convergent_vector<double> gradient(world(), n, 16);
         const team_options options{2, 2, {}, 0, 1e-4};
         const auto result =
-            assemble(world(), p->forward, p->paths, p->observed, p->sigma, p->model, half, gradient, options, p->correlation);
+            assemble(world(), p->forward, p->paths, p->observed, p->weights(), p->model, half, gradient, options);
         array::convergent_matrix<float> hessian(world(), n, n, 16, 16);
         half.expand(hessian, false);
         expect_close(hessian, reference_of(*p).hessian, 1e-6);
@@ -293,7 +308,7 @@ TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
     array::convergent_vector<double> gradient(world(), other.order(), 16);
     const auto& p = usual();
     tests::expect_user_error(
-        [&] { assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, other, gradient, {1, 2, {}}); }, "parameters");
+        [&] { assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, other, gradient, {1, 2, {}}); }, "parameters");
 }
 
 TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
@@ -303,6 +318,22 @@ TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
         return made;
     }();
     expect_equals_reference<double>(world(), p, 2, 1e-6);
+}
+
+// With correlated noise or without, as Kronecker products and as panels.
+TEST_P(assembly_test, equals_the_serial_reference_of_long_periods) {
+    static const problem separable = [] {
+        problem made;
+        made.taps = {0.3, 0.2, 0.1, 0.05};
+        return made;
+    }();
+    static const problem of_panels = [] {
+        problem made = coupled();
+        made.taps = {0.5, 0.25};
+        return made;
+    }();
+    expect_equals_reference<double>(world(), separable, 2, 1e-6);
+    expect_equals_reference<float>(world(), of_panels, 1, 1e-6);
 }
 
 // Windows of one event, station and arc are one update: as a Kronecker product, with two parameters and three components too, and
@@ -356,7 +387,7 @@ void expect_goes_on_from_checkpoint(runtime::world& world, const problem& p) {
                              }};
         options.pause_after_s = calls < 5 ? 1e-9 : 0; // at once, but not before a first path is handed out
         const auto result =
-            assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation, &saved);
+            assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options, &saved);
         EXPECT_EQ(before + world.communicator().sum(result.times.paths) + result.left, p.paths.size());
         EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() - result.left : -1);
         left = result.left;
@@ -366,8 +397,8 @@ void expect_goes_on_from_checkpoint(runtime::world& world, const problem& p) {
         EXPECT_GT(saved.counted().size(), before);
         if (left == 0) {
             expect_close(hessian, expected.hessian, 1e-6);
-            const auto again = assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options,
-                                        p.correlation, &saved);
+            const auto again = assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options,
+                                        &saved);
             EXPECT_EQ(world.communicator().sum(again.times.paths), 0);
             expect_close(hessian, expected.hessian, 1e-6);
         }
@@ -401,7 +432,7 @@ TEST_P(assembly_test, a_stack_goes_on_with_what_is_not_counted) {
     if (world().rank() == 0) saved.begin(counted).finish();
     saved.save();
     const auto result =
-        assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, {}, p.correlation, &saved);
+        assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, {}, &saved);
     EXPECT_EQ(world().communicator().sum(result.times.paths), p.paths.size() - 1);
     EXPECT_EQ(world().communicator().sum(result.times.updates), p.stacks());
     expect_close(hessian, expected.hessian, 1e-7);
@@ -419,7 +450,7 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
         tests::expect_user_error(
             [&] {
                 static_cast<void>(
-                    assemble(world(), p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, options, p.correlation));
+                    assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options));
             },
             words);
     };
@@ -431,6 +462,9 @@ TEST_P(assembly_test, bad_input_is_refused_on_every_rank) {
     p.correlation[2] = 1.0;
     refused("noise correlation of path 2 is 1; allowed: at least 0 and below 1");
     p.correlation.clear();
+    p.taps = {1.0, std::numeric_limits<double>::infinity()};
+    refused("tap 1 of the low-pass filter is inf; allowed: finite numbers");
+    p.taps.clear();
     refused("pause_after_s is -1; allowed: 0", {1, 16, {}, -1.0});
     refused("compress is -0.1; allowed: 0 (none) to below 1", {1, 16, {}, 0, -0.1});
     refused("compress is 1; allowed: 0 (none) to below 1", {1, 16, {}, 0, 1.0});
@@ -454,7 +488,7 @@ TEST(assembly_error_test, a_sample_that_is_not_a_number_is_named) {
     array::convergent_matrix<float> hessian(world, n, n);
     array::convergent_vector<double> gradient(world, n);
     try {
-        static_cast<void>(assemble(world, p.forward, p.paths, p.observed, p.sigma, p.model, hessian, gradient, {2, 1, {}}));
+        static_cast<void>(assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, {2, 1, {}}));
         FAIL() << "nothing was thrown";
     } catch (const user_error& error) {
         EXPECT_STREQ(error.what(), "observed data: sample 5 of path 2 is nan; allowed: finite numbers (metres)");

@@ -17,6 +17,13 @@ namespace craton::tomography {
 /// Called on rank 0, a few times per second, by the thread that called assemble: paths handed out so far, paths in all.
 using progress_function = std::function<void(std::int64_t done, std::int64_t total)>;
 
+/// What a misfit divides residuals by, and which periods it keeps: 1/2 |F W (d - g)|^2 with W of noise_filter and F of low_pass.
+struct data_weights {
+    std::span<const double> sigma;            ///< standard deviation of the noise per path, m
+    std::span<const double> correlation = {}; ///< of neighbouring samples' noise per path, in [0, 1); empty: none
+    std::span<const double> low_pass = {};    ///< taps of F, the same for all paths; empty: all periods
+};
+
 struct team_options {
     int threads = 1; ///< computing threads per rank, besides the calling thread, which polls
     int subset = 16; ///< paths that a rank takes at a time; by assemble() rounded to whole stacks of windows
@@ -64,47 +71,37 @@ struct assembly_result {
 /// of the Hessian.
 ///
 /// Collective, blocking. Subsets of paths are handed out dynamically by a counter; on each rank a team of threads computes panels
-/// and updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `sigma`: noise
-/// standard deviation per path, metres; `correlation`: of neighbouring samples' noise, per path, in [0, 1), so that C_d of a path
-/// is that of noise_filter, or empty for none; `model`: all the same on every rank. Throws user_error for lengths that do not
-/// match, a sigma that is not positive, a correlation out of range, a thread or subset number below 1, a compress out of [0, 1) (on
+/// and updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `observed`,
+/// `weights` and `model` are the same on every rank. Matrix: convergent_matrix or symmetric_matrix of float or double. Throws user_error for lengths that do not
+/// match, a sigma that is not positive, a correlation out of range, a tap that is not finite, a thread or subset number below 1, a compress out of [0, 1) (on
 /// every rank), or a sample that is not finite (on the rank that meets it, naming path and sample; the caller must then end the
 /// job).
 ///
 /// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are
 /// left out, and the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for
 /// that.
-template <class T>
+template <class Matrix>
 assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                         array::convergent_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options, std::span<const double> correlation = {}, io::checkpoint* saved = nullptr);
-template <class T>
-assembly_result assemble(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                         std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                         array::symmetric_matrix<T>& hessian, array::convergent_vector<double>& gradient,
-                         const team_options& options, std::span<const double> correlation = {}, io::checkpoint* saved = nullptr);
+                         std::span<const double> observed, const data_weights& weights, std::span<const double> model,
+                         Matrix& hessian, array::convergent_vector<double>& gradient, const team_options& options,
+                         io::checkpoint* saved = nullptr);
 
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                         std::span<const double>, std::span<const double>, array::convergent_matrix<float>&,
-                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
-                                         io::checkpoint*);
+                                         const data_weights&, std::span<const double>, array::convergent_matrix<float>&,
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                         std::span<const double>, std::span<const double>, array::convergent_matrix<double>&,
-                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
-                                         io::checkpoint*);
+                                         const data_weights&, std::span<const double>, array::convergent_matrix<double>&,
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                         std::span<const double>, std::span<const double>, array::symmetric_matrix<float>&,
-                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
-                                         io::checkpoint*);
+                                         const data_weights&, std::span<const double>, array::symmetric_matrix<float>&,
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 extern template assembly_result assemble(runtime::world&, const forward_problem&, const path_set&, std::span<const double>,
-                                         std::span<const double>, std::span<const double>, array::symmetric_matrix<double>&,
-                                         array::convergent_vector<double>&, const team_options&, std::span<const double>,
-                                         io::checkpoint*);
+                                         const data_weights&, std::span<const double>, array::symmetric_matrix<double>&,
+                                         array::convergent_vector<double>&, const team_options&, io::checkpoint*);
 
 /// The data misfit of a model, without the Jacobian. Otherwise as assemble().
 assembly_result evaluate_misfit(runtime::world& ranks, const forward_problem& forward, const path_set& paths,
-                                std::span<const double> observed, std::span<const double> sigma, std::span<const double> model,
-                                const team_options& options, std::span<const double> correlation = {});
+                                std::span<const double> observed, const data_weights& weights, std::span<const double> model,
+                                const team_options& options);
 
 } // namespace craton::tomography
