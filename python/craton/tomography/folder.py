@@ -48,6 +48,12 @@ class IterationRecord:
     paths_per_s: float = 0.0
     solved_in: str = ""
     """In which precision equation 2 was solved, in words."""
+    period_s: float = 0.0
+    """The iteration fitted periods beyond this one; 0: all. Misfits are of all, and of all windows."""
+    left_out: int = 0
+    """Windows whose cycles were skipped, and which this iteration did not fit."""
+    fall: float = 1.0
+    """By which fraction the iteration lowered equation 1, of the periods and windows that it fitted."""
 
     @property
     def chi(self) -> float:

@@ -18,17 +18,21 @@ from craton.tomography.inversion.step import StepSearch
 from craton.tomography.inversion.stopping import no_step_helps, reason_to_stop
 
 
-def entry(number, chi):
-    return IterationRecord(number, chi, 0.0, 0.0, 0.0)
+def entry(number, fall, period_s=0.0):
+    return IterationRecord(number, 1.0, 0.0, 0.0, 0.0, fall=fall, period_s=period_s)
 
 
 def test_reasons_to_stop():
     settings = InversionConfig(max_iterations=2, tolerance=0.01)
-    assert reason_to_stop([], 1, settings) == ""
-    assert reason_to_stop([entry(0, 10.0), entry(1, 5.0)], 2, settings) == ""
-    assert reason_to_stop([entry(0, 10.0), entry(1, 9.95)], 2, settings) == "the misfit fell by less than 1%"
-    assert reason_to_stop([entry(0, 10.0), entry(1, 5.0), entry(2, 2.0)], 3, settings).startswith("all 2 iterations")
-    assert reason_to_stop([entry(0, 10.0), entry(1, 5.0)], 2, InversionConfig(max_iterations=1)).startswith("one")
+    start, good, bad, long = entry(0, 1.0), entry(1, 0.5), entry(1, 0.005), entry(1, 0.001, 250.0)
+    assert reason_to_stop([start], 0.0, settings) == ""
+    assert reason_to_stop([start, good], 0.0, settings) == ""
+    assert reason_to_stop([start, bad], 0.0, settings) == "the misfit fell by less than 1%"
+    assert reason_to_stop([start, good, good], 0.0, settings).startswith("all 2 iterations")
+    assert reason_to_stop([start, good], 0.0, InversionConfig(max_iterations=1)).startswith("one")
+    for period_s in (250.0, 0.0):  # iterations of long periods end nothing, and do not count
+        assert reason_to_stop([start, long, long, long], period_s, settings) == ""
+    assert reason_to_stop([start, long, good], 0.0, settings) == ""
 
 
 def test_no_length_of_the_step_helps():

@@ -4,41 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from craton.tomography.data.catalogue import Events, Stations
-from craton.tomography.data.observations import Observations
-from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import Judgement, Outlier
 from craton.tomography.inversion.judgement import judge, shifted_correlations, skipped_windows
-
-EVENTS, STATIONS, SAMPLES, STEP_S, PERIOD_S = 6, 8, 120, 10.0, 150.0
-HALF_PERIOD_S = 0.5 * PERIOD_S
-
-
-def table():
-    zeros = np.zeros(EVENTS)
-    events = Events(
-        tuple(f"E{n}" for n in range(EVENTS)), ("2018-02-02T00:00:00",) * EVENTS, zeros, zeros, zeros, zeros, np.ones((EVENTS, 6)),
-        ("",) * EVENTS,
-    )  # fmt: skip
-    stations = Stations(
-        tuple(f"N.S{n}" for n in range(STATIONS)), np.zeros(STATIONS), np.zeros(STATIONS), np.zeros(STATIONS)
-    )
-    event, station = (part.ravel().astype(np.int64) for part in np.indices((EVENTS, STATIONS)))
-    count = len(event)
-    return PathTable(events, stations, event, station, np.zeros(count), np.full(count, SAMPLES), STEP_S)
-
-
-def waves(shift_s=0.0):
-    """A packet of waves for each window, in metres."""
-    times = STEP_S * np.arange(SAMPLES) - shift_s
-    one = np.exp(-(((times - 600.0) / 200.0) ** 2)) * np.cos(2 * np.pi * times / PERIOD_S)
-    return np.tile(one, (EVENTS * STATIONS, 1))
-
-
-def observations(predicted, noise=0.1, sigma=0.1):
-    paths = table()
-    observed = predicted + noise * np.random.default_rng(5).standard_normal(predicted.shape)
-    return Observations(paths, observed.ravel(), np.full(len(paths), sigma), {"kind": "synthetic"})
+from wave_packets import EVENTS, STATIONS, SAMPLES, STEP_S, PERIOD_S, HALF_PERIOD_S, waves, observations
 
 
 def judged(predicted, data, chi_prior=20.0, unknowns=100) -> Judgement:
@@ -74,7 +42,7 @@ def test_skipped_cycles_are_counted():
     data = waves()
     data[::3], data[1::3] = waves(0.9 * PERIOD_S)[::3], waves(0.2 * PERIOD_S)[1::3]
     found = observations(data)
-    skipped = skipped_windows(found, waves().ravel(), HALF_PERIOD_S)
+    skipped = skipped_windows(found, found.observed, waves().ravel(), HALF_PERIOD_S)
     assert skipped[::3].all() and not skipped[1::3].any() and not skipped[2::3].any()
     assert any(
         "16 windows of 48 are off by more than half a period" in line for line in judged(waves(), found).warnings
@@ -83,7 +51,8 @@ def test_skipped_cycles_are_counted():
 
 def test_noise_alone_skips_no_cycle():
     data = np.random.default_rng(3).standard_normal((EVENTS * STATIONS, SAMPLES))
-    assert not skipped_windows(observations(data), waves().ravel(), HALF_PERIOD_S).any()
+    found = observations(data)
+    assert not skipped_windows(found, found.observed, waves().ravel(), HALF_PERIOD_S).any()
 
 
 def test_outliers_are_named():

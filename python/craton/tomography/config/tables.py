@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from craton.settings import REQUIRED, boolean, choice, directory_setting, integer, number, setting, text
-from craton.tomography.config.values import CMB_DEPTH_KM, amplitude, filter_periods, knot_depths, none_or
+from craton.tomography.config.values import (
+    CMB_DEPTH_KM,
+    amplitude,
+    falling_periods,
+    filter_periods,
+    knot_depths,
+    none_or,
+)
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,7 @@ class SyntheticsConfig:
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """The Earth that synthetic data are made from: a checkerboard plus one cylinder of slow (or fast) rock."""
+    """The Earth that synthetic data are made from: a checkerboard, a cylinder of slow (or fast) rock, a random Earth; or their sum."""
 
     checkerboard_degree: int = setting(
         8, integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"
@@ -173,6 +180,9 @@ class TargetConfig:
     )
     plume_amplitude: float = setting(-0.03, amplitude(0.2), "dlnVs on the axis (-0.03 is 3% slow); 0 for none")
     plume_name: str = setting("Hawaii", text, "the plume's name on the maps")
+    random_rms: float = setting(
+        0.0, number(0, 0.2), "rms of a random dlnVs with the correlation lengths of [prior], by run.seed; 0 for none"
+    )
     theory: str = setting(
         "",
         choice("", "pava", "nact"),
@@ -186,6 +196,16 @@ class InversionConfig:
 
     max_iterations: int = setting(4, integer(1, 100), "stop after so many")
     tolerance: float = setting(0.01, number(0, 1), "stop when the misfit falls by less than this fraction")
+    long_periods_first: bool = setting(
+        True,
+        boolean,
+        "where the starting model skips cycles, fit long periods first, and leave out windows whose cycles are skipped",
+    )
+    first_periods_s: tuple[float, ...] = setting(
+        (),
+        falling_periods,
+        "seconds; periods beyond the first of these, then beyond the next, then all; [] chooses them by data.filter_periods_s",
+    )
     precision: str = setting("float32", choice("float32", "float64"), "of the Hessian's elements")
     solve_precision: str = setting(
         "refined",

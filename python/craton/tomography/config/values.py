@@ -60,6 +60,13 @@ def _filter_periods(value: Any) -> tuple[float, float, float, float]:
     return t1, t2, t3, t4
 
 
+def _falling_periods(value: Any) -> tuple[float, ...]:
+    periods = _numbers(value)
+    if any(longer <= shorter for longer, shorter in pairwise(periods)) or any(not 1e5 >= each > 0 for each in periods):
+        raise ValueError
+    return periods
+
+
 def _knot_depths(value: Any) -> tuple[float, ...]:
     depths = _numbers(value)
     near = any(upper + 1 > lower for upper, lower in pairwise(depths))  # a difference of 1 may be rounded to less
@@ -72,6 +79,9 @@ filter_periods = explained(
     "four decreasing periods in seconds, [T1, T2, T3, T4] with 100000 >= T1 > T2 > T3 > T4 > 0", _filter_periods
 )
 """Reads the corners of a cosine taper."""
+
+falling_periods = explained("decreasing periods in seconds, above 0 and at most 100000, or []", _falling_periods)
+"""Reads periods, the longest first."""
 
 knot_depths = explained(
     f"increasing depths in km, at least four and 1 km apart, from 0 (surface) to {CMB_DEPTH_KM:g} (core), "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from craton.tomography.data.emphasis import Emphasis, filtered
 from craton.tomography.data.noise import neighbour_correlation
 from craton.tomography.data.paths import PathTable
 
@@ -25,6 +26,8 @@ class Observations:
     """kind ("synthetic" or "file") and where the samples come from."""
     correlation_s: f64 | None = None
     """Per path, over how many seconds the noise's correlation falls to 1/e; None: independent samples."""
+    emphasis: Emphasis = field(default_factory=Emphasis)
+    """What the misfit of an iteration looks at."""
 
     def where(self, keep: NDArray[np.bool_]) -> Observations:
         """The observations of some paths. keep: of each path."""
@@ -39,8 +42,14 @@ class Observations:
             return None
         return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)
 
+    def weighted(self, traces: f64) -> f64:
+        """F W times samples of all paths, with what the emphasis leaves out: the misfit is half the squared norm of it."""
+        white = self.whitened(traces * np.repeat(self.sigma / self.emphasis.sigma(self.sigma), self.paths.samples))
+        taps = self.emphasis.taps(self.paths.sample_interval_s)
+        return white if taps is None else filtered(white, taps, self.paths.offsets)
+
     def whitened(self, traces: f64) -> f64:
-        """W times samples of all paths, C_d^-1 = W^T W: the misfit is half the squared norm of it."""
+        """W times samples of all paths, C_d^-1 = W^T W: half the squared norm is the misfit of all windows and periods."""
         scaled = traces / np.repeat(self.sigma, self.paths.samples)
         if self.correlation is None:
             return scaled

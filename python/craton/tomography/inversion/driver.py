@@ -4,6 +4,7 @@
     forward.py        what gives g(m), and what gives the panels G_(i)
     assembly.py       H and G^T C_d^-1 (d - g) at a model
     step.py           equation 2, and the length of its step
+    schedule.py       which periods an iteration fits, and which windows
     stopping.py       when there is no further iteration
     persistence.py    what each phase leaves in the folder, and what a resumed run finds there
 
@@ -29,6 +30,7 @@ from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles
 from craton.tomography.inversion.preparation import prepare
+from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
@@ -59,6 +61,7 @@ class Inversion:
         self.synthetics: Synthetics = self.outside or self.theory
         self.assembly = Assembly(run, self.theory, self.outside, self.observations, self.basis.size)
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
+        self.schedule = Schedule(run.config, self.observations)
         self.files.record = self.first_record()
         self.at: tuple[int, Linearised] | None = None
         """What the assembly's Hessian is of: the number of a model, and what was found there besides; None where of none."""
@@ -92,17 +95,22 @@ class Inversion:
 
     def go(self, at_the_end: AtTheEnd | None = None) -> RunRecord:
         """Does the whole run, or what is left of it. at_the_end: makes what a finished run needs beyond its model."""
-        if self.state.iterations:
-            self.print_table()
-        last = max(self.state.linearised_at - 1, 0)  # the model of the last Hessian
-        while not (reason := reason_to_stop(self.state.iterations, len(self.state.models), self.run.config.inversion)):
-            last = self.state.linearised_at
-            step = self.files.step(self.state) or self.find_step()
-            found = self.steps.line_search(step, self.state)
-            if found.why_not:
+        state = self.state
+        self.begin()
+        last = max(state.linearised_at - 1, 0)  # the model of the last Hessian
+        while not (reason := reason_to_stop(state.iterations, state.period_s, self.run.config.inversion)):
+            last = state.linearised_at
+            self.emphasise()
+            step = self.files.step(state) or self.find_step()
+            found = self.steps.line_search(step, state)
+            if found.why_not and not state.period_s:
                 reason = found.why_not
                 break
-            self.accept(step, found)
+            if found.why_not:
+                self.files.drop_linearised()
+                self.fit_shorter_periods()
+            else:
+                self.accept(step, found)
         self.record.stopped_because = reason
         self.files.take_place()
         self.run.say(f"stopped: {reason}")
@@ -112,10 +120,24 @@ class Inversion:
 
     def find_step(self) -> FoundStep:
         """The Gauss-Newton step from the latest model."""
-        at = self.linearise()
-        if not self.state.iterations:
-            self.begin_table(at)
-        return self.steps.solve(self.assembly.hessian, at, self.state)
+        return self.steps.solve(self.assembly.hessian, self.linearise(), self.state)
+
+    def emphasise(self) -> None:
+        """Makes the misfit look at what the next iteration fits: its periods, and windows whose cycles are not skipped."""
+        of, state = self.observations.emphasis, self.state
+        of.clear()
+        if self.run.config.inversion.long_periods_first:
+            g = self.synthetics.seismograms(state.latest)
+            skipped = on_root(self.run.comm, lambda: self.schedule.skipped(g, state.period_s))
+            of.left_out = skipped if skipped.any() else None
+        of.period_s = state.period_s
+
+    def fit_shorter_periods(self) -> None:
+        """From the next iteration on."""
+        state = self.state
+        state.period_s = self.schedule.after(state.period_s)
+        self.run.say(f"now periods beyond {state.period_s:.0f} s" if state.period_s else "now all periods")
+        self.files.save(state, self.basis, self.target)
 
     def linearise(self) -> Linearised:
         """Hessian, gradient and misfit at the latest model; from hessian.h5 where an earlier session has left them."""
@@ -142,16 +164,22 @@ class Inversion:
         if self.at is None or self.at[0] != wanted:  # an earlier session had it in memory
             self.run.say(f"hessian.h5: assembled again at the model of iteration {wanted}")
             there = replace(self.state, models=self.state.models[: wanted + 1])
+            self.state, now = there, self.state
+            self.emphasise()
+            self.state = now
             self.at = wanted, self.assembly.at(there)
             self.files.discard_checkpoint()
         self.save_hessian(self.state.models[wanted])
 
     def accept(self, step: FoundStep, found: Accepted) -> None:
         """Takes the step. From the moment that model.h5 has the model the iteration is done."""
-        state = self.state
+        state, of = self.state, self.observations.emphasis
+        left_out = 0 if of.left_out is None else int(of.left_out.sum())
         state.models.append(found.model)
         state.prior_weights = found.weights
-        entry = self.iteration_record(found.chi_data, found.length)
+        entry = self.iteration_record(found.length)
+        entry.period_s, entry.left_out = of.period_s, left_out
+        entry.fall = 1.0 - (found.chi_data + entry.chi_prior) / step.chi
         entry.assemble_s, entry.solve_s, entry.misfit_s = step.assemble_s, step.solve_s, step.misfit_s
         entry.solved_in = step.solved_in
         entry.paths_per_s = len(self.observations.paths) / step.assemble_s if step.assemble_s else 0.0
@@ -160,14 +188,17 @@ class Inversion:
         self.files.save(state, self.basis, self.target)
         self.files.drop_iteration()
         self.files.take_place()
+        if self.schedule.is_done_with(state.period_s, state.iterations):
+            self.fit_shorter_periods()
 
     def finish(self, at_the_end: AtTheEnd | None) -> None:
         """Adds predicted waveforms, path coverage, and the comparison with the target where there is one."""
         run, state = self.run, self.state
         run.enter("finish", state.linearised_at)
         self.files.discard_hessian()
+        self.observations.emphasis.clear()
         with run.phases("waveforms"):
-            first, last = (self.synthetics.seismograms(model) for model in (state.models[0], state.latest))
+            last, first = (self.synthetics.seismograms(model) for model in (state.latest, state.models[0]))
             more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
             coverage = self.theory.coverage(self.basis)
         found = on_root(run.comm, lambda: self.judgement(last))
@@ -184,19 +215,27 @@ class Inversion:
 
     def judgement(self, predicted: f64) -> Judgement:
         """What the end is worth. predicted: g of the last model. Not collective."""
-        _, long_s, short_s, _ = self.run.config.data.filter_periods_s
-        half_period_s = 0.5 * float(np.sqrt(long_s * short_s))
         chi_prior = self.state.iterations[-1].chi_prior
-        return judge(self.observations, predicted, chi_prior, self.basis.size, half_period_s)
+        return judge(self.observations, predicted, chi_prior, self.basis.size, self.schedule.half_period_s(0.0))
 
     # ---------------------------------------------------------------------------------------------- table and record
 
-    def begin_table(self, at: Linearised) -> None:
-        """Records and prints iteration 0, the starting model."""
-        self.state.data_norm = at.data_norm
-        self.state.iterations.append(self.iteration_record(at.chi_data, 0.0))
+    def begin(self) -> None:
+        """Records iteration 0, the starting model, and chooses the periods of the first; prints the iterations that are done."""
+        state, data = self.state, self.observations
+        if not state.iterations:
+            with self.run.phases("misfit"):
+                g = self.synthetics.seismograms(state.latest)
+                white = data.whitened(data.observed)
+                state.data_norm = 0.5 * float(white @ white)
+                state.iterations.append(self.iteration_record(0.0))
+                state.period_s, why = on_root(self.run.comm, lambda: self.schedule.first(g))
+            if why:
+                self.run.say(why)
+            self.files.save(state, self.basis, self.target)
+        elif self.schedule.is_done_with(state.period_s, state.iterations):  # killed before it could say so
+            self.fit_shorter_periods()
         self.print_table()
-        self.files.save(self.state, self.basis, self.target)
 
     def print_table(self) -> None:
         """Prints the iterations that are done."""
@@ -204,9 +243,11 @@ class Inversion:
         for entry in self.state.iterations:
             self.run.say(iteration_line(entry))
 
-    def iteration_record(self, chi_data: float, length: float) -> IterationRecord:
-        """Misfits of the latest model, without what it took."""
-        state = self.state
+    def iteration_record(self, length: float) -> IterationRecord:
+        """Misfits of the latest model, of all windows and periods, without what it took. length: of the step to it."""
+        state, data = self.state, self.observations
+        white = data.whitened(data.observed - self.synthetics.seismograms(state.latest))
+        chi_data = 0.5 * float(white @ white)
         chi_start = state.iterations[0].chi_data if state.iterations else chi_data
         return IterationRecord(
             iteration=state.linearised_at,

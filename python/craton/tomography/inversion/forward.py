@@ -41,7 +41,7 @@ class Synthetics(Protocol):
         """Collective: g(m) of all windows, one after the other, in metres, on every rank."""
 
     def chi_data(self, model: f64) -> float:
-        """Collective: the first part of equation 1, half the squared residual weighted by C_d^-1."""
+        """Collective: the first part of equation 1, half the squared residual weighted by C_d^-1, of what the data emphasise."""
 
 
 class Panels(Synthetics, Protocol):
@@ -113,19 +113,19 @@ class ModeTheory:
         self.problem, self.observations, self.settings = problem, observations, settings
         self.paths = observations.paths.path_set(problem)
         self._world, self._comm = world, comm
+        self._last: tuple[f64, f64] | None = None
 
     def seismograms(self, model: f64) -> f64:
-        """As Synthetics says."""
-        return predict(self.problem, self.paths, model, self._comm, self.settings.threads)
+        """As Synthetics says. Those of the last model are kept."""
+        if self._last is None or not np.array_equal(self._last[0], model):
+            self._last = model.copy(), predict(self.problem, self.paths, model, self._comm, self.settings.threads)
+        return self._last[1]
 
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
         data = self.observations
-        sums = _craton.evaluate_misfit(
-            self._world, self.problem, self.paths, data.observed, data.sigma, model, self.settings.threads,
-            self.settings.subset, None, data.correlation,
-        )  # fmt: skip
-        return float(sums["chi_data"])
+        white = data.weighted(data.observed - self.seismograms(model))
+        return 0.5 * float(white @ white)
 
     def assemble(
         self,
@@ -140,8 +140,9 @@ class ModeTheory:
         """As Panels says."""
         data, settings = self.observations, self.settings
         return _craton.assemble(
-            self._world, self.problem, self.paths, observed, data.sigma, model, hessian, gradient, settings.threads,
-            settings.subset, told, data.correlation, saved, pause_after_s, settings.compress,
+            self._world, self.problem, self.paths, observed, data.emphasis.sigma(data.sigma), model, hessian, gradient,
+            settings.threads, settings.subset, told, data.correlation, saved, pause_after_s, settings.compress,
+            data.emphasis.taps(data.paths.sample_interval_s),
         )  # fmt: skip
 
     def coverage(self, basis: ModelBasis) -> f64:

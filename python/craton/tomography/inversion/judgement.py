@@ -42,7 +42,7 @@ def judge(data: Observations, predicted: f64, chi_prior: float, unknowns: int, l
     per_window = np.add.reduceat(white**2, table.offsets[:-1])
     samples, total = np.asarray(table.samples, float), float(len(white))
     fit = float(per_window.sum()) / total
-    skipped = skipped_windows(data, predicted, longest_s)
+    skipped = skipped_windows(data, data.observed, predicted, longest_s)
     found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table))
     for kind, of, names in (
         ("earthquake", table.event, table.events.name),
@@ -100,14 +100,17 @@ def outliers(kind: str, of: i64, names: Sequence[str], per_window: f64, samples:
     return [Outlier(kind, names[row], int(windows[row]), float(misfit[row])) for row in ordered]
 
 
-def skipped_windows(data: Observations, predicted: f64, longest_s: float) -> NDArray[np.bool_]:
-    """Windows whose predicted waves, shifted by more than longest_s, fit better than shifted by less, and well."""
+def skipped_windows(data: Observations, observed: f64, predicted: f64, longest_s: float) -> NDArray[np.bool_]:
+    """Windows whose predicted waves, shifted by more than longest_s, fit better than shifted by less, and well.
+
+    observed: the data, or what a filter leaves of them, as of the predicted waves.
+    """
     table = data.paths
     reach = int(np.ceil(2.0 * longest_s / table.sample_interval_s))
     near = int(np.floor(longest_s / table.sample_interval_s))
     found = np.zeros(len(table), bool)
     for window, (first, last) in enumerate(zip(table.offsets[:-1], table.offsets[1:], strict=True)):
-        d, g = data.observed[first:last], predicted[first:last]
+        d, g = observed[first:last], predicted[first:last]
         correlations = shifted_correlations(d, g, min(reach, (last - first) // 2))
         middle = len(correlations) // 2
         close = correlations[max(0, middle - near) : middle + near + 1].max()

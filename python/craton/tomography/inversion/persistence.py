@@ -57,6 +57,8 @@ class State:
     """C_m^-1 (m - m^p) of the latest model."""
     iterations: list[IterationRecord] = field(default_factory=list)
     data_norm: float = 1.0
+    period_s: float = 0.0
+    """The next iteration fits periods beyond this one; 0: all."""
 
     @property
     def latest(self) -> f64:
@@ -78,6 +80,8 @@ class FoundStep:
     """The first length to be tried: 1, or less where [inversion] step_percent says so."""
     assemble_s: float
     solve_s: float
+    chi: float
+    """Equation 1 at the model that it begins from, of the periods and windows that the iteration fits."""
     misfit_s: float = 0.0
     solved_in: str = ""
     """In which precision equation 2 was solved, in words."""
@@ -85,7 +89,7 @@ class FoundStep:
     """chi_data of the lengths longest, longest / 2, ... so far."""
 
 
-NUMBERS = ("longest", "assemble_s", "solve_s", "misfit_s")
+NUMBERS = ("longest", "assemble_s", "solve_s", "chi", "misfit_s")
 """Attributes of step.h5."""
 
 Left = TypeVar("Left")
@@ -198,6 +202,7 @@ class RunFiles:
                 "prior_weights": state.prior_weights,
                 "iterations": json.dumps([asdict(entry) for entry in state.iterations]),
                 "data_norm": state.data_norm,
+                "period_s": state.period_s,
                 **({} if target is None else {"target": target}),
                 **(more or {}),
             }
@@ -207,6 +212,12 @@ class RunFiles:
                 run.place.write_record(record)
 
             on_root(run.comm, write)
+
+    def drop_linearised(self) -> None:
+        """Drops step and Hessian of the latest model, which the next iteration begins from again with other periods."""
+        place = self.run.place
+        on_root(self.run.comm, lambda: [file.unlink(missing_ok=True) for file in (place.step, place.hessian)])
+        self.discard_checkpoint()
 
     def drop_iteration(self) -> None:
         """Drops what is not needed any more once the iteration's model is found."""
@@ -264,4 +275,5 @@ def read_state(place: RunFolder) -> State | None:
             np.ascontiguousarray(stored["prior_weights"]),
             [IterationRecord(**entry) for entry in json.loads(stored["iterations"])],
             float(stored["data_norm"]),
+            float(stored.get("period_s", 0.0)),
         )

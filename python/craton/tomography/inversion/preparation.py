@@ -16,6 +16,7 @@ from craton.tomography.inversion.forward import ModeTheory, forward_problem, pre
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import make_target
+from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -64,6 +65,9 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         if config.data.kind == "synthetic":
             assert config.target is not None
             target = make_target(basis, config.target)
+            if config.target.random_rms:
+                drawn = drawn_model(basis, config.prior, config.target.random_rms, config.run.seed)
+                target[: len(drawn)] += drawn
         there = files.data()
         observations = first_observations(run, problem, spheroidal, target) if there is None else there
     with run.phases("paths"):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from craton.runs.words import counted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -29,6 +31,10 @@ def iteration_line(it: IterationRecord) -> str:
     if it.iteration:
         line += f" {it.step_length:6.3g} {it.assemble_s:10.2f} {it.solve_s:7.2f} {it.misfit_s:8.2f}"
         line += f" {it.paths_per_s:9.0f}"
+    if it.period_s:
+        line += f"   beyond {it.period_s:.0f} s"
+    if it.left_out:
+        line += f"   {counted(it.left_out, 'window')} left out"
     return line
 
 

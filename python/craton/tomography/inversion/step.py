@@ -67,7 +67,8 @@ class StepSearch:
             step = self.prior.step(equations, at.gradient, state.latest)
         longest = on_root(run.comm, lambda: self.longest_length(step))
         solve_s = run.phases.seconds["factorise"] - before_s
-        found = FoundStep(step, longest, at.assemble_s, solve_s, solved_in=equations.told)
+        chi = at.chi_data + misfit(state.latest - self.prior.mean, state.prior_weights)
+        found = FoundStep(step, longest, at.assemble_s, solve_s, chi, solved_in=equations.told)
         self.files.save_step(found, state)
         return found
 
@@ -87,7 +88,7 @@ class StepSearch:
 
     def line_search(self, found: FoundStep, state: State) -> Accepted:
         """The first of the lengths longest, longest / 2, ... at which the misfit is smaller than at the latest model."""
-        settings, chi = self.run.config.inversion, state.iterations[-1].chi
+        settings, chi = self.run.config.inversion, found.chi
         self.run.enter("line search", len(state.models))
         lengths, totals = list[float](), list[float]()
         for halving in range(settings.step_halvings + 1):

@@ -10,12 +10,18 @@ if TYPE_CHECKING:
     from craton.tomography.folder import IterationRecord
 
 
-def reason_to_stop(done: Sequence[IterationRecord], models: int, settings: InversionConfig) -> str:
-    """Why no further iteration is made; "" where one is. done: the models' misfits; models: how many there are."""
-    if len(done) > 1 and 1.0 - done[-1].chi / done[-2].chi < settings.tolerance:
+def reason_to_stop(done: Sequence[IterationRecord], period_s: float, settings: InversionConfig) -> str:
+    """Why no further iteration is made; "" where one is. done: the models' misfits; period_s: of the next iteration.
+
+    Iterations of long periods alone do not count, and end nothing.
+    """
+    if period_s:
+        return ""
+    of_all = [entry for entry in done[1:] if not entry.period_s]
+    if of_all and of_all[-1].fall < settings.tolerance:
         return f"the misfit fell by less than {100 * settings.tolerance:g}%"
     most = settings.max_iterations
-    if models > most:
+    if len(of_all) >= most:
         return f"all {most} iterations allowed were used up" if most > 1 else "one iteration was allowed"
     return ""
 

@@ -97,13 +97,13 @@ class OutsideSynthetics:
     def chi_data(self, model: f64) -> float:
         """As Synthetics says."""
         data = self.observations
-        white = data.whitened(data.observed - self.seismograms(model))
+        white = data.weighted(data.observed - self.seismograms(model))
         return 0.5 * float(white @ white)
 
     @property
     def data_norm(self) -> float:
         """Half the squared data, weighted by C_d^-1."""
-        white = self.observations.whitened(self.observations.observed)
+        white = self.observations.weighted(self.observations.observed)
         return 0.5 * float(white @ white)
 
     # ------------------------------------------------------------------------------------------------------ on rank 0

@@ -317,9 +317,9 @@ class Estimate:
             "paths": geometry.spent_s["paths"] * self.crowding,
             "assemble": times * self.assembly_s + first_touch_s * (self.ranks_per_node == 1),
             "factorise": times * self.factorise_s,
-            "misfit": times * self.shared_out_s(self.seismograms_s),
+            "misfit": self.fixed_shares_s((times + 1) * self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
-            "waveforms": self.fixed_shares_s(2.0 * self.seismograms_s),
+            "waveforms": self.fixed_shares_s(self.seismograms_s),  # those of the last model are there
         }
         sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}
         return tuple(

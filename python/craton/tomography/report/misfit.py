@@ -62,10 +62,15 @@ def iteration_table(record: RunRecord) -> Table:
     """A row for each model."""
     of_all = ["iteration", "χ data", "χ prior", "variance reduction", "residual reduction"]
     of_steps = ["step", "assemble, s", "solve, s", "paths/s"]
+    staged = any(one.period_s or one.left_out for one in record.iterations)
+    if staged:
+        of_steps += ["fitted periods", "windows left out"]
     rows = []
     for one in record.iterations:
         reductions = f"{100 * one.variance_reduction:.2f}%", f"{100 * one.residual_reduction:.2f}%"
         step = [f"{one.step_length:g}", f"{one.assemble_s:.2f}", f"{one.solve_s:.2f}", f"{one.paths_per_s:.0f}"]
+        if staged:
+            step += [f"beyond {one.period_s:.0f} s" if one.period_s else "all", str(one.left_out)]
         row = [str(one.iteration), f"{one.chi_data:.6g}", f"{one.chi_prior:.6g}", *reductions]
         rows.append(row + (step if one.iteration else [""] * len(step)))
     return Table([*of_all, *of_steps], rows)

@@ -1,0 +1,86 @@
+"""Long periods first: which periods an iteration fits, and which windows it leaves out.
+
+A wave that arrives more than half a period early or late fits best one cycle off, and pulls the model the wrong way. Long periods
+bear larger shifts. Where the starting model skips cycles, the run begins with periods beyond [inversion] first_periods_s, one
+after the other, and ends with all. In every iteration windows whose cycles are skipped are left out until they fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.runs.words import counted
+from craton.tomography.data.emphasis import filtered, low_pass_taps
+from craton.tomography.inversion.judgement import skipped_windows
+
+if TYPE_CHECKING:
+    from craton.tomography.config.load import Config
+    from craton.tomography.data.observations import Observations
+    from craton.tomography.folder import IterationRecord
+
+f64 = NDArray[np.float64]
+
+SKIPS = 0.001
+"""A run begins with long periods where more than this part of all windows skips cycles."""
+FALL = 0.1
+"""The next periods follow where an iteration lowers the misfit by less than this fraction ..."""
+MOST_ITERATIONS = 8
+"""... or after so many iterations."""
+
+
+def usual_first_periods_s(filter_periods_s: Sequence[float]) -> tuple[float, ...]:
+    """For a filter T1 to T4: the geometric mean of T1 and T2, T2, and the geometric mean of T2 and T3."""
+    longest_s, long_s, short_s, _ = filter_periods_s
+    return (float(np.sqrt(longest_s * long_s)), long_s, float(np.sqrt(long_s * short_s)))
+
+
+class Schedule:
+    """The order of periods of a run. Not collective: what it says is the same on every rank."""
+
+    def __init__(self, config: Config, data: Observations) -> None:
+        self.data, self.filter_periods_s = data, config.data.filter_periods_s
+        self.settings = config.inversion
+        self.first_periods_s = self.settings.first_periods_s or usual_first_periods_s(self.filter_periods_s)
+
+    def half_period_s(self, period_s: float) -> float:
+        """Beyond which shift cycles are skipped, of the periods beyond one, or of all (0)."""
+        _, long_s, short_s, _ = self.filter_periods_s
+        return 0.5 * float(np.sqrt(long_s * max(short_s, min(period_s, long_s))))
+
+    def skipped(self, predicted: f64, period_s: float) -> NDArray[np.bool_]:
+        """The windows whose cycles are skipped among such periods."""
+        data, observed = self.data, self.data.observed
+        if period_s:
+            taps = low_pass_taps(period_s, data.paths.sample_interval_s)
+            observed, predicted = (filtered(of, taps, data.paths.offsets) for of in (observed, predicted))
+        return skipped_windows(data, observed, predicted, self.half_period_s(period_s))
+
+    def first(self, predicted: f64) -> tuple[float, str]:
+        """With which periods to begin (0: with all), and why, in words. predicted: g of the starting model."""
+        if not self.settings.long_periods_first:
+            return 0.0, ""
+        skipped = int(self.skipped(predicted, 0.0).sum())
+        if skipped <= SKIPS * len(self.data.paths):
+            return 0.0, ""
+        first_s = self.first_periods_s[0]
+        why = (
+            f"the starting model skips cycles in {counted(skipped, 'window')} of {len(self.data.paths)}: the first iterations fit "
+            f"periods beyond {first_s:.0f} s"
+        )
+        return first_s, why
+
+    def after(self, period_s: float) -> float:
+        """The periods that follow."""
+        shorter = [each for each in self.first_periods_s if each < period_s]
+        return max(shorter, default=0.0)
+
+    def is_done_with(self, period_s: float, done: Sequence[IterationRecord]) -> bool:
+        """Whether others follow the iterations so far."""
+        if not period_s:
+            return False
+        these = [entry for entry in done if entry.period_s == period_s]
+        return len(these) >= MOST_ITERATIONS or (bool(these) and these[-1].fall < FALL)

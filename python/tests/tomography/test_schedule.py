@@ -1,0 +1,151 @@
+"""Long periods first: the filter, which windows are left out, the order of periods, and runs that need it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import command_line
+import numpy as np
+import pytest
+from craton.tomography.config.tables import InversionConfig
+from craton.tomography.data.emphasis import LEFT_OUT, Emphasis, filtered, low_pass_taps
+from craton.tomography.folder import IterationRecord, RunFolder
+from craton.tomography.inversion.judgement import skipped_windows
+from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
+from helpers import OF_OPEN_MPI
+from wave_packets import HALF_PERIOD_S, observations, waves
+
+MPI = pytest.importorskip("mpi4py.MPI")
+
+from craton.tomography import start
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "ended_inversion.py"
+BAND_S = (400.0, 250.0, 100.0, 80.0)
+
+
+def test_the_gain_is_a_half_at_the_period():
+    taps = low_pass_taps(200.0, 5.0)
+    both = np.concatenate([taps[:0:-1], taps])
+    lags_s = 5.0 * (np.arange(len(both)) - len(taps) + 1)
+    for period_s, gain in ((1e9, 1.0), (400.0, 2.0**-0.25), (200.0, 0.5), (100.0, 2.0**-4)):
+        assert both @ np.cos(2 * np.pi * lags_s / period_s) == pytest.approx(gain, abs=3e-4)
+
+
+def test_windows_are_filtered_by_themselves():
+    taps = np.array([0.5, 0.2, 0.1])
+    traces, offsets = np.zeros(12), np.array([0, 4, 12])
+    traces[[3, 6]] = 1.0
+    expected = [0.0, 0.1, 0.2, 0.5, 0.1, 0.2, 0.5, 0.2, 0.1, 0.0, 0.0, 0.0]
+    np.testing.assert_allclose(filtered(traces, taps, offsets), expected, atol=1e-15)
+
+
+def test_what_is_left_out_weighs_nothing():
+    data = observations(waves())
+    left_out = np.zeros(len(data.paths), bool)
+    left_out[3:] = True
+    whole = data.weighted(data.observed)
+    np.testing.assert_array_equal(whole, data.whitened(data.observed))
+    data.emphasis.left_out = left_out
+    kept = data.weighted(data.observed)
+    first = data.paths.offsets[3]
+    np.testing.assert_array_equal(kept[:first], whole[:first])
+    np.testing.assert_allclose(kept[first:], whole[first:] / LEFT_OUT)
+    data.emphasis.period_s = 200.0
+    assert np.abs(data.weighted(data.observed)[:first]).max() < np.abs(kept[:first]).max()
+    data.emphasis.clear()
+    assert data.emphasis == Emphasis()
+
+
+def schedule(**settings):
+    data = observations(waves())
+    config = SimpleNamespace(
+        inversion=InversionConfig(**settings), data=SimpleNamespace(filter_periods_s=BAND_S)
+    )
+    return Schedule(config, data), data
+
+
+def test_only_who_skips_cycles_begins_with_long_periods():
+    order, _ = schedule()
+    assert order.first_periods_s == usual_first_periods_s(BAND_S)
+    assert order.first_periods_s == pytest.approx((316.2, 250.0, 158.1), abs=0.1)
+    assert order.first(waves().ravel()) == (0.0, "")
+    late = waves()
+    late[5] = waves(110.0)[5]
+    period_s, why = order.first(late.ravel())
+    assert period_s == order.first_periods_s[0]
+    assert "skips cycles in 1 window of 48" in why and "beyond 316 s" in why
+    assert schedule(long_periods_first=False)[0].first(late.ravel()) == (0.0, "")
+    assert schedule(first_periods_s=(300.0, 120.0))[0].first(late.ravel())[0] == 300.0
+
+
+def test_periods_follow_each_other():
+    order, _ = schedule(first_periods_s=(300.0, 200.0))
+    assert [order.after(period_s) for period_s in (300.0, 200.0)] == [200.0, 0.0]
+
+    def done(*falls, period_s=300.0):
+        start = IterationRecord(0, 1.0, 0.0, 0.0, 0.0)
+        return [start, *(replace(start, iteration=1, fall=fall, period_s=period_s) for fall in falls)]
+
+    assert not order.is_done_with(300.0, done())
+    assert not order.is_done_with(300.0, done(0.5))
+    assert order.is_done_with(300.0, done(0.5, 0.05))
+    assert order.is_done_with(300.0, done(*[0.5] * MOST_ITERATIONS))
+    assert not order.is_done_with(200.0, done(0.5, 0.05))  # iterations of other periods
+    assert not order.is_done_with(0.0, done(0.001, period_s=0.0))
+
+
+def test_longer_periods_bear_larger_shifts():
+    order, data = schedule()
+    assert order.half_period_s(0.0) == pytest.approx(79.1, abs=0.1) and order.half_period_s(250.0) == 125.0
+    late = waves(1.25 * HALF_PERIOD_S)
+    assert order.skipped(late.ravel(), 0.0).all() == skipped_windows(data, data.observed, late.ravel(), 79.1).all()
+
+
+@pytest.fixture(scope="module")
+def skipping(small_config):
+    """An Earth so far from the starting model that cycles are skipped."""
+    return (
+        small_config.replaced("target", checkerboard_amplitude=0.0, plume_amplitude=0.0, random_rms=0.03)
+        .replaced("prior", strength=0.03)
+        .replaced("modes", shortest_period_s=100.0)
+        .replaced("data", filter_periods_s=(400.0, 250.0, 120.0, 100.0), sample_interval_s=15.0)
+        .replaced("inversion", max_iterations=5, precision="float64")
+        .replaced("assembly", checkpoint_minutes=0.0)
+    )
+
+
+def run_of(config, folder, **inversion):
+    there = config.replaced("run", directory=str(folder)).replaced("inversion", **inversion)
+    return start.run(there, MPI.COMM_SELF, report=False)
+
+
+def test_an_earth_that_skips_cycles_is_found_by_long_periods_first(skipping, tmp_path):
+    record = run_of(skipping, tmp_path / "first")
+    other = run_of(skipping, tmp_path / "all", long_periods_first=False, max_iterations=len(record.iterations) - 1)
+    periods = [entry.period_s for entry in record.iterations[1:]]
+    assert periods[0] == pytest.approx(316.2, abs=0.1) and periods[-1] == 0.0 and periods == sorted(periods, reverse=True)
+    assert not any(entry.period_s or entry.left_out for entry in other.iterations)
+    print(record.judgement.fit, other.judgement.fit, record.correlation.overall, other.correlation.overall)
+    assert record.judgement.fit < 1.1 and record.correlation.overall > other.correlation.overall
+    # Misfits are those of all windows and periods, whatever an iteration fits.
+    assert record.iterations[0].chi_data == pytest.approx(other.iterations[0].chi_data)
+    assert 2 * record.iterations[-1].chi_data / record.samples == pytest.approx(record.judgement.fit)
+
+
+@pytest.mark.parametrize(("moment", "iteration"), [("assembly", 2), pytest.param("accepted", 1, marks=pytest.mark.long)])
+def test_killed_among_long_periods(skipping, tmp_path, moment, iteration):
+    once = skipping.replaced("paths", maximum=60).replaced("inversion", max_iterations=1)
+    once = once.replaced("target", random_rms=0.05)
+    run_of(once, tmp_path / "undisturbed")
+    here = once.replaced("run", directory=str(tmp_path / "run"))
+    here = here.replaced("assembly", checkpoint_minutes=1e-4, subset=2)
+    (tmp_path / "killed.toml").write_text(here.to_toml(), encoding="utf-8")
+    done = command_line.program(PROGRAM, str(tmp_path / "killed.toml"), moment, str(iteration), **OF_OPEN_MPI)
+    assert done.returncode == -9, done.stderr
+    record = start.resume(here.run.directory, None, MPI.COMM_SELF, report=False)
+    assert record.iterations[1].period_s > 300.0 and len(record.sessions) == 2
+    models, whole = (RunFolder(tmp_path / name).read_model()["models"] for name in ("run", "undisturbed"))
+    assert models.shape == whole.shape
+    assert np.abs(models - whole).max() < 1e-9 * np.abs(whole).max()
