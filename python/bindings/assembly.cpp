@@ -38,7 +38,8 @@ std::span<const double> span_or_none(const std::optional<input_1d<double>>& valu
 
 using optional_values = std::optional<input_1d<double>>;
 
-tomography::data_weights weights_of(const input_1d<double>& sigma, const optional_values& correlation, const optional_values& low_pass) {
+tomography::data_weights weights_of(const input_1d<double>& sigma, const optional_values& correlation,
+                                    const optional_values& low_pass) {
     return {as_span(sigma), span_or_none(correlation), span_or_none(low_pass)};
 }
 
@@ -123,17 +124,16 @@ void bind_assembly(nb::module_& m) {
     m.def("assemble", &assemble, nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"), nb::arg("sigma"),
           nb::arg("model"), nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16,
           nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(),
-          nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0,
-          nb::arg("low_pass") = nb::none(),
+          nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0, nb::arg("low_pass") = nb::none(),
           R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
-Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a ConvergentVector of float64.
-observed: d, all samples in m, concatenated in path order, the same on every rank. sigma: standard deviation of the
-noise of each path, m. correlation: of neighbouring samples' noise, of each path, in [0, 1):
-C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. low_pass: taps of a symmetric filter F, from the
-middle one on, by which weighted residuals and panels are filtered: the misfit is |F C_d^-1/2 (d - g)|^2 / 2; None: F = 1. threads: of this rank; subset: paths that one
-takes at a time. progress(done, total) is called on rank 0 a few times per second. All windows of one event, station
-and arc are one update of the Hessian.
+Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a
+ConvergentVector of float64. observed: d, all samples in m, concatenated in path order, the same on every rank. sigma:
+standard deviation of the noise of each path, m. correlation: of neighbouring samples' noise, of each path, in [0, 1):
+C_d[t, u] = sigma^2 correlation^|t - u| within a path; None: 0 for all. low_pass: taps of a symmetric filter F, from
+the middle one on, by which weighted residuals and panels are filtered: the misfit is |F C_d^-1/2 (d - g)|^2 / 2;
+None: F = 1. threads: of this rank; subset: paths that one takes at a time. progress(done, total) is called on rank 0
+a few times per second. All windows of one event, station and arc are one update of the Hessian.
 
 checkpoint: one of hessian and gradient, resumed, whose subsets are the paths' numbers; paths counted in it are left out.
 pause_after_s: after so many seconds no more paths are handed out, and it returns when those that were are done: the

@@ -80,7 +80,7 @@ template <class T> class panel_factorisation {
           process_row_(matrix.layout().process_row(ranks_.rank())), process_col_(matrix.layout().process_col(ranks_.rank())),
           ld_(matrix.layout().leading_dimension(ranks_.rank())), local_(matrix.local().data()), s_(s),
           most_rows_(std::min((panel_rows + rows_.block - 1) / rows_.block * rows_.block,
-                          (s.order + rows_.block - 1) / rows_.block * rows_.block)),
+                              (s.order + rows_.block - 1) / rows_.block * rows_.block)),
           memory_(ranks_, 2 * header_bytes + static_cast<std::size_t>(2 * turn_elements()) * sizeof(T)) {
         for (int r = 0; r < ranks_.size(); ++r) together_ &= ranks_.shares_memory_with(r);
     }
@@ -159,10 +159,9 @@ template <class T> class panel_factorisation {
         };
         const std::int64_t first = std::max(begin_, s_.first);
         for_each_run(rows_, process_row_, begin_, end_, false, [&](std::int64_t i, std::int64_t r, std::int64_t rows) {
-            for_each_run(cols_, process_col_, first - s_.first, s_.order - s_.first, true,
-                         [&](std::int64_t col, std::int64_t c, std::int64_t cols) {
-                             put(r, c, i, 1, rows, col + s_.first, ld_, cols);
-                         });
+            for_each_run(
+                cols_, process_col_, first - s_.first, s_.order - s_.first, true,
+                [&](std::int64_t col, std::int64_t c, std::int64_t cols) { put(r, c, i, 1, rows, col + s_.first, ld_, cols); });
         });
         if (begin_ < s_.first) {
             for_each_run(cols_, process_col_, begin_, end_, false, [&](std::int64_t i, std::int64_t c, std::int64_t rows) {
@@ -231,8 +230,8 @@ template <class T> class panel_factorisation {
         for_each_run(cols_, process_col_, j_begin + col_shift, j_end + col_shift, true,
                      [&](std::int64_t col, std::int64_t c, std::int64_t count) {
                          const std::int64_t row = col - col_shift + row_shift;
-                         steps.push_back({c, count, local_from(rows_, process_row_, row),
-                                          local_from(rows_, process_row_, row + count)});
+                         steps.push_back(
+                             {c, count, local_from(rows_, process_row_, row), local_from(rows_, process_row_, row + count)});
                      });
         return steps;
     }
@@ -255,7 +254,8 @@ template <class T> class panel_factorisation {
                              for (std::int64_t k = 0; k < cols; ++k) {
                                  const std::int64_t j = col - shift + k - begin_; // rows to the diagonal
                                  const std::int64_t upper = std::min(rows, j + 1 - row);
-                                 if (upper > 0) std::copy_n(square_.data() + j * panel_rows() + row, upper, local_ + r + (c + k) * ld_);
+                                 if (upper > 0)
+                                     std::copy_n(square_.data() + j * panel_rows() + row, upper, local_ + r + (c + k) * ld_);
                              }
                          });
         });
@@ -305,8 +305,8 @@ template <class T> class panel_factorisation {
     symmetric_storage s_;
     std::int64_t most_rows_; // of a panel
     runtime::segment memory_;
-    bool together_ = true;                // every rank's memory is mapped here
-    std::int64_t begin_ = 0, end_ = 0;    // the panel
+    bool together_ = true;             // every rank's memory is mapped here
+    std::int64_t begin_ = 0, end_ = 0; // the panel
     std::size_t turn_ = 0;
     base::aligned_vector<T> square_, left_, right_;
     std::vector<runtime::copy_handle> copies_;

@@ -31,8 +31,8 @@ template <class T> class triangle_update {
   public:
     /// `left` covers, in order, all rows of the update; `right` holds columns of `inner` elements, the first of them of local
     /// column `first_col`. C is column major.
-    triangle_update(T* c, std::int64_t leading_dimension, std::int64_t inner, std::span<const panel_columns<T>> left, const T* right,
-                    std::int64_t first_col)
+    triangle_update(T* c, std::int64_t leading_dimension, std::int64_t inner, std::span<const panel_columns<T>> left,
+                    const T* right, std::int64_t first_col)
         : c_(c), ld_(leading_dimension), inner_(inner), left_(left), right_(right), first_col_(first_col) {}
 
     /// Rows from `row` to the diagonal.

@@ -93,4 +93,3 @@ def _factor(run: Run, matrix: Any) -> float:
     start = time.perf_counter()
     linalg.Cholesky(matrix)
     return float(run.comm.allreduce(time.perf_counter() - start, MPI.MAX))
-

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from craton.tomography.folder import Judgement, Outlier
 from craton.tomography.inversion.judgement import judge, shifted_correlations, skipped_windows
-from wave_packets import EVENTS, STATIONS, SAMPLES, STEP_S, PERIOD_S, HALF_PERIOD_S, waves, observations
+from wave_packets import EVENTS, HALF_PERIOD_S, PERIOD_S, SAMPLES, STATIONS, STEP_S, observations, waves
 
 
 def judged(predicted, data, chi_prior=20.0, unknowns=100) -> Judgement:

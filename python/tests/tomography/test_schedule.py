@@ -60,9 +60,7 @@ def test_what_is_left_out_weighs_nothing():
 
 def schedule(**settings):
     data = observations(waves())
-    config = SimpleNamespace(
-        inversion=InversionConfig(**settings), data=SimpleNamespace(filter_periods_s=BAND_S)
-    )
+    config = SimpleNamespace(inversion=InversionConfig(**settings), data=SimpleNamespace(filter_periods_s=BAND_S))
     return Schedule(config, data), data
 
 
@@ -125,7 +123,9 @@ def test_an_earth_that_skips_cycles_is_found_by_long_periods_first(skipping, tmp
     record = run_of(skipping, tmp_path / "first")
     other = run_of(skipping, tmp_path / "all", long_periods_first=False, max_iterations=len(record.iterations) - 1)
     periods = [entry.period_s for entry in record.iterations[1:]]
-    assert periods[0] == pytest.approx(316.2, abs=0.1) and periods[-1] == 0.0 and periods == sorted(periods, reverse=True)
+    assert (
+        periods[0] == pytest.approx(316.2, abs=0.1) and periods[-1] == 0.0 and periods == sorted(periods, reverse=True)
+    )
     assert not any(entry.period_s or entry.left_out for entry in other.iterations)
     print(record.judgement.fit, other.judgement.fit, record.correlation.overall, other.correlation.overall)
     assert record.judgement.fit < 1.1 and record.correlation.overall > other.correlation.overall
@@ -134,7 +134,9 @@ def test_an_earth_that_skips_cycles_is_found_by_long_periods_first(skipping, tmp
     assert 2 * record.iterations[-1].chi_data / record.samples == pytest.approx(record.judgement.fit)
 
 
-@pytest.mark.parametrize(("moment", "iteration"), [("assembly", 2), pytest.param("accepted", 1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("moment", "iteration"), [("assembly", 2), pytest.param("accepted", 1, marks=pytest.mark.long)]
+)
 def test_killed_among_long_periods(skipping, tmp_path, moment, iteration):
     once = skipping.replaced("paths", maximum=60).replaced("inversion", max_iterations=1)
     once = once.replaced("target", random_rms=0.05)

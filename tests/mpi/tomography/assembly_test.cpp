@@ -257,8 +257,7 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
                                    EXPECT_EQ(total, p.paths.size());
                                },
                                0, compress};
-    const auto result =
-        assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options);
+    const auto result = assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options);
 
     expect_close(hessian, expected.hessian, tolerance);
     const auto gathered = gradient.gather();
@@ -277,8 +276,7 @@ tomography::team_times expect_equals_reference(runtime::world& world, const prob
     EXPECT_EQ(world.communicator().sum(result.times.samples), p.paths.offset(p.paths.size()));
     EXPECT_EQ(reported, world.rank() == 0 ? p.paths.size() : -1);
 
-    const auto misfit =
-        evaluate_misfit(world, p.forward, p.paths, p.observed, p.weights(), p.model, {threads, 2, {}}).misfit;
+    const auto misfit = evaluate_misfit(world, p.forward, p.paths, p.observed, p.weights(), p.model, {threads, 2, {}}).misfit;
     EXPECT_NEAR(misfit.chi_data, expected.misfit.chi_data, 1e-10 * expected.misfit.chi_data);
     EXPECT_EQ(misfit.samples, expected.misfit.samples);
     world.quiesce();
@@ -296,8 +294,7 @@ TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
         array::symmetric_matrix<float> half(world(), n, 16);
         array::convergent_vector<double> gradient(world(), n, 16);
         const team_options options{2, 2, {}, 0, 1e-4};
-        const auto result =
-            assemble(world(), p->forward, p->paths, p->observed, p->weights(), p->model, half, gradient, options);
+        const auto result = assemble(world(), p->forward, p->paths, p->observed, p->weights(), p->model, half, gradient, options);
         array::convergent_matrix<float> hessian(world(), n, n, 16, 16);
         half.expand(hessian, false);
         expect_close(hessian, reference_of(*p).hessian, 1e-6);
@@ -308,7 +305,8 @@ TEST_P(assembly_test, symmetric_hessians_equal_the_serial_reference) {
     array::convergent_vector<double> gradient(world(), other.order(), 16);
     const auto& p = usual();
     tests::expect_user_error(
-        [&] { assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, other, gradient, {1, 2, {}}); }, "parameters");
+        [&] { assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, other, gradient, {1, 2, {}}); },
+        "parameters");
 }
 
 TEST_P(assembly_test, equals_the_serial_reference_with_correlated_noise) {
@@ -397,8 +395,8 @@ void expect_goes_on_from_checkpoint(runtime::world& world, const problem& p) {
         EXPECT_GT(saved.counted().size(), before);
         if (left == 0) {
             expect_close(hessian, expected.hessian, 1e-6);
-            const auto again = assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options,
-                                        &saved);
+            const auto again =
+                assemble(world, p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, options, &saved);
             EXPECT_EQ(world.communicator().sum(again.times.paths), 0);
             expect_close(hessian, expected.hessian, 1e-6);
         }
@@ -431,8 +429,7 @@ TEST_P(assembly_test, a_stack_goes_on_with_what_is_not_counted) {
     static_cast<void>(saved.resume());
     if (world().rank() == 0) saved.begin(counted).finish();
     saved.save();
-    const auto result =
-        assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, {}, &saved);
+    const auto result = assemble(world(), p.forward, p.paths, p.observed, p.weights(), p.model, hessian, gradient, {}, &saved);
     EXPECT_EQ(world().communicator().sum(result.times.paths), p.paths.size() - 1);
     EXPECT_EQ(world().communicator().sum(result.times.updates), p.stacks());
     expect_close(hessian, expected.hessian, 1e-7);

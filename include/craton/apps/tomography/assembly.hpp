@@ -72,10 +72,10 @@ struct assembly_result {
 ///
 /// Collective, blocking. Subsets of paths are handed out dynamically by a counter; on each rank a team of threads computes panels
 /// and updates while the calling thread polls. `observed`: the samples of all paths, one after the other, in metres; `observed`,
-/// `weights` and `model` are the same on every rank. Matrix: convergent_matrix or symmetric_matrix of float or double. Throws user_error for lengths that do not
-/// match, a sigma that is not positive, a correlation out of range, a tap that is not finite, a thread or subset number below 1, a compress out of [0, 1) (on
-/// every rank), or a sample that is not finite (on the rank that meets it, naming path and sample; the caller must then end the
-/// job).
+/// `weights` and `model` are the same on every rank. Matrix: convergent_matrix or symmetric_matrix of float or double. Throws
+/// user_error for lengths that do not match, a sigma that is not positive, a correlation out of range, a tap that is not finite, a
+/// thread or subset number below 1, a compress out of [0, 1) (on every rank), or a sample that is not finite (on the rank that
+/// meets it, naming path and sample; the caller must then end the job).
 ///
 /// saved: null, or a checkpoint of hessian and gradient, resumed, whose subsets are the paths' numbers: paths counted in it are
 /// left out, and the others are in it after its next save(). With options.pause_after_s a pause between two calls is the moment for

@@ -162,7 +162,7 @@ class SyntheticsConfig:
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """The Earth that synthetic data are made from: a checkerboard, a cylinder of slow (or fast) rock, a random Earth; or their sum."""
+    """The Earth that synthetic data are made from: the sum of a checkerboard, a cylinder of slow (or fast) rock, a random Earth."""
 
     checkerboard_degree: int = setting(
         8, integer(1, 60), "spherical-harmonic degree: cells are about 20000 km / degree wide"

@@ -30,8 +30,8 @@ from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles
 from craton.tomography.inversion.preparation import prepare
-from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
+from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.step import Accepted, StepSearch
 from craton.tomography.inversion.stopping import reason_to_stop
 from craton.tomography.model.knots import coverage_correlation

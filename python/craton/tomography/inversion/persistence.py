@@ -216,7 +216,12 @@ class RunFiles:
     def drop_linearised(self) -> None:
         """Drops step and Hessian of the latest model, which the next iteration begins from again with other periods."""
         place = self.run.place
-        on_root(self.run.comm, lambda: [file.unlink(missing_ok=True) for file in (place.step, place.hessian)])
+
+        def drop() -> None:
+            place.step.unlink(missing_ok=True)
+            place.hessian.unlink(missing_ok=True)
+
+        on_root(self.run.comm, drop)
         self.discard_checkpoint()
 
     def drop_iteration(self) -> None:
