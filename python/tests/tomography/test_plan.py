@@ -362,7 +362,7 @@ def test_fixed_shares_of_paths_are_those_of_all(counted):
     uneven = dataclasses.replace(geometry, samples=lengths)
     for ranks, longest in ((1, 1.0), (2, 0.75), (4, 0.375)):
         found = phases(planning.predict(work, uneven, ROUND, ranks))["waveforms"].seconds
-        assert found == pytest.approx(2 * 3e-9 * work.samples * work.modes_used * longest)
+        assert found == pytest.approx(3e-9 * work.samples * work.modes_used * longest)
 
 
 @pytest.mark.parametrize(
