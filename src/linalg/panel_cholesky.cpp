@@ -6,10 +6,12 @@
 #include <craton/base/aligned_vector.hpp>
 #include <craton/base/narrow.hpp>
 #include <craton/runtime/copy.hpp>
+#include <craton/runtime/progress_thread.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace craton::linalg {
@@ -83,6 +85,7 @@ template <class T> class panel_factorisation {
                               (s.order + rows_.block - 1) / rows_.block * rows_.block)),
           memory_(ranks_, 2 * header_bytes + static_cast<std::size_t>(2 * turn_elements()) * sizeof(T)) {
         for (int r = 0; r < ranks_.size(); ++r) together_ &= ranks_.shares_memory_with(r);
+        if (!together_) serving_.emplace(ranks_); // BLAS does not poll, and others get columns from here
     }
 
     std::int64_t factorise() {
@@ -305,6 +308,7 @@ template <class T> class panel_factorisation {
     symmetric_storage s_;
     std::int64_t most_rows_; // of a panel
     runtime::segment memory_;
+    std::optional<runtime::progress_thread> serving_;
     bool together_ = true;             // every rank's memory is mapped here
     std::int64_t begin_ = 0, end_ = 0; // the panel
     std::size_t turn_ = 0;

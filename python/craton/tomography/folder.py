@@ -52,6 +52,8 @@ class IterationRecord:
     """The iteration fitted periods beyond this one; 0: all. Misfits are of all, and of all windows."""
     left_out: int = 0
     """Windows whose cycles were skipped, and which this iteration did not fit."""
+    chi_fitted: float | None = None
+    """chi_data of the periods and windows that the next iteration fits, as its hessian.h5 has it; None where there is none."""
     fall: float = 1.0
     """By which fraction the iteration lowered equation 1, of the periods and windows that it fitted."""
 

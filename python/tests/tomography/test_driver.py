@@ -33,6 +33,10 @@ def test_reasons_to_stop():
     for period_s in (250.0, 0.0):  # iterations of long periods end nothing, and do not count
         assert reason_to_stop([start, long, long, long], period_s, settings) == ""
     assert reason_to_stop([start, long, good], 0.0, settings) == ""
+    some, fewer = entry(1, 0.005), entry(2, 0.005)
+    some.left_out, fewer.left_out = 5, 2  # those that have come back are still to be fitted
+    assert reason_to_stop([start, some, fewer], 0.0, InversionConfig(max_iterations=9)) == ""
+    assert reason_to_stop([start, some, some], 0.0, InversionConfig(max_iterations=9)).startswith("the misfit fell")
 
 
 def test_no_length_of_the_step_helps():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,11 +10,17 @@ from types import SimpleNamespace
 import command_line
 import numpy as np
 import pytest
+from craton import UserError
+from craton._craton import EarthModel
+from craton.runs.files import write_hdf5
 from craton.tomography.config.tables import InversionConfig
 from craton.tomography.data.emphasis import LEFT_OUT, Emphasis, filtered, low_pass_taps
 from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.judgement import skipped_windows
 from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
+from craton.tomography.inversion.stored_run import stored_emphasis
+from craton.tomography.model.splines import make_basis
+from craton.tomography.prior.draw import drawn_model
 from helpers import OF_OPEN_MPI
 from wave_packets import HALF_PERIOD_S, observations, waves
 
@@ -56,6 +63,43 @@ def test_what_is_left_out_weighs_nothing():
     assert np.abs(data.weighted(data.observed)[:first]).max() < np.abs(kept[:first]).max()
     data.emphasis.clear()
     assert data.emphasis == Emphasis()
+
+
+def test_a_hessian_says_what_it_is_of(tmp_path):
+    data, file = observations(waves()), tmp_path / "hessian.h5"
+    write_hdf5(file, data.emphasis.stored())
+    assert stored_emphasis(file) == Emphasis()
+    data.emphasis.period_s, data.emphasis.left_out = 250.0, np.arange(len(data.paths)) % 3 == 0
+    write_hdf5(file, data.emphasis.stored())
+    found = stored_emphasis(file)
+    assert found.period_s == 250.0 and found.left_out.tolist() == data.emphasis.left_out.tolist()
+    keep = np.arange(len(data.paths)) < 5
+    assert data.where(keep).emphasis.left_out.tolist() == [True, False, False, True, False]
+    assert data.counted_samples == int(data.paths.samples[~found.left_out].sum())
+
+
+@pytest.mark.parametrize(
+    ("table", "settings", "words"),
+    [
+        ("inversion", {"first_periods_s": (500.0,)}, "first_periods_s has 500 s; allowed: above 120 and at most 400 s"),
+        ("inversion", {"first_periods_s": (300.0, 110.0)}, "first_periods_s has 110 s"),
+        ("prior", {"kind": "matern"}, 'random_rms = 0.03 with [prior] kind = "matern"; allowed: 0'),
+    ],
+)
+def test_settings_that_cannot_be(small_config, table, settings, words):
+    drawn = small_config.replaced("target", random_rms=0.03)
+    with pytest.raises(UserError, match=re.escape(words)):
+        drawn.replaced(table, **settings)
+
+
+def test_lengths_that_make_a_singular_covariance(small_config):
+    basis = make_basis(small_config, EarthModel.by_name("prem_isotropic"))
+    long = replace(small_config.prior, correlation_km=20000.0, nugget=1e-12)
+    with pytest.raises(UserError, match="random_rms with .* numerically singular"):
+        drawn_model(basis, long, 0.02, 1)
+    drawn = [drawn_model(basis, small_config.prior, 0.02, seed) for seed in (1, 1, 2)]
+    assert np.array_equal(drawn[0], drawn[1]) and not np.array_equal(drawn[0], drawn[2])
+    assert np.sqrt(np.mean(drawn[0] ** 2)) == pytest.approx(0.02, rel=0.5)
 
 
 def schedule(**settings):

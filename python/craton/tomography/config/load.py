@@ -77,6 +77,18 @@ class Config(Configuration):
             raise self.wrong(
                 f"[data] slowest_km_s = {data.slowest_km_s:g}; allowed: less than fastest_km_s = {data.fastest_km_s:g}"
             )
+        longest_s, *_, shortest_s = data.filter_periods_s
+        for period_s in self.inversion.first_periods_s:
+            if not shortest_s < period_s <= longest_s:
+                raise self.wrong(
+                    f"[inversion] first_periods_s has {period_s:g} s; allowed: above {shortest_s:g} and at most {longest_s:g} s, "
+                    "the ends of [data] filter_periods_s"
+                )
+        if self.target is not None and self.target.random_rms and self.prior.kind != "gaussian":
+            raise self.wrong(
+                f'[target] random_rms = {self.target.random_rms:g} with [prior] kind = "{self.prior.kind}"; allowed: 0, or kind = '
+                '"gaussian", whose covariance it is drawn from'
+            )
         if data.filter_periods_s[3] < modes.shortest_period_s:
             raise self.wrong(
                 f"[data] filter_periods_s ends at {data.filter_periods_s[3]:g} s; allowed: not below "

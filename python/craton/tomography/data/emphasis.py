@@ -10,6 +10,7 @@ doi:10.1190/1.1443880, is the source of going from long periods to short ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,16 @@ class Emphasis:
     def sigma(self, sigma: f64) -> f64:
         """The standard deviations that weigh the windows."""
         return sigma if self.left_out is None else np.where(self.left_out, LEFT_OUT * sigma, sigma)
+
+    def where(self, keep: NDArray[np.bool_]) -> Emphasis:
+        """That of some windows. keep: of each."""
+        return Emphasis(self.period_s, None if self.left_out is None else self.left_out[keep])
+
+    def stored(self) -> dict[str, Any]:
+        """What hessian.h5 keeps of it."""
+        return {"period_s": self.period_s} | (
+            {} if self.left_out is None else {"left_out": self.left_out.astype(np.uint8)}
+        )
 
     def clear(self) -> None:
         """Everything counts."""

@@ -33,7 +33,14 @@ class Observations:
         """The observations of some paths. keep: of each path."""
         lengths_s = None if self.correlation_s is None else self.correlation_s[keep]
         samples = np.repeat(keep, self.paths.samples)
-        return Observations(self.paths.rows(keep), self.observed[samples], self.sigma[keep], self.attributes, lengths_s)
+        table, sigma = self.paths.rows(keep), self.sigma[keep]
+        return Observations(table, self.observed[samples], sigma, self.attributes, lengths_s, self.emphasis.where(keep))
+
+    @property
+    def counted_samples(self) -> int:
+        """Of the windows that are not left out."""
+        left_out = self.emphasis.left_out
+        return int(np.asarray(self.paths.samples)[... if left_out is None else ~left_out].sum())
 
     @property
     def correlation(self) -> f64 | None:

@@ -92,6 +92,8 @@ class RunContext:
     """That repeats the run."""
     resuming: bool = False
     """Files that are there already are of this run."""
+    long_period_iterations: int = 0
+    """Of the iterations so far; max_iterations does not count them."""
     phases: Phases = field(init=False)
 
     def __post_init__(self) -> None:
@@ -122,7 +124,7 @@ class RunContext:
         facts: more to note for `status`.
         """
         facts = {"awaited": "", **facts}
-        most = self.config.inversion.max_iterations
+        most = self.config.inversion.max_iterations + self.long_period_iterations
         where, unit = f"iteration {iteration} of at most {most}", "paths" if total else ""
 
         def begin() -> None:

@@ -28,7 +28,7 @@ from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import Synthetics
 from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
-from craton.tomography.inversion.persistence import FoundStep, RunFiles
+from craton.tomography.inversion.persistence import FoundStep, RunFiles, State
 from craton.tomography.inversion.preparation import prepare
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.schedule import Schedule
@@ -100,8 +100,10 @@ class Inversion:
         last = max(state.linearised_at - 1, 0)  # the model of the last Hessian
         while not (reason := reason_to_stop(state.iterations, state.period_s, self.run.config.inversion)):
             last = state.linearised_at
-            self.emphasise()
+            self.count_long_periods()
+            self.emphasise(state)
             step = self.files.step(state) or self.find_step()
+            state.iterations[-1].chi_fitted = step.chi - state.iterations[-1].chi_prior
             found = self.steps.line_search(step, state)
             if found.why_not and not state.period_s:
                 reason = found.why_not
@@ -122,9 +124,15 @@ class Inversion:
         """The Gauss-Newton step from the latest model."""
         return self.steps.solve(self.assembly.hessian, self.linearise(), self.state)
 
-    def emphasise(self) -> None:
-        """Makes the misfit look at what the next iteration fits: its periods, and windows whose cycles are not skipped."""
-        of, state = self.observations.emphasis, self.state
+    def count_long_periods(self) -> None:
+        """For those who ask how far the run is."""
+        state = self.state
+        done = sum(bool(entry.period_s) for entry in state.iterations)
+        self.run.long_period_iterations = done + bool(state.period_s)
+
+    def emphasise(self, state: State) -> None:
+        """Makes the misfit look at what an iteration fits: its periods, and windows whose cycles are not skipped."""
+        of = self.observations.emphasis
         of.clear()
         if self.run.config.inversion.long_periods_first:
             g = self.synthetics.seismograms(state.latest)
@@ -154,7 +162,9 @@ class Inversion:
     def save_hessian(self, model: f64) -> None:
         """Writes hessian.h5. model: at which the assembly's Hessian was found."""
         assert self.at is not None
-        of_run = {"prior_mean": self.prior.mean, "samples": len(self.observations.observed)} | splines_of(self.basis)
+        data = self.observations
+        of_run = {"prior_mean": self.prior.mean, "samples": data.counted_samples, **data.emphasis.stored()}
+        of_run |= splines_of(self.basis)
         self.files.save_hessian(self.assembly.hessian, self.at[1], model, self.at[0], of_run)
 
     def keep_hessian(self, wanted: int) -> None:
@@ -164,9 +174,7 @@ class Inversion:
         if self.at is None or self.at[0] != wanted:  # an earlier session had it in memory
             self.run.say(f"hessian.h5: assembled again at the model of iteration {wanted}")
             there = replace(self.state, models=self.state.models[: wanted + 1])
-            self.state, now = there, self.state
-            self.emphasise()
-            self.state = now
+            self.emphasise(there)
             self.at = wanted, self.assembly.at(there)
             self.files.discard_checkpoint()
         self.save_hessian(self.state.models[wanted])
@@ -235,6 +243,7 @@ class Inversion:
             self.files.save(state, self.basis, self.target)
         elif self.schedule.is_done_with(state.period_s, state.iterations):  # killed before it could say so
             self.fit_shorter_periods()
+        self.count_long_periods()
         self.print_table()
 
     def print_table(self) -> None:

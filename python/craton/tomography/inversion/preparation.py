@@ -66,7 +66,8 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
             assert config.target is not None
             target = make_target(basis, config.target)
             if config.target.random_rms:
-                drawn = drawn_model(basis, config.prior, config.target.random_rms, config.run.seed)
+                rms, seed = config.target.random_rms, config.run.seed
+                drawn = on_root(run.comm, lambda: drawn_model(basis, config.prior, rms, seed))
                 target[: len(drawn)] += drawn
         there = files.data()
         observations = first_observations(run, problem, spheroidal, target) if there is None else there

@@ -43,7 +43,7 @@ def status(directory: str | os.PathLike[str]) -> InversionStatus:
         if not found.phase:
             found.iteration = record.iterations[-1].iteration if record.iterations else 0
             found.most_iterations = int(record.config.get("inversion", {}).get("max_iterations", 0))
-        found.most_iterations += sum(bool(entry.period_s) for entry in record.iterations)  # those do not count
+            found.most_iterations += sum(bool(entry.period_s) for entry in record.iterations)  # which do not count
     if found.phase == "assembly":
         found.saved = paths_saved(place)
     at = linearised_at_of(place.hessian)

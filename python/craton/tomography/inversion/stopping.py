@@ -18,7 +18,10 @@ def reason_to_stop(done: Sequence[IterationRecord], period_s: float, settings: I
     if period_s:
         return ""
     of_all = [entry for entry in done[1:] if not entry.period_s]
-    if of_all and of_all[-1].fall < settings.tolerance:
+    others = (
+        len(of_all) > 1 and of_all[-1].left_out < of_all[-2].left_out
+    )  # windows that have come back are still to be fitted
+    if of_all and of_all[-1].fall < settings.tolerance and not others:
         return f"the misfit fell by less than {100 * settings.tolerance:g}%"
     most = settings.max_iterations
     if len(of_all) >= most:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from craton.tomography.config.load import hessian_block, theory_settings
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.tables import AssemblyConfig
 from craton.tomography.data.data_file import load_observations
+from craton.tomography.data.emphasis import Emphasis
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problem
@@ -171,10 +173,18 @@ class RunData:
         return dataclasses.replace(self, observations=self.observations.where(keep))
 
 
+def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
+    """Which periods and windows a Hessian is of. Not collective."""
+    with h5py.File(hessian, "r") as file:
+        left_out = np.asarray(file["left_out"], bool) if "left_out" in file else None
+        return Emphasis(float(file.attrs.get("period_s", 0.0)), left_out)
+
+
 def read_data(problem: LinearisedProblem) -> RunData:
     """Collective: the data.h5 beside a run's hessian.h5, and the theory that the run's configuration names."""
     file, comm = problem.source.parent / "data.h5", problem.comm
-    observations = on_root(comm, lambda: load_observations(file))
+    observations, emphasis = on_root(comm, lambda: (load_observations(file), stored_emphasis(problem.source)))
+    observations = dataclasses.replace(observations, emphasis=emphasis)
     settings = theory_settings(problem.config, str(problem.source))
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)

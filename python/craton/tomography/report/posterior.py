@@ -38,7 +38,10 @@ def read_findings(results: Results, run: pathlib.Path) -> tuple[PosteriorSummary
         iteration = int(summary.linearised_at_iteration)
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise UserError(f"{folder.summary}: not a summary of craton tomography posterior ({problem})") from problem
-    done = {entry.iteration: entry.chi_data for entry in results.record.iterations}
+    done = {
+        entry.iteration: entry.chi_data if entry.chi_fitted is None else entry.chi_fitted
+        for entry in results.record.iterations
+    }
     there, chi = done.get(iteration), summary.chi_data_there
     same = there is not None and (chi is None or abs(chi - there) <= SAME_MISFIT * abs(there))
     if summary.parameters != results.basis.size or not same:
