@@ -16,8 +16,9 @@ inline constexpr std::int64_t PANEL_ROWS = 384;
 /// them, rank 0 factors the square on the diagonal, every rank solves for an equal share of the columns, and every rank gets the
 /// columns that its part of what remains needs. On a node the columns are read where they were solved.
 ///
-/// n^3 / 3 flops over the ranks; each rank's memory beside the matrix: 2 panel_rows (panel_rows + n / ranks) elements for solving, and
-/// panel_rows times its rows and columns for products. Where ranks span nodes a progress thread serves them meanwhile. One rank calls LAPACK on the parts where they lie.
+/// n^3 / 3 flops over the ranks; each rank's memory beside the matrix: 2 panel_rows (panel_rows + n / ranks) elements for solving,
+/// and panel_rows times its rows and columns for products. Where ranks span nodes a progress thread serves them meanwhile. One
+/// rank calls LAPACK on the parts where they lie.
 ///
 /// Returns the order of the leading minor that is not positive, or 0: the same on every rank. Collective, blocking, polls. The
 /// matrix is committed; blocks are square and the triangles of `s` begin where blocks do. Other elements are left as they are.

@@ -218,7 +218,7 @@ def test_a_posterior_of_another_run_is_not_shown(three_components, tmp_path):
     copy = tmp_path / "run"
     shutil.copytree(three_components.path, copy)
     record = json.loads((copy / "record.json").read_text())
-    record["iterations"][0]["chi_data"] *= 1.01
+    record["iterations"][0]["chi_fitted"] *= 1.01
     (copy / "record.json").write_text(json.dumps(record))
     text = render_part([posterior_section(read_results(RunFolder(copy)), copy)])
     assert "Not drawn: posterior is of another run; allowed: the posterior of this one" in text
