@@ -11,12 +11,12 @@
 namespace craton::linalg {
 
 /// U^T U = A of a symmetric positive-definite matrix, in place in the matrix's own storage: its upper triangle is read and
-/// overwritten by the factor, a panel of some hundred rows after the other. n^3/3 flops over the ranks; besides the
-/// matrix there is memory for panels only. On one rank LAPACK factors it with the threads of its BLAS.
+/// overwritten by the factor, a panel of some hundred rows after the other. n^3/3 flops over the ranks; besides the matrix there
+/// is memory for panels only. On one rank LAPACK factors it with the threads of its BLAS.
 ///
-/// Of a convergent_matrix the lower triangle has no influence and stays as it is. A symmetric_matrix, which has none, is factored in its half of the
-/// memory (Gustavson et al. 2010, table IX): A11 = L11 L11^T, U12 = L11^-1 A12, A22 - U12^T U12 = U22^T U22, so that
-/// U = [L11^T, U12; 0, U22]. Solutions, inverses and their diagonals are ScaLAPACK's.
+/// Of a convergent_matrix the lower triangle has no influence and stays as it is. A symmetric_matrix, which has none, is factored
+/// in its half of the memory (Gustavson et al. 2010, table IX): A11 = L11 L11^T, U12 = L11^-1 A12, A22 - U12^T U12 = U22^T U22, so
+/// that U = [L11^T, U12; 0, U22]. Solutions, inverses and their diagonals are ScaLAPACK's.
 ///
 /// Members are collective and blocking. The matrix must be committed, outlive this object, and be left alone while its factor is
 /// wanted.
