@@ -23,6 +23,7 @@ FREE = (
     ("assembly", "subset"), ("assembly", "threads"), ("assembly", "compress"), ("assembly", "checkpoint_minutes"),
     ("report", "resolution"), ("synthetics", "command"), ("synthetics", "together"), ("synthetics", "step_deg"),
     ("synthetics", "depth_step_km"),
+    ("theory", "check_windows"),
 )  # fmt: skip
 """Settings that may be others when a run is resumed: nothing that has been computed depends on them."""
 
@@ -63,6 +64,33 @@ class IterationRecord:
         return self.chi_data + self.chi_prior
 
 
+@dataclass(frozen=True)
+class StartRecord:
+    """The starting model, where it is from a file; sizes are rms of dlnVs over the mantle."""
+
+    file: str
+    kind: str
+    """Of the file, in words."""
+    rms: float
+    lost: float
+    """Of what the run's splines cannot hold of it."""
+    most_lost: float
+    """The largest rms at a depth of that."""
+    most_lost_km: float
+    """At this depth."""
+    prior_mean: bool = False
+    """Whether the prior expects it, too."""
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        mean = ", which the prior expects" if self.prior_mean else ""
+        return (
+            f"starting model{mean}: {self.file} ({self.kind}); its dlnVs has an rms of {100 * self.rms:.3g}%, of which the "
+            f"splines miss {100 * self.lost:.2g}% ({100 * self.most_lost:.2g}% at {self.most_lost_km:.0f} km)"
+        )
+
+
 @dataclass
 class CoverageCorrelation:
     """How well the target is recovered at the lateral knots whose path coverage is above the median."""
@@ -86,6 +114,41 @@ class Outlier:
     """2 chi / N of its windows."""
 
 
+SEEN_DEVIATIONS = 5.0
+"""A part of a richer theory is in the data where it is so many times its standard deviation, ..."""
+SEEN_PART = 0.05
+"""... and this much of what the theory adds."""
+
+
+@dataclass(frozen=True)
+class TheoryCheck:
+    """What a richer theory would add to the seismograms of the last model, and how much of it the data hold (theory_check.py)."""
+
+    richer: str
+    """The other theory, as [theory] kind names it."""
+    windows: int
+    """That were computed by both."""
+    added: float
+    """Mean square of what the richer theory adds, where the noise's is 1."""
+    part: float
+    """Of that, what the residuals hold: 0 where the data know nothing of it."""
+    deviation: float
+    """Standard deviation of `part` by noise alone."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether the data ask for the richer theory."""
+        return self.part > max(SEEN_PART, SEEN_DEVIATIONS * self.deviation)
+
+    @property
+    def text(self) -> str:
+        """One sentence."""
+        return (
+            f"{self.richer} would change the seismograms by {self.added**0.5:.3g} of the noise (rms of {self.windows} windows); "
+            f"the residuals hold {self.part:.3f} +- {self.deviation:.3f} of that"
+        )
+
+
 @dataclass
 class Judgement:
     """What the end of a run is worth."""
@@ -98,6 +161,8 @@ class Judgement:
     """Windows that are off by more than half a period."""
     windows: int = 0
     outliers: list[Outlier] = field(default_factory=list)
+    theory: TheoryCheck | None = None
+    """None where no richer theory was compared."""
     warnings: list[str] = field(default_factory=list)
     """In words; none where all is as it should be."""
 
@@ -108,7 +173,8 @@ class Judgement:
             f"2 chi/N = {self.fit:.3f} (1: what is left is noise), 2 chi_prior/n = {self.prior:.3f} (at most 1: the prior admits "
             "the model)"
         )
-        return "\n".join([found, *(f"warning: {line}" for line in self.warnings)])
+        lines = [found] if self.theory is None else [found, self.theory.text]
+        return "\n".join([*lines, *(f"warning: {line}" for line in self.warnings)])
 
 
 @dataclass(kw_only=True)
@@ -137,6 +203,8 @@ class RunRecord(Record):
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     synthetics: str = ""
     """What has computed the seismograms g(m)."""
+    start: StartRecord | None = None
+    """None where the run begins at the reference Earth."""
     correlation: CoverageCorrelation | None = None
     judgement: Judgement | None = None
     """What the end of the run is worth; None until there is one."""

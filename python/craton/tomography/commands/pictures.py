@@ -178,13 +178,14 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="NetCDF (.nc), VTK (.vts, .vtu) or .csv file. Default: model.nc inside DIR.",
+            help="NetCDF (.nc), VTK (.vts, .vtu), spherical harmonics (.sph) or .csv file. Default: model.nc inside DIR.",
         ),
     ] = None,
     step: Annotated[
         float, typer.Option(metavar="DEG", help="Spacing of grid points, in degrees; a divisor of 180.")
     ] = 2.0,
     depth_step: Annotated[float, typer.Option(metavar="KM", help="Spacing of depths, in km.")] = 50.0,
+    degree: Annotated[int, typer.Option(metavar="L", help="Largest degree of spherical harmonics (.sph).")] = 40,
     model: OtherModel = None,
     iteration: OfIteration = None,
     target: OfTarget = False,
@@ -201,7 +202,11 @@ def export(
 
         craton tomography export demo-run --step 1 -o model.vtu
 
-    In these files dvs is in percent of the reference Earth and vs in km/s. Latitudes are geographic. Depths are in km below a
+    For SPECFEM3D_GLOBE and others that read S40RTS, dlnVs as spherical harmonics up to degree 40:
+
+        craton tomography export demo-run -o model.sph
+
+    In the grids dvs is in percent of the reference Earth and vs in km/s. Latitudes are geographic. Depths are in km below a
     radius of 6371 km.
     """
     from craton.tomography.model import export as model_export
@@ -210,6 +215,15 @@ def export(
     file = directory / "model.nc" if output is None else output
     check_folders(output=file)
     chosen = fields.read_fields(directory, model, iteration, target)
+    if file.suffix.lower() == ".sph":
+        from craton.tomography.model.harmonics_export import export_harmonics
+
+        export_harmonics(chosen, file, degree)
+        if as_json:
+            print_json({"files": [str(file)], "model": chosen.label, "degree": degree})
+        else:
+            typer.echo(file)
+        return
     grid = model_export.export(chosen, file, step, depth_step, parameter, " ".join(["craton", *map(str, sys.argv[1:])]))
     if as_json:
         print_json({"files": [str(file)], "model": chosen.label, **grid.facts()})

@@ -27,6 +27,7 @@ from craton.tomography.config.tables import (
     PathsConfig,
     ReportConfig,
     RunConfig,
+    StartConfig,
     StationsConfig,
     SyntheticsConfig,
     TargetConfig,
@@ -48,6 +49,7 @@ class Config(Configuration):
     theory: TheoryConfig
     modes: ModesConfig
     basis: BasisConfig
+    start: StartConfig
     events: EventsConfig
     stations: StationsConfig
     paths: PathsConfig
@@ -88,6 +90,13 @@ class Config(Configuration):
             raise self.wrong(
                 f'[target] random_rms = {self.target.random_rms:g} with [prior] kind = "{self.prior.kind}"; allowed: 0, or kind = '
                 '"gaussian", whose covariance it is drawn from'
+            )
+        if self.start.prior_mean and not self.start.file:
+            raise self.wrong("[start] prior_mean = true without a file; allowed: false, or [start] file")
+        if self.start.file and not self.start.prior_mean and self.prior.kind != "gaussian":
+            raise self.wrong(
+                f'[start] file with [prior] kind = "{self.prior.kind}"; allowed: prior_mean = true, or kind = "gaussian", whose '
+                "C_m^-1 weighs the deviation of a starting model from the prior's mean"
             )
         if data.filter_periods_s[3] < modes.shortest_period_s:
             raise self.wrong(

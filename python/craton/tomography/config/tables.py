@@ -47,6 +47,11 @@ class TheoryConfig:
         "structure in the great circle's plane and somewhat beside it, and takes a hundred times as long; nact_in_plane: "
         "without what is beside it, in two thirds of that time",
     )
+    check_windows: int = setting(
+        100,
+        integer(0, 10**6),
+        "windows that the end of a run computes by the next richer theory too, to see whether the data ask for it; 0: none",
+    )
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,22 @@ class StationsConfig:
 
     file: str = setting(REQUIRED, text, "CSV file, relative to this file's folder", path="input")
     maximum: int = setting(0, integer(0, 10**6), "use only the first so many; 0 uses all")
+
+
+@dataclass(frozen=True)
+class StartConfig:
+    """The model that the iterations begin at: the reference Earth, or one from a file, projected onto the splines."""
+
+    file: str = setting(
+        "",
+        text,
+        "a run's folder or model.h5, NetCDF as the Earth Model Collaboration has it (.nc), or spherical harmonics as of S40RTS; "
+        '"": the reference Earth',
+        path="input",
+    )
+    prior_mean: bool = setting(
+        False, boolean, "the prior expects that model, and weighs deviations from it; false: from the reference Earth"
+    )
 
 
 @dataclass(frozen=True)
@@ -143,7 +164,7 @@ class SyntheticsConfig:
         "",
         text,
         "of an outside solver, for each earthquake where it names {event} or {source}, else for all; also {python}, {folder}, "
-        "{model} (.nc, .csv), {sources}, {stations}, {windows}, {seismograms}",
+        "{model} (.nc, .csv, .sph), {sources}, {stations}, {windows}, {seismograms}",
     )
     together: int = setting(1, integer(1, 10000), "commands at a time")
     convolve: bool = setting(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
-from craton.tomography.folder import IterationRecord, Judgement, RunRecord
+from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import Synthetics
 from craton.tomography.inversion.hessian_file import Linearised
@@ -57,6 +57,7 @@ class Inversion:
         found = prepare(run, self.files)
         self.basis, self.prior, self.theory = found.basis, found.prior, found.theory
         self.observations, self.target, self.state = found.observations, found.target, found.state
+        self.spheroidal, self.start = found.spheroidal, found.start
         self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
         self.synthetics: Synthetics = self.outside or self.theory
         self.assembly = Assembly(run, self.theory, self.outside, self.observations, self.basis.size)
@@ -209,7 +210,8 @@ class Inversion:
             last, first = (self.synthetics.seismograms(model) for model in (state.latest, state.models[0]))
             more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
             coverage = self.theory.coverage(self.basis)
-        found = on_root(run.comm, lambda: self.judgement(last))
+        theory = self.checked_theory(last)
+        found = on_root(run.comm, lambda: self.judgement(last, theory))
         self.record.judgement = found
         run.say(found.text)
         if (target := self.target) is not None:
@@ -221,10 +223,23 @@ class Inversion:
         self.record.finished = True
         self.files.save(state, self.basis, self.target, {**more, "coverage": coverage})
 
-    def judgement(self, predicted: f64) -> Judgement:
+    def checked_theory(self, predicted: f64) -> TheoryCheck | None:
+        """What a richer theory adds; None where g is not of the run's own theory. predicted: g of the last model."""
+        run, config = self.run, self.run.config
+        if self.outside is not None or not config.theory.check_windows:
+            return None
+        from craton.tomography.inversion.theory_check import check_theory
+
+        with run.phases("theory"):
+            return check_theory(
+                self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.observations, self.state.latest,
+                predicted, config.theory.check_windows, config.run.seed, run.comm, run.threads,
+            )  # fmt: skip
+
+    def judgement(self, predicted: f64, theory: TheoryCheck | None) -> Judgement:
         """What the end is worth. predicted: g of the last model. Not collective."""
-        chi_prior = self.state.iterations[-1].chi_prior
-        return judge(self.observations, predicted, chi_prior, self.basis.size, self.schedule.half_period_s(0.0))
+        chi_prior, half_s = self.state.iterations[-1].chi_prior, self.schedule.half_period_s(0.0)
+        return judge(self.observations, predicted, chi_prior, self.basis.size, half_s, theory)
 
     # ---------------------------------------------------------------------------------------------- table and record
 
@@ -285,5 +300,6 @@ class Inversion:
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
+            start=self.start,
             synthetics=self.outside.describe() if self.outside else f"modes, {run.config.theory.kind}",
         )

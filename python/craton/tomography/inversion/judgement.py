@@ -1,11 +1,10 @@
 """How an inversion ended, in plain words: whether the data are fitted, whether the prior admits the model, who disagrees.
 
-    2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
-    2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
-    cycle skips            windows whose predicted waves fit best when shifted by more than half a period
-    outliers               earthquakes and stations whose windows are worse than the others'
-
-A fit to the noise does not make a theory right: what a poor theory does wrong, structure can explain.
+2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
+2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
+cycle skips            windows whose predicted waves fit best when shifted by more than half a period
+outliers               earthquakes and stations whose windows are worse than the others'
+theory                 what of a richer theory the residuals hold (theory_check.py): a fit to the noise makes no theory right
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from craton.runs.words import counted
-from craton.tomography.folder import Judgement, Outlier
+from craton.tomography.folder import Judgement, Outlier, TheoryCheck
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
@@ -36,14 +35,24 @@ OUTLIER = 2.0
 MOST_NAMED = 3
 
 
-def judge(data: Observations, predicted: f64, chi_prior: float, unknowns: int, longest_s: float) -> Judgement:
-    """Of a run's last model. predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip."""
+def judge(
+    data: Observations,
+    predicted: f64,
+    chi_prior: float,
+    unknowns: int,
+    longest_s: float,
+    theory: TheoryCheck | None = None,
+) -> Judgement:
+    """Of a run's last model.
+
+    predicted: its g, all windows one after the other. longest_s: half a period, where cycles skip. theory: what a richer one adds.
+    """
     table, white = data.paths, data.whitened(data.observed - predicted)
     per_window = np.add.reduceat(white**2, table.offsets[:-1])
     samples, total = np.asarray(table.samples, float), float(len(white))
     fit = float(per_window.sum()) / total
     skipped = skipped_windows(data, data.observed, predicted, longest_s)
-    found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table))
+    found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table), theory=theory)
     for kind, of, names in (
         ("earthquake", table.event, table.events.name),
         ("station", table.station, table.stations.name),
@@ -76,6 +85,12 @@ def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
         lines.append(
             f"{counted(found.skipped, 'window')} of {found.windows} are off by more than half a period: their cycles are skipped, "
             "and they pull the model the wrong way"
+        )
+    if found.theory is not None and found.theory.seen:
+        lines.append(
+            f"the data ask for a richer theory than the run's: the residuals hold {found.theory.part:.2f} +- "
+            f"{found.theory.deviation:.2f} of what {found.theory.richer} adds. Structure imitates the rest of it, however good the "
+            f'fit: take [theory] kind = "{found.theory.richer}", or seismograms from an outside solver ([synthetics])'
         )
     for kind in ("earthquake", "station"):
         worst = [one for one in found.outliers if one.kind == kind]

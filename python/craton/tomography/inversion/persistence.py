@@ -27,7 +27,7 @@ from craton.runs import running
 from craton.runs.agreement import on_root
 from craton.runs.files import read_hdf5, replaced, write_hdf5
 from craton.tomography.data.data_file import load_observations, save_observations
-from craton.tomography.folder import IterationRecord, RunFolder, RunRecord
+from craton.tomography.folder import IterationRecord, RunFolder, RunRecord, StartRecord
 from craton.tomography.inversion.hessian_file import (
     Linearised,
     complete,
@@ -186,6 +186,10 @@ class RunFiles:
                 "the configuration of its run says"
             )
         return found
+
+    def start(self) -> StartRecord | None:
+        """Where the starting model of a run that is resumed comes from."""
+        return self._left(lambda place: place.read_record().start)
 
     def save(self, state: State, basis: ModelBasis, target: f64 | None, more: dict[str, Any] | None = None) -> None:
         """Writes models and record as they stand. From the moment that model.h5 has a model its iteration is done."""

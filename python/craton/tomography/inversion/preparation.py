@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +19,14 @@ from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import make_target
 from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior
+from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import about_lengths, explained
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 if TYPE_CHECKING:
-    from craton._craton import ForwardProblem, ModelBasis, SpheroidalCatalogue
+    from craton._craton import EarthModel, ForwardProblem, ModelBasis, SpheroidalCatalogue
     from craton.tomography.data.observations import Observations
+    from craton.tomography.folder import StartRecord
     from craton.tomography.inversion.context import RunContext
     from craton.tomography.prior.prior import AnyPrior
 
@@ -42,6 +45,10 @@ class Prepared:
     target: f64 | None
     """Of synthetic data."""
     state: State
+    spheroidal: SpheroidalCatalogue | None
+    """Modes of vertical and radial motion, where they are asked for."""
+    start: StartRecord | None
+    """Of a starting model from a file."""
 
 
 def prepare(run: RunContext, files: RunFiles) -> Prepared:
@@ -54,11 +61,18 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         basis = make_basis(config, earth)
         spheroidal = shared_spheroidal_catalogue(earth, config, run.comm, run.say)
         problem = forward_problem(config, basis, modes, spheroidal)
-    with run.phases("prior"):
-        prior = make_prior(basis, config.prior, run.world, run.comm, run.console, run.threads)
     with run.phases("set-up"):
-        state = files.state(basis) or State([prior.mean.copy()], np.zeros(basis.size))
+        state = files.state(basis)
+        first, start = (None, None) if state is None else (state.models[0], files.start())
+        if first is None:
+            first, start = first_model(run, basis, earth)
+    with run.phases("prior"):
+        mean = first if config.start.prior_mean else np.zeros(basis.size)
+        prior = make_prior(basis, config.prior, run.world, run.comm, run.console, run.threads, mean)
+        state = state or State([first], prior_weights_of(prior, first))
     tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)
+    if start is not None:
+        run.say(start.text)
     with run.phases("data"):
         run.enter("data", len(state.models))
         target = None
@@ -77,7 +91,27 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         with run.phases("save"):
             files.save_data(observations)
     tell_of_data(run, observations, target)
-    return Prepared(basis, prior, observations, theory, target, state)
+    return Prepared(basis, prior, observations, theory, target, state, spheroidal, start)
+
+
+def first_model(run: RunContext, basis: ModelBasis, earth: EarthModel) -> tuple[f64, StartRecord | None]:
+    """Collective: the starting model of a run that has none yet, and where it comes from."""
+    settings = run.config.start
+    if not settings.file:
+        return np.zeros(basis.size), None
+    from craton.tomography.model.starting import read_start
+
+    found, record = on_root(run.comm, lambda: read_start(Path(settings.file), basis, earth))
+    return found, replace(record, prior_mean=settings.prior_mean)
+
+
+def prior_weights_of(prior: AnyPrior, model: f64) -> f64:
+    """C_m^-1 (m - m^p) of a starting model. Collective."""
+    deviation = model - prior.mean
+    if not deviation.any():
+        return np.zeros(len(model))
+    assert isinstance(prior, Prior)  # the configuration is checked for that
+    return prior.precision_times(deviation)
 
 
 def first_observations(

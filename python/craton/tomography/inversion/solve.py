@@ -123,7 +123,10 @@ def steps_of(
     equations = NormalEquations(
         problem.hessian, problem.comm, precision, problem.damping, lambda text: say(console, text)
     )
-    priors = (make_prior(problem.basis, config, problem.world, problem.comm, console) for config in prior_configs)
+    priors = (
+        make_prior(problem.basis, config, problem.world, problem.comm, console, mean=problem.prior_mean)
+        for config in prior_configs
+    )
     return [prior.step(equations, problem.gradient, problem.model) for prior in priors]
 
 

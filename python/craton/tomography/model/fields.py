@@ -22,6 +22,7 @@ from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.model.parameters import NAMES
 from craton.tomography.model.splines import basis_of, splines_of
+from craton.tomography.theory.reference import voigt_vs_km_s
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -87,15 +88,7 @@ class Fields:
             return None
         bottom_m, top_m = self.earth.cmb_radius_m, self.basis.radial_knots_m[-1]
         radius_m = np.clip(projection.EARTH_RADIUS_M - 1e3 * np.asarray(depth_km, float), bottom_m, top_m)
-        values = []
-        for radius in radius_m.ravel().tolist():
-            below = radius > bottom_m
-            density, (_, _, _, love_l, love_n) = (
-                self.earth.evaluate(radius, below)[0],
-                self.earth.love_Pa(radius, below),
-            )
-            values.append(np.sqrt((2.0 * love_l + love_n) / (3.0 * density)))  # Voigt's average where it is anisotropic
-        return np.array(values).reshape(radius_m.shape) / 1e3
+        return voigt_vs_km_s(self.earth, radius_m)
 
 
 def colour_limit(percent: f64) -> float:

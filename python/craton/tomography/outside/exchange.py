@@ -2,6 +2,7 @@
 
     synthetics/3/                      the third model whose seismograms were wanted
         model.nc  model.csv            dlnVs in percent and Vs on a grid: NetCDF as the Earth Model Collaboration has it, a table
+        model.sph                      dlnVs as spherical harmonics up to degree 40, as S40RTS is written
         sources/CMTSOLUTION_<event>    one for each earthquake
         STATIONS                       as SPECFEM3D_GLOBE reads it
         windows.csv                    which component is wanted where, until when
@@ -33,6 +34,7 @@ from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.model.export import export, write_csv
 from craton.tomography.model.fields import Fields
+from craton.tomography.model.harmonics_export import export_harmonics
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -73,6 +75,7 @@ class ExchangeFolder:
             folder.mkdir(parents=True, exist_ok=True)
         for name in ("model.nc", "model.csv"):
             export(fields, self.path / name, *grid)
+        export_harmonics(fields, self.path / "model.sph")
         for event in table.event_rows:
             name = table.events.name[event]
             write_text(self.path / "sources" / f"CMTSOLUTION_{name}", cmtsolution(table.events, int(event)))

@@ -121,7 +121,9 @@ class Asking:
     def answers(self, given: f64 | None) -> PosteriorSummary:
         """Collective. given: a model whose part that the data do not see is wanted."""
         problem, basis = self.problem, self.problem.basis
-        prior = explicit_prior(basis, self.prior_config, problem.hessian, problem.world, problem.comm)
+        prior = explicit_prior(
+            basis, self.prior_config, problem.hessian, problem.world, problem.comm, problem.prior_mean
+        )
         system = problem.taken()
         seen = None  # H (given - m^i), while there is an H
         if given is not None:

@@ -123,7 +123,9 @@ def choose_strength(
     with reserved(comm, folder, lambda: folder.check(overwrite)):
         say_what_is_believed(console, problem, prior_config)
         own = largest(prior_config.strength)
-        prior = explicit_prior(problem.basis, prior_config, problem.hessian, problem.world, problem.comm)
+        prior = explicit_prior(
+            problem.basis, prior_config, problem.hessian, problem.world, problem.comm, problem.prior_mean
+        )
         left_out: Sequence[float | None] = [None] * len(strengths)
         if folds:
             factors = [strength / own for strength in strengths]

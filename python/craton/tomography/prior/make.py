@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 from rich.console import Console
 
 from craton import SymmetricMatrix
@@ -14,6 +18,8 @@ from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
 from craton.tomography.prior.prior import AnyPrior, Prior
 
+f64 = NDArray[np.float64]
+
 
 def make_prior(
     basis: ModelBasis,
@@ -22,23 +28,34 @@ def make_prior(
     comm: MPI.Comm,
     console: Console | None = None,
     threads: int = 1,
+    mean: f64 | None = None,
 ) -> AnyPrior:
-    """Collective: the prior around the reference Earth (m^p = 0) that the configuration names.
+    """Collective: the prior that the configuration names.
 
-    console: where rank 0 shows progress. threads: of each rank.
+    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0.
     """
     if config.kind == "matern":
-        return MaternPrior(basis, config, world, comm, console, threads)
-    return gaussian_prior(basis, config, made_once_per_node(world, comm))
+        return MaternPrior(basis, config, world, comm, console, threads, mean)
+    return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
 
 
 def explicit_prior(
-    basis: ModelBasis, config: PriorConfig, system: SymmetricMatrix, world: World, comm: MPI.Comm
+    basis: ModelBasis,
+    config: PriorConfig,
+    system: SymmetricMatrix,
+    world: World,
+    comm: MPI.Comm,
+    mean: f64 | None = None,
 ) -> Prior:
     """Collective: the same with a C_m^-1 whose elements and determinant are known, for the posterior.
 
     A Matern prior takes matrices of the system's size for that (matern_dense.py).
     """
     if config.kind == "matern":
-        return dense_matern_prior(basis, config, system)
-    return gaussian_prior(basis, config, made_once_per_node(world, comm))
+        return around(dense_matern_prior(basis, config, system), mean)
+    return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
+
+
+def around(prior: Prior, mean: f64 | None) -> Prior:
+    """The same prior about another model."""
+    return prior if mean is None else replace(prior, mean=mean)

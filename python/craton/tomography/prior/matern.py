@@ -61,10 +61,14 @@ class MaternPrior:
         comm: MPI.Comm,
         console: Console | None = None,
         threads: int = 1,
+        mean: f64 | None = None,
     ) -> None:
-        """threads: of each rank. console: where rank 0 says what grid this takes and how far a solution is, None for nowhere."""
+        """threads: of each rank. mean: m^p; None: 0.
+
+        console: where rank 0 says what grid this takes and how far a solution is, None for nowhere.
+        """
         self._comm, self._console, self._config = comm, console if comm.rank == 0 else None, config
-        self.blocks, self.mean = (only_block(basis),), np.zeros(basis.size)
+        self.blocks, self.mean = (only_block(basis),), np.zeros(basis.size) if mean is None else mean
         self.steps = []
         knots_m, self._splines = np.asarray(basis.radial_knots_m), KnotSplines(basis)
         self.field = MaternField(world, comm, self._splines.points_km, config.one_length_km, config.cells, threads)

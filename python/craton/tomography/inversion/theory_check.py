@@ -1,0 +1,80 @@
+"""Whether the data ask for a richer theory than the run's: what the next richer one would add, and how much of that they hold.
+
+A theory that is too poor can fit to the noise: structure takes the place of what it leaves out, and 2 chi/N says nothing. The
+end of a run therefore computes a sample of windows by a richer theory too. With
+
+    r = W (d - g(m))                what the run leaves of the data, C_d^-1 = W^T W
+    a = W (g_richer(m) - g(m))      what the richer theory adds
+
+the part of `a` that the residual holds is p = r . a / |a|^2. Where the Earth follows the run's theory, r is noise and knows
+nothing of `a`: p is 0, give or take 1 / |a|. Where it follows the richer one, structure imitates some of `a`, and the rest stays
+in r. The noise of a sample averages out and `a` does not: p sees what is far below the noise of any window.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton import _craton
+from craton.tomography.folder import TheoryCheck
+from craton.tomography.inversion.forward import predict
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from craton._craton import ForwardProblem, SpheroidalCatalogue
+    from craton.tomography.data.observations import Observations
+
+f64 = NDArray[np.float64]
+
+RICHER = {"pava": "nact", "nact_in_plane": "nact"}
+"""The next richer theory of each that has one."""
+SAMPLE_STREAM = 3
+"""The random stream of the windows; the noise and the choice of paths have others."""
+
+
+def check_theory(
+    problem: ForwardProblem,
+    spheroidal: SpheroidalCatalogue | None,
+    filter_periods_s: tuple[float, float, float, float],
+    data: Observations,
+    model: f64,
+    predicted: f64,
+    windows: int,
+    seed: int,
+    comm: MPI.Comm,
+    threads: int,
+) -> TheoryCheck | None:
+    """Collective: of a random sample of so many windows; None where there is no richer theory, or no window is asked for.
+
+    predicted: g(m) of all windows by the theory of `problem`.
+    """
+    richer = RICHER.get(problem.theory)
+    if richer is None or not windows:
+        return None
+    keep = sampled(len(data.paths), windows, seed)
+    some = data.where(keep)
+    by = np.repeat(keep, data.paths.samples)
+    better = _craton.ForwardProblem(problem.modes, problem.basis, filter_periods_s, richer, spheroidal)
+    g = predict(better, some.paths.path_set(better), model, comm, threads)
+    added = some.whitened(g - predicted[by])
+    left = some.whitened(some.observed - predicted[by])
+    return compared(richer, len(some.paths), left, added)
+
+
+def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck:
+    """R and a of the sample, all samples of all windows."""
+    power = float(added @ added)
+    part = float(left @ added) / power if power else 0.0
+    deviation = power**-0.5 if power else float("inf")
+    return TheoryCheck(richer, windows, power / len(added), part, deviation)
+
+
+def sampled(windows: int, wanted: int, seed: int) -> NDArray[np.bool_]:
+    """Which of all windows are in the sample."""
+    keep = np.zeros(windows, bool)
+    keep[np.random.default_rng([seed, SAMPLE_STREAM]).permutation(windows)[:wanted]] = True
+    return keep

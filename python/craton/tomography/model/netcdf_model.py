@@ -1,0 +1,168 @@
+"""A model in NetCDF as the Earth Model Collaboration has it: fields over depth, latitude and longitude, classic or HDF5.
+
+dlnVs comes from the first of these that the file has:
+
+    dvs                     percent of the file's own reference, which is taken for the run's
+    dvsv and dvsh           the same: (2 dvsv + dvsh) / 3
+    vs                      km/s or m/s, relative to the run's reference Earth at that depth
+    vsv and vsh             the same of Voigt's average, Vs^2 = (2 Vsv^2 + Vsh^2) / 3
+
+Between the points it is linear. Beyond the first and the last depth it is as there; where the file has no value it is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.interpolate
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.seismology.geometry.latitudes import geographic_deg
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.theory.reference import voigt_vs_km_s
+
+if TYPE_CHECKING:
+    from craton._craton import EarthModel
+
+f64 = NDArray[np.float64]
+
+AXES = ("depth", "latitude", "longitude")
+LARGEST_CHANGE = 0.5
+"""A dlnVs beyond this is a wrong unit."""
+PLACES = 4096
+"""At a time."""
+
+
+@dataclass(frozen=True)
+class GridModel:
+    """dlnVs over depth, geographic latitude and longitude; the longitudes go once round."""
+
+    depth_km: f64
+    latitude_deg: f64
+    longitude_deg: f64
+    values: f64
+    of: str
+    """Which variables it is made from."""
+    missing: int
+    """Points without a value, which are 0."""
+
+    def sampled(self, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
+        """dlnVs, shape (places, radii). Latitudes are geocentric."""
+        axes = (self.depth_km, self.latitude_deg, self.longitude_deg)
+        between = scipy.interpolate.RegularGridInterpolator(axes, self.values)
+        depth = np.clip(EARTH_RADIUS_KM - radius_m / 1e3, self.depth_km[0], self.depth_km[-1])
+        latitude = np.clip(geographic_deg(latitude_deg), self.latitude_deg[0], self.latitude_deg[-1])
+        longitude = self.longitude_deg[0] + np.mod(longitude_deg - self.longitude_deg[0], 360.0)
+        found = np.empty((len(latitude), len(depth)))
+        for first in range(0, len(found), PLACES):
+            some = slice(first, first + PLACES)
+            points = np.broadcast_arrays(depth[None, :], latitude[some, None], longitude[some, None])
+            found[some] = between(np.stack(points, axis=-1))
+        return found
+
+
+def read_netcdf(file: Path, earth: EarthModel) -> GridModel:
+    """UserError names what is missing or wrong. earth: of which speeds are relative."""
+    with variables_of(file) as found:
+        axes = {name: axis(file, found, name) for name in AXES}
+        read = [name for name in ("dvs", "dvsv", "dvsh", "vs", "vsv", "vsh") if name in found]
+        fields = {name: field(file, found, name) for name in read}
+    if "depth" in axes and axes["depth"].max() > 1e4:  # metres
+        axes["depth"] = axes["depth"] / 1e3
+    order = {name: np.argsort(values) for name, values in axes.items()}
+    axes = {name: values[order[name]] for name, values in axes.items()}
+    fields = {name: values[np.ix_(*(order[each] for each in AXES))] for name, values in fields.items()}
+    values, of = relative_change(file, fields, earth, axes["depth"])
+    lost = ~np.isfinite(values)
+    values[lost] = 0.0
+    if not lost.all() and np.abs(values).max() > LARGEST_CHANGE:
+        raise UserError(
+            f"{file}: dlnVs from {of} reaches {np.abs(values).max():.3g}; allowed: at most {LARGEST_CHANGE:g}. Is it in another "
+            "unit?"
+        )
+    if lost.all():
+        raise UserError(f"{file}: {of} has no value anywhere; allowed: a model of the mantle")
+    longitude, whole = once_round(file, axes["longitude"], values)
+    return GridModel(axes["depth"], axes["latitude"], longitude, whole, of, int(lost.sum()))
+
+
+@contextmanager
+def variables_of(file: Path) -> Iterator[Mapping[str, Any]]:
+    """The variables of a NetCDF file, classic or HDF5. UserError for a file that is neither."""
+    import h5netcdf
+    import scipy.io
+
+    try:
+        with file.open("rb") as stream:
+            magic = stream.read(4)
+        if magic[:3] == b"CDF":
+            with scipy.io.netcdf_file(file, "r", mmap=False) as classic:
+                yield classic.variables
+        else:
+            with h5netcdf.File(file, "r") as modern:
+                yield modern.variables
+    except (OSError, ValueError, TypeError, KeyError, IndexError) as problem:
+        raise UserError(f"{file}: cannot be read ({problem}); allowed: a NetCDF file") from None
+
+
+def axis(file: Path, found: Mapping[str, Any], name: str) -> f64:
+    """The points of depth, latitude or longitude."""
+    if name not in found:
+        raise UserError(f"{file}: no variable {name!r}; allowed: fields over {', '.join(AXES)}")
+    values = np.asarray(found[name][:], float)
+    if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all() or len(np.unique(values)) < len(values):
+        raise UserError(f"{file}: {name} has shape {values.shape}; allowed: two or more different numbers")
+    return values
+
+
+def field(file: Path, found: Mapping[str, Any], name: str) -> f64:
+    """A variable over (depth, latitude, longitude), NaN where it has no value, in percent or km/s."""
+    variable = found[name]
+    if sorted(variable.dimensions) != sorted(AXES):
+        raise UserError(f"{file}: {name} is over {', '.join(variable.dimensions)}; allowed: {', '.join(AXES)}")
+    values = np.array(variable[...], float).transpose([list(variable.dimensions).index(each) for each in AXES])
+    attributes = variable.attrs if hasattr(variable, "attrs") else variable._attributes
+    for key in ("_FillValue", "missing_value"):
+        if key in attributes:
+            values[values == float(np.ravel(attributes[key])[0])] = np.nan
+    units = attributes.get("units", b"")
+    units = np.ravel(units)[0] if isinstance(units, np.ndarray) else units
+    units = units.decode() if isinstance(units, bytes) else str(units)
+    if units.strip().lower() in ("m/s", "m.s-1", "m s-1", "meters/second"):
+        values /= 1e3
+    return values
+
+
+def relative_change(file: Path, fields: Mapping[str, f64], earth: EarthModel, depth_km: f64) -> tuple[f64, str]:
+    """dlnVs, and which variables it is made from."""
+    if "dvs" in fields:
+        return fields["dvs"] / 100.0, "dvs"
+    if {"dvsv", "dvsh"} <= fields.keys():
+        return (2.0 * fields["dvsv"] + fields["dvsh"]) / 300.0, "dvsv and dvsh"
+    if "vs" in fields:
+        speed, of = fields["vs"], "vs"
+    elif {"vsv", "vsh"} <= fields.keys():
+        speed, of = np.sqrt((2.0 * fields["vsv"] ** 2 + fields["vsh"] ** 2) / 3.0), "vsv and vsh"
+    else:
+        raise UserError(f"{file}: none of dvs, dvsv with dvsh, vs, vsv with vsh; allowed: one of these")
+    inside = np.clip(1e3 * (EARTH_RADIUS_KM - depth_km), earth.cmb_radius_m, earth.solid_surface_radius_m)
+    return speed / voigt_vs_km_s(earth, inside)[:, None, None] - 1.0, of
+
+
+def once_round(file: Path, longitude_deg: f64, values: f64) -> tuple[f64, f64]:
+    """Longitudes and values with the first meridian again at the end. UserError where they do not go round."""
+    turn = longitude_deg[-1] - longitude_deg[0]
+    step = np.diff(longitude_deg).max()
+    if turn > 360.0 + 1e-6 or turn + step < 360.0 - 1e-3:
+        raise UserError(
+            f"{file}: longitude from {longitude_deg[0]:g} to {longitude_deg[-1]:g} degrees; allowed: once round the Earth"
+        )
+    if turn > 360.0 - 1e-6:
+        return longitude_deg, values
+    return np.append(longitude_deg, longitude_deg[0] + 360.0), np.concatenate([values, values[:, :, :1]], axis=2)

@@ -1,0 +1,113 @@
+"""The model that an inversion begins at: the reference Earth, or one from a file, projected onto the run's splines.
+
+    a run's folder or its model.h5      the last model of an earlier run, or of `craton tomography solve`
+    NAME.nc                             NetCDF as the Earth Model Collaboration has it (netcdf_model.py)
+    any other                           spherical-harmonic coefficients as of S40RTS (harmonics.py)
+
+Splines hold no more than they can: the least-squares projection leaves a misfit, which is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from craton.errors import UserError
+from craton.tomography.folder import StartRecord
+from craton.tomography.model.harmonics import read_harmonics
+from craton.tomography.model.netcdf_model import read_netcdf
+from craton.tomography.model.parameters import NAMES
+from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points
+from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT, project
+
+if TYPE_CHECKING:
+    from craton._craton import EarthModel, ModelBasis
+
+f64 = NDArray[np.float64]
+
+
+class Sampled(Protocol):
+    """A model of a file."""
+
+    def sampled(self, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
+        """A relative change, shape (places, radii). Latitudes are geocentric."""
+
+
+@dataclass(frozen=True)
+class SplineModel:
+    """One parameter on splines of its own."""
+
+    basis: ModelBasis
+    coefficients: f64
+
+    def sampled(self, latitude_deg: f64, longitude_deg: f64, radius_m: f64) -> f64:
+        """As Sampled says."""
+        bottom_m, top_m = self.basis.radial_knots_m[0], self.basis.radial_knots_m[-1]
+        radial = self.basis.radial_values(np.clip(radius_m, bottom_m, top_m))
+        blocks = self.coefficients.reshape(self.basis.n_lateral, -1)
+        return np.asarray(lateral_matrix(self.basis, latitude_deg, longitude_deg) @ (blocks @ radial.T))
+
+
+def read_start(file: Path, basis: ModelBasis, earth: EarthModel) -> tuple[f64, StartRecord]:
+    """Coefficients of a file's model in a basis, and what is lost on the way. Not collective.
+
+    What the file does not have of dlnxi is 0. UserError where the file cannot be read.
+    """
+    parts, kind = read_parts(file, earth)
+    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
+    bottom_m, top_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
+    radius_m = np.linspace(bottom_m, top_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+    found, record = np.zeros((basis.parameters, basis.n_lateral * basis.n_radial)), None
+    for row, name in enumerate(NAMES[: basis.parameters]):
+        if name not in parts:
+            continue
+        field = parts[name].sampled(latitude_deg, longitude_deg, radius_m)
+        found[row] = project(basis, field, latitude_deg, longitude_deg, radius_m)
+        if record is None:
+            splines = lateral_matrix(basis, latitude_deg, longitude_deg)
+            held = splines @ (found[row].reshape(basis.n_lateral, -1) @ basis.radial_values(radius_m).T)
+            record = lost_by_splines(str(file), kind, field, field - held, radius_m)
+    assert record is not None
+    return found.ravel(), record
+
+
+def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
+    """The parameters of a file by name, and what kind of file it is, in words."""
+    if file.is_dir() or file.suffix.lower() in (".h5", ".hdf5"):
+        from craton.tomography.model.fields import pick, read_models
+        from craton.tomography.model.splines import basis_of, splines_of
+
+        content, theirs = read_models(file / "model.h5" if file.is_dir() else file)
+        vector, label = pick(file, content, None, False)
+        one = basis_of({**splines_of(theirs), "parameters": 1})
+        blocks = np.ascontiguousarray(vector).reshape(theirs.parameters, -1)
+        parts: dict[str, Sampled] = {name: SplineModel(one, block) for name, block in zip(NAMES, blocks, strict=False)}
+        return parts, f"{label} of a run, {theirs.n_lateral} x {theirs.n_radial} splines"
+    if not file.is_file():
+        raise UserError(
+            f"[start] file {file}: no such file; allowed: a run's folder, model.h5, NetCDF, spherical harmonics"
+        )
+    if file.suffix.lower() in (".nc", ".nc4", ".netcdf", ".grd"):
+        grid = read_netcdf(file, earth)
+        holes = f", {grid.missing} points without a value taken as 0" if grid.missing else ""
+        return {"dlnVs": grid}, f"NetCDF, {grid.of} on {' x '.join(map(str, grid.values.shape))} points{holes}"
+    harmonics = read_harmonics(file)
+    return {"dlnVs": harmonics}, f"spherical harmonics up to degree {harmonics.degree}"
+
+
+def lost_by_splines(file: str, kind: str, field: f64, lost: f64, radius_m: f64) -> StartRecord:
+    """Sizes of dlnVs and of what the splines cannot hold. Both over (places, radii), the places evenly spread."""
+    by_radius = np.sqrt(np.mean(lost**2, axis=0))
+    worst = int(np.argmax(by_radius))
+    volume = radius_m**2 / np.sum(radius_m**2)
+
+    def rms(values: f64) -> float:
+        return float(np.sqrt(np.mean(values**2, axis=0) @ volume))
+
+    worst_km = EARTH_RADIUS_KM - radius_m[worst] / 1e3
+    return StartRecord(file, kind, rms(field), rms(lost), float(by_radius[worst]), float(worst_km))
