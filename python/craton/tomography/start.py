@@ -52,7 +52,7 @@ def run(
     inputs = {
         "the configuration": str(config.path),
         "[data] file": config.data.file,
-        "[start] file": source_of_start(config),
+        "[start] file": config.start.file,
         "[events] file": config.events.file,
         "[stations] file": config.stations.file,
     }
@@ -83,12 +83,6 @@ def resume(
     command = on_root(comm, lambda: folder.to_resume().command)
     session = resumed(comm, folder, _start(config, comm, command))
     return _go(session, config, comm, ranks_per_node, console, report, resuming=True)
-
-
-def source_of_start(config: Config) -> str:
-    """The file of a starting model: of a run's folder its model.h5."""
-    file = config.start.file
-    return str(RunFolder(file).model) if file and os.path.isdir(file) else file
 
 
 def _start(config: Config, comm: MPI.Comm, command: str) -> Start:

@@ -209,9 +209,9 @@ def wait_and_check(job: Job, choose: random.Random, counted: int, longest_s: flo
     return counted
 
 
-def test_killed_four_times_and_resumed_on_other_numbers_of_ranks(program: Path, tmp_path: Path) -> None:
-    settings = {"subsets": 280, "size": 600, "every": 12, "work_ms": 30}
-    killed_and_resumed(program, tmp_path, 4, settings, seed=int.from_bytes(os.urandom(4), "little"))
+def test_killed_twice_and_resumed_on_other_numbers_of_ranks(program: Path, tmp_path: Path) -> None:
+    settings = {"subsets": 160, "size": 600, "every": 12, "work_ms": 30}
+    killed_and_resumed(program, tmp_path, 2, settings, seed=int.from_bytes(os.urandom(4), "little"))
 
 
 @pytest.mark.long

@@ -151,8 +151,16 @@ def nan_in_data(work: Path, finished: Path) -> list[str]:
     return ["observed.h5", "path 0", "sample 7", "nan"]
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
-@pytest.mark.parametrize("spoil", [unknown_key, missing_file, latitude_95, zero_moment_tensor, nan_in_data])
+BEFORE_RANKS = [pytest.param(spoil, 4, marks=pytest.mark.long) for spoil in (unknown_key, missing_file)]
+"""What the launcher finds, before there are ranks."""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "ranks"),
+    [(spoil, 1) for spoil in (unknown_key, missing_file, latitude_95, zero_moment_tensor, nan_in_data)]
+    + [(spoil, 4) for spoil in (latitude_95, nan_in_data)]
+    + [*BEFORE_RANKS, pytest.param(zero_moment_tensor, 4, marks=pytest.mark.long)],
+)
 def test_bad_input_of_a_run(work: Path, finished: Path, spoil: Callable[[Path, Path], list[str]], ranks: int) -> None:
     words = spoil(work, finished)
     done = craton(work, "tomography", "run", "tiny.toml", "--ranks", str(ranks), "--no-report")
@@ -189,7 +197,7 @@ def test_a_hessian_cut_short(tmp_path: Path, intact: Path, ranks: int, kept: flo
     expect_one_line(done, "short.h5")
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("ranks", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_a_hessian_in_another_precision(tmp_path: Path, intact: Path, ranks: int) -> None:
     copy = tmp_path / "wide.h5"
     copy.write_bytes((intact / "results" / "hessian.h5").read_bytes())
@@ -202,7 +210,7 @@ def test_a_hessian_in_another_precision(tmp_path: Path, intact: Path, ranks: int
     expect_one_line(done, "wide.h5", "float32", "float64")
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("ranks", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_a_wrong_prior(tmp_path: Path, intact: Path, ranks: int) -> None:
     hessian = intact / "results" / "hessian.h5"
     done = craton(tmp_path, "tomography", "solve", hessian, "--prior", "strength=-1", "--ranks", ranks)
@@ -258,7 +266,7 @@ def test_an_index_out_of_range(tmp_path: Path, ranks: int) -> None:
         assert np.array_equal(file["matrix"], np.full((100, 100), float(ranks)))
 
 
-@pytest.mark.parametrize("ranks", [1, 4])
+@pytest.mark.parametrize("ranks", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_nothing_of_a_wrong_update_is_applied(tmp_path: Path, ranks: int) -> None:
     (tmp_path / "rank.py").write_text(textwrap.dedent(OUT_OF_RANGE))
     (tmp_path / "launch.py").write_text(textwrap.dedent(LAUNCH))

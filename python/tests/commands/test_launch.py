@@ -151,7 +151,8 @@ def test_a_killed_rank_is_named(launch, tmp_path: Path, how: str, rank: int, nam
 def test_an_exit_of_one_rank_ends_all(launch) -> None:
     code, _, err = finish(launch("exit"))
     assert code == 7
-    assert err.splitlines() == ["craton: error: rank 1: ended with code 7"]
+    ours = [line for line in err.splitlines() if "Epoll" not in line]  # mpiexec's, now and then, when a rank has gone
+    assert ours == ["craton: error: rank 1: ended with code 7"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

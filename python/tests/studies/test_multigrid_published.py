@@ -63,6 +63,14 @@ def compare(runs: dict[int, list[Case]], capfd: pytest.CaptureFixture[str]) -> N
             assert found == pytest.approx(first.setdefault(tuple(which), found), rel=1e-10), what
 
 
+def test_at_64_in_short(capfd):
+    """Every problem once, on 1 and on 4 ranks; the whole is among the long tests."""
+    compare(
+        {1: [(*which, 64, 32, "morton") for which in SIX[::2]], 4: [(*which, 64, 8, "hilbert") for which in SIX]}, capfd
+    )
+
+
+@pytest.mark.long
 def test_at_64(capfd):
     one = [(*which, 64, 32, "morton") for which in SIX]
     compare(

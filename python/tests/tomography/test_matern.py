@@ -249,7 +249,11 @@ def test_ranks_do_not_show(tmp_path, capfd):
 def config(small_config, tmp_path_factory):
     folder = tmp_path_factory.mktemp("matern") / "run"
     rough = {"kind": "matern", "correlation_km": 3000.0, "strength": 0.02}
-    return small_config.replaced("prior", **rough).replaced("run", directory=str(folder))
+    return (
+        small_config.replaced("prior", **rough)
+        .replaced("run", directory=str(folder))
+        .replaced("inversion", max_iterations=2)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -261,9 +265,8 @@ def test_an_inversion_explains_the_data_and_finds_the_target(config, record, sma
     """As well as the Gaussian prior does, given a longer length: with the same one it is rougher."""
     chi = [entry.chi for entry in record.iterations]
     assert all(later < earlier for earlier, later in zip(chi, chi[1:], strict=False)) and record.finished
-    gaussian = inversion.run(
-        small_config.replaced("run", directory=str(tmp_path / "gaussian")), MPI.COMM_SELF, report=False
-    )
+    two = small_config.replaced("run", directory=str(tmp_path / "gaussian")).replaced("inversion", max_iterations=2)
+    gaussian = inversion.run(two, MPI.COMM_SELF, report=False)
     ours, theirs = record.iterations[-1], gaussian.iterations[-1]
     assert ours.variance_reduction > 0.9
     assert ours.variance_reduction == pytest.approx(theirs.variance_reduction, abs=0.01)

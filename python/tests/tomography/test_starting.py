@@ -248,7 +248,9 @@ def test_files_that_are_no_netcdf(tmp_path, basis):
     (tmp_path / "bad.nc").write_text("not at all")
     with pytest.raises(UserError, match=r"bad.nc: cannot be read .*; allowed: a NetCDF file"):
         read_start(tmp_path / "bad.nc", basis, EARTH)
-    with pytest.raises(UserError, match=r"\[start\] file .*none.sph: no such file; allowed: a run's folder"):
+    with pytest.raises(
+        UserError, match=r"none.sph: cannot be read .*; allowed: a text of spherical-harmonic coefficients"
+    ):
         read_start(tmp_path / "none.sph", basis, EARTH)
 
 
@@ -273,7 +275,7 @@ def begun_at(config, file, tmp_path, **settings):
 def test_a_run_goes_on_from_another(first_run, tmp_path):
     """It begins with the misfits, the prior's too, with which the other ended."""
     earlier = RunFolder(first_run.run.directory).read_record()
-    _, record = begun_at(first_run, first_run.run.directory, tmp_path)
+    _, record = begun_at(first_run, RunFolder(first_run.run.directory).model, tmp_path)
     assert record.start is not None and "final model of a run" in record.start.kind
     assert record.start.lost < 1e-8
     there, here = earlier.iterations[-1], record.iterations[0]
@@ -294,7 +296,7 @@ def test_the_prior_may_expect_the_starting_model(first_run, tmp_path):
     assert again.chi_prior == pytest.approx(record.iterations[1].chi_prior, rel=1e-4)
 
 
-def test_a_resumed_run_needs_the_file_no_more(first_run, tmp_path):
+def test_a_resumed_run_reads_the_file_no_more(first_run, tmp_path):
     """All that it takes of it is in model.h5, the prior's mean too."""
     fields = read_fields(first_run.run.directory)
     export_harmonics(fields, tmp_path / "model.sph", 12)
@@ -313,7 +315,7 @@ def test_a_resumed_run_needs_the_file_no_more(first_run, tmp_path):
         patched.setattr("craton.tomography.inversion.driver.Inversion.accept", kill)
         with pytest.raises(Killed):
             start.run(parts, MPI.COMM_SELF, report=False)
-    (tmp_path / "model.sph").unlink()
+    (tmp_path / "model.sph").write_text("another")
     record = start.resume(parts.run.directory, comm=MPI.COMM_SELF, report=False)
     assert record.start == whole.start
     assert record.iterations[-1].chi == pytest.approx(whole.iterations[-1].chi, rel=1e-5)
@@ -324,15 +326,16 @@ def test_settings_that_cannot_be(first_run):
         first_run.replaced("start", prior_mean=True)
     matern = replace(first_run, prior=replace(first_run.prior, kind="matern", correlation_km=3000.0))
     with pytest.raises(UserError, match=r'\[start\] file with \[prior\] kind = "matern"; allowed: prior_mean = true'):
-        matern.replaced("start", file="model.sph")
+        matern.replaced("start", file=__file__)
 
 
 def test_a_bad_file_ends_the_command_in_one_line(first_run, tmp_path):
-    bad = first_run.replaced("start", file=str(tmp_path / "none.nc")).replaced("run", directory=str(tmp_path / "run"))
+    (tmp_path / "bad.nc").write_text("not at all")
+    bad = first_run.replaced("start", file=str(tmp_path / "bad.nc")).replaced("run", directory=str(tmp_path / "run"))
     (tmp_path / "bad.toml").write_text(bad.to_toml())
     ended = craton("tomography", "run", tmp_path / "bad.toml", "--ranks", "2")
     assert ended.returncode == 2
-    assert "none.nc: no such file; allowed: a run's folder" in ended.stderr and ended.stderr.count("\n") == 1
+    assert "bad.nc: cannot be read" in ended.stderr and ended.stderr.count("\n") == 1
 
 
 def test_export_by_the_command(first_run, tmp_path):

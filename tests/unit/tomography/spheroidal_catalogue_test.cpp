@@ -298,7 +298,7 @@ TEST(spheroidal_catalogue, q_of_known_modes) {
 
 TEST(spheroidal_catalogue, frequencies_converge_under_refinement) {
     if (craton::tests::sanitized) GTEST_SKIP() << "takes too long under a sanitizer; the other tests run the same code";
-    // Modes down to 75 s, those of the interfaces and the inner core included, which no table here has.
+    // Modes down to 90 s, those of the interfaces and the inner core included, which no table here has.
     const auto error = [](const std::map<mode_name, double>& coarse, const std::map<mode_name, double>& fine, double shortest_s) {
         double worst = 0;
         for (const auto& [name, period] : fine) {
@@ -312,7 +312,7 @@ TEST(spheroidal_catalogue, frequencies_converge_under_refinement) {
         earth_model earth;
         double shortest_s;
     };
-    for (const window& each : {window{earth_model::prem_isotropic_ocean(), 100}, window{earth_model::prem(), 75}}) {
+    for (const window& each : {window{earth_model::prem_isotropic_ocean(), 110}, window{earth_model::prem(), 90}}) {
         const auto solve = [&](int order, double per_wavelength) {
             return periods(spheroidal_catalogue::solve(each.earth, {each.shortest_s, false, true, order, per_wavelength}));
         };

@@ -182,14 +182,8 @@ void compare(bool p, double qp, double qs) {
     }
 }
 
-TEST(coarse_grained_memory, plane_s_waves_lose_what_q_says) {
-    compare(false, 100, 50);
-    compare(false, 60, 30);
-}
-TEST(coarse_grained_memory, plane_p_waves_lose_what_q_says) {
-    compare(true, 100, 50);
-    compare(true, 60, 30);
-}
+TEST(coarse_grained_memory, plane_s_waves_lose_what_q_says) { compare(false, 60, 30); }
+TEST(coarse_grained_memory, plane_p_waves_lose_what_q_says) { compare(true, 100, 50); }
 
 } // namespace
 

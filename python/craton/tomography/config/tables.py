@@ -103,8 +103,8 @@ class StartConfig:
     file: str = setting(
         "",
         text,
-        "a run's folder or model.h5, NetCDF as the Earth Model Collaboration has it (.nc), or spherical harmonics as of S40RTS; "
-        '"": the reference Earth',
+        "model.h5 of a run or a solution, NetCDF as the Earth Model Collaboration has it (.nc), or spherical harmonics as of "
+        'S40RTS; "": the reference Earth',
         path="input",
     )
     prior_mean: bool = setting(

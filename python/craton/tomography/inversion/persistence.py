@@ -189,7 +189,7 @@ class RunFiles:
 
     def start(self) -> StartRecord | None:
         """Where the starting model of a run that is resumed comes from."""
-        return self._left(lambda place: place.read_record().start)
+        return self._left(lambda place: place.read_record().start if place.record.is_file() else None)
 
     def save(self, state: State, basis: ModelBasis, target: f64 | None, more: dict[str, Any] | None = None) -> None:
         """Writes models and record as they stand. From the moment that model.h5 has a model its iteration is done."""

@@ -48,7 +48,7 @@ def check_theory(
     comm: MPI.Comm,
     threads: int,
 ) -> TheoryCheck | None:
-    """Collective: of a random sample of so many windows; None where there is no richer theory, or no window is asked for.
+    """Collective: of a random sample of so many windows; None where there is no richer theory, nothing added, or no window.
 
     predicted: g(m) of all windows by the theory of `problem`.
     """
@@ -65,12 +65,12 @@ def check_theory(
     return compared(richer, len(some.paths), left, added)
 
 
-def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck:
-    """R and a of the sample, all samples of all windows."""
+def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck | None:
+    """Of a sample's r (left) and a (added), all samples of all windows; None where `a` is 0, as it is without structure."""
     power = float(added @ added)
-    part = float(left @ added) / power if power else 0.0
-    deviation = power**-0.5 if power else float("inf")
-    return TheoryCheck(richer, windows, power / len(added), part, deviation)
+    if not power:
+        return None
+    return TheoryCheck(richer, windows, power / len(added), float(left @ added) / power, power**-0.5)
 
 
 def sampled(windows: int, wanted: int, seed: int) -> NDArray[np.bool_]:

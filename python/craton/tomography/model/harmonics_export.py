@@ -36,7 +36,7 @@ def export_harmonics(fields: Fields, file: Path, degree: int = USUAL_DEGREE) -> 
 
 
 def harmonics_of(fields: Fields, degree: int) -> Harmonics:
-    """dlnVs up to a degree, at the depths of the format's knots."""
+    """The dlnVs up to a degree, at the depths of the format's knots."""
     latitude_deg, longitude_deg, _ = harmonics_on_sphere(degree)
     top_km, bottom_km = fields.depth_range_km
     depth_km = np.clip(EARTH_RADIUS_KM - knot_radii_m() / 1e3, top_km, bottom_km)

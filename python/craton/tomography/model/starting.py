@@ -1,8 +1,8 @@
 """The model that an inversion begins at: the reference Earth, or one from a file, projected onto the run's splines.
 
-    a run's folder or its model.h5      the last model of an earlier run, or of `craton tomography solve`
-    NAME.nc                             NetCDF as the Earth Model Collaboration has it (netcdf_model.py)
-    any other                           spherical-harmonic coefficients as of S40RTS (harmonics.py)
+    model.h5     the last model of an earlier run, or of `craton tomography solve`
+    NAME.nc      NetCDF as the Earth Model Collaboration has it (netcdf_model.py)
+    any other    spherical-harmonic coefficients as of S40RTS (harmonics.py)
 
 Splines hold no more than they can: the least-squares projection leaves a misfit, which is told.
 """
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.errors import UserError
 from craton.tomography.folder import StartRecord
 from craton.tomography.model.harmonics import read_harmonics
 from craton.tomography.model.netcdf_model import read_netcdf
@@ -78,20 +77,16 @@ def read_start(file: Path, basis: ModelBasis, earth: EarthModel) -> tuple[f64, S
 
 def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
     """The parameters of a file by name, and what kind of file it is, in words."""
-    if file.is_dir() or file.suffix.lower() in (".h5", ".hdf5"):
+    if file.suffix.lower() in (".h5", ".hdf5"):
         from craton.tomography.model.fields import pick, read_models
         from craton.tomography.model.splines import basis_of, splines_of
 
-        content, theirs = read_models(file / "model.h5" if file.is_dir() else file)
+        content, theirs = read_models(file)
         vector, label = pick(file, content, None, False)
         one = basis_of({**splines_of(theirs), "parameters": 1})
         blocks = np.ascontiguousarray(vector).reshape(theirs.parameters, -1)
         parts: dict[str, Sampled] = {name: SplineModel(one, block) for name, block in zip(NAMES, blocks, strict=False)}
         return parts, f"{label} of a run, {theirs.n_lateral} x {theirs.n_radial} splines"
-    if not file.is_file():
-        raise UserError(
-            f"[start] file {file}: no such file; allowed: a run's folder, model.h5, NetCDF, spherical harmonics"
-        )
     if file.suffix.lower() in (".nc", ".nc4", ".netcdf", ".grd"):
         grid = read_netcdf(file, earth)
         holes = f", {grid.missing} points without a value taken as 0" if grid.missing else ""

@@ -38,6 +38,7 @@ PHASES = (
     "misfit",
     "save",
     "waveforms",
+    "theory",
 )
 PARTS = ("panels", "products", "updates")
 """Parts of the phase assemble."""
@@ -55,10 +56,12 @@ PATH_BYTES = 400
 """Memory of a path beside its knots and weights."""
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
+RICHER_COST = 40.0
+"""A window by coupled modes takes so many times as long as by path averages (41 beyond 80 s)."""
 REFINEMENTS = 5
 """Steps of refinement of a float32 factor, each of which goes through the Hessian once and through the factor twice."""
-CHOLESKY_PANELS = 3
-"""Columns of blocks that a rank holds copies of while it factorises, and has in its memory for a while afterwards."""
+PANEL_ROWS = 384
+"""Of a panel that ranks eliminate together (panel_cholesky.cpp)."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,16 @@ class Estimate:
         return self.ranks * self.work.threads / self.crowding
 
     @property
-    def local_elements(self) -> float:
-        """Elements of the Hessian on the rank that has most."""
+    def local_shape(self) -> tuple[int, int]:
+        """Rows and columns of the packed Hessian on the rank that has most."""
         shape, block = packed_shape(self.work.unknowns, self.work.block), self.work.block
         layout = BlockCyclic(*shape, block, block, *process_grid(self.ranks))
-        return float(layout.local_rows(0) * layout.local_cols(0))
+        return layout.local_rows(0), layout.local_cols(0)
+
+    @property
+    def local_elements(self) -> float:
+        """Its elements."""
+        return float(math.prod(self.local_shape))
 
     # ------------------------------------------------------------------------------------------------------- seconds
 
@@ -242,8 +250,16 @@ class Estimate:
             "set-up": 5 * 8.0 * work.unknowns,
             "data": 8.0 * work.samples + 32.0 * work.paths + (work.threads * 8.0 * work.modes_used**2) * work.coupled,
             "paths": self.path_bytes,
-            "factorise": CHOLESKY_PANELS * work.solve_bytes * work.block * work.unknowns / math.sqrt(self.ranks),
+            "factorise": self.panel_bytes,
         }
+
+    @property
+    def panel_bytes(self) -> float:
+        """What a rank holds of a panel while several factorise: its share before and after, and what its own part needs of it."""
+        if self.ranks == 1:
+            return 0.0
+        share = PANEL_ROWS + self.work.unknowns / self.ranks
+        return self.work.solve_bytes * PANEL_ROWS * (2.0 * share + sum(self.local_shape))
 
     @property
     def path_bytes(self) -> float:
@@ -265,6 +281,8 @@ class Estimate:
             field = 8.0 * SAMPLES_PER_LATERAL_KNOT * SAMPLES_PER_RADIAL_KNOT * work.lateral * work.radial
             target = TARGET_FIELDS * field * work.synthetic
             return max(target, 6.0 * traces + self.path_bytes)
+        if name == "theory":
+            return work.richer_bytes + 8.0 * work.threads * work.modes_used**2
         return 3.0 * traces if name == "waveforms" else 0.0
 
     def memory(self, name: str) -> tuple[float, float]:
@@ -320,6 +338,11 @@ class Estimate:
             "misfit": self.fixed_shares_s((times + 1) * self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
             "waveforms": self.fixed_shares_s(self.seismograms_s),  # those of the last model are there
+            "theory": (1.0 if work.coupled else RICHER_COST)
+            * self.seismograms_s
+            * work.checked
+            / work.paths
+            / self.crew,
         }
         sent = {"assemble": times * self.sent_per_assembly, "factorise": times * self.sent_per_factor}
         return tuple(
@@ -327,6 +350,7 @@ class Estimate:
                 name, seconds[name], *self.memory(name), sent.get(name, 0.0), file_bytes if name == "save" else 0.0
             )
             for name in PHASES
+            if name != "theory" or work.checked
         )
 
     @cached_property

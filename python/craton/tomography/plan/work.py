@@ -21,6 +21,7 @@ from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCat
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
+from craton.tomography.inversion.theory_check import RICHER
 from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
@@ -58,6 +59,10 @@ class Work:
     in_place: bool
     outside: bool
     """Seismograms come from another solver."""
+    checked: int
+    """Windows that the end computes by a richer theory too."""
+    richer_bytes: float
+    """What that theory's tables of coupled pairs take."""
     keep_hessians: str
     checkpoint_s: float
     iterations: int
@@ -212,6 +217,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     element_bytes = 4 if settings.precision == "float32" else 8
     rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
     products = products_of(counted, paths, forward, coupled, rows, element_bytes)
+    has_richer = config.theory.kind in RICHER and config.synthetics.kind == "modes"
+    checked = min(config.theory.check_windows, len(table)) if has_richer else 0
     work = Work(
         paths=len(table),
         counted_paths=len(counted),
@@ -229,6 +236,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         refined=settings.solve_precision == "refined" and not (settings.in_place and element_bytes == 8),
         outside=config.synthetics.kind != "modes",
         in_place=settings.in_place,
+        checked=checked,
+        richer_bytes=coupling_bytes(columns, [modes_within(config, each) for each in types]) if checked else 0.0,
         keep_hessians=settings.keep_hessians,
         checkpoint_s=60.0 * config.assembly.checkpoint_minutes,
         iterations=settings.max_iterations,

@@ -56,10 +56,11 @@ def page_of(results: Results) -> Page:
 
 
 def how_it_ended(results: Results) -> str:
-    """Why it stopped, or how far it has come."""
+    """Why it stopped, or how far it has come, and where it began."""
     record = results.record
     if record.finished:
-        return f"stopped because {record.stopped_because}"
+        began = "" if record.start is None else f"; {record.start.text}"
+        return f"stopped because {record.stopped_because}{began}"
     last = record.iterations[-1].iteration if record.iterations else 0
     return (
         f"unfinished: this is what was saved up to iteration {last}; path coverage and waveforms are computed at the end "
@@ -100,6 +101,8 @@ def verdict(results: Results) -> Notice | None:
     if not lines:
         lines = ["The data are fitted to their noise, no cycle is skipped, and the prior admits the model."]
     figures = f" (2χ/N = {found.fit:.3f}, 1 is expected; 2χ of the prior / n = {found.prior:.3f}, at most 1 is)"
+    if found.theory is not None:
+        figures += f" Theory: {found.theory.text}."
     return Notice(" ".join(lines) + figures, "Read with care." if found.warnings else "How it ended.")
 
 

@@ -1,0 +1,64 @@
+"""Whether a richer theory is found in the data: where it made them, and where it did not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from craton.tomography.inversion.judgement import judge
+from craton.tomography.inversion.theory_check import compared, sampled
+from wave_packets import HALF_PERIOD_S, observations, waves
+
+MPI = pytest.importorskip("mpi4py.MPI")
+
+from craton.tomography import start
+
+
+def test_the_part_is_found_below_the_noise():
+    """A signal of a tenth of the noise in 20,000 samples: |a| is 14, and half of the signal is 7 deviations."""
+    random = np.random.default_rng(5)
+    noise, added = random.standard_normal(20000), 0.1 * random.standard_normal(20000)
+    without, half = compared("nact", 100, noise, added), compared("nact", 100, noise + 0.5 * added, added)
+    assert without is not None and half is not None
+    assert without.added == pytest.approx(0.01, rel=0.05) and without.deviation == pytest.approx(1 / 14.1, rel=0.02)
+    assert abs(without.part) < 3 * without.deviation and not without.seen
+    assert half.part - without.part == pytest.approx(0.5) and half.seen
+    assert compared("nact", 1, np.ones(3), np.zeros(3)) is None
+    assert (
+        "nact would change the seismograms by 0.0992 of the noise (rms of 100 windows)" in half.text
+        and "+- 0.07" in half.text
+    )
+
+
+def test_the_sample_is_the_seed_s():
+    assert sampled(1000, 100, 1).sum() == 100 and sampled(50, 100, 1).all()
+    assert np.array_equal(sampled(1000, 100, 1), sampled(1000, 100, 1))
+    assert not np.array_equal(sampled(1000, 100, 1), sampled(1000, 100, 2))
+
+
+def test_the_judgement_says_it():
+    found = compared("nact", 5, np.ones(100), np.ones(100))
+    judged = judge(observations(waves()), waves().ravel(), 20.0, 100, HALF_PERIOD_S, found)
+    assert len(judged.warnings) == 1 and "the data ask for a richer theory than the run's" in judged.warnings[0]
+    assert 'take [theory] kind = "nact"' in judged.text
+
+
+@pytest.mark.parametrize(("by", "windows", "seen"), [("pava", 60, False), ("nact", 60, True), ("nact", 0, None)])
+def test_runs_know_which_theory_made_their_data(small_config, tmp_path, by, windows, seen):
+    """Noise of 5 %: the fit is a matter of the noise, and says little."""
+    config = small_config.replaced("run", directory=str(tmp_path / by)).replaced("target", theory=by)
+    config = config.replaced("theory", check_windows=windows)
+    judged = start.run(config, MPI.COMM_SELF, report=False).judgement
+    assert judged is not None
+    if seen is None:
+        assert judged.theory is None
+        return
+    assert judged.theory is not None and judged.theory.windows == windows
+    assert judged.theory.seen == seen
+    assert any("ask for a richer theory" in line for line in judged.warnings) == seen
+
+
+def test_the_richest_theory_has_none_beyond(small_config, tmp_path):
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("theory", kind="nact")
+    config = config.replaced("paths", maximum=20).replaced("inversion", max_iterations=1)
+    judged = start.run(config, MPI.COMM_SELF, report=False).judgement
+    assert judged is not None and judged.theory is None
