@@ -9,9 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 namespace nb = nanobind;
@@ -92,8 +95,9 @@ std::map<std::string, double> assemble(runtime::world& ranks, const tomography::
                                        const unwrapped<array::convergent_vector<double>>& gradient, int threads, int subset,
                                        const progress_call& progress, const optional_values& correlation,
                                        const python_checkpoint* checkpoint, double pause_after_s, double compress,
-                                       const optional_values& low_pass) {
-    const auto options = options_from(threads, subset, progress, pause_after_s, compress);
+                                       const optional_values& low_pass, std::pair<double, double> quanta) {
+    auto options = options_from(threads, subset, progress, pause_after_s, compress);
+    std::tie(options.hessian_quantum, options.gradient_quantum) = quanta;
     const auto saved = checkpoint == nullptr ? nullptr : checkpoint->get();
     const auto weights = weights_of(sigma, correlation, low_pass);
     const assembly_inputs in{ranks, forward, paths, observed, model, weights, gradient.get(), options, saved.get()};
@@ -106,18 +110,6 @@ std::map<std::string, double> assemble(runtime::world& ranks, const tomography::
     throw nb::next_overload(); // there is none: a TypeError
 }
 
-std::map<std::string, double> evaluate_misfit(runtime::world& ranks, const tomography::forward_problem& forward,
-                                              const tomography::path_set& paths, const input_1d<double>& observed,
-                                              const input_1d<double>& sigma, const input_1d<double>& model, int threads, int subset,
-                                              const progress_call& progress, const optional_values& correlation,
-                                              const optional_values& low_pass) {
-    const auto options = options_from(threads, subset, progress);
-    return as_dictionary(without_gil([&] {
-        return tomography::evaluate_misfit(ranks, forward, paths, as_span(observed), weights_of(sigma, correlation, low_pass),
-                                           as_span(model), options);
-    }));
-}
-
 } // namespace
 
 void bind_assembly(nb::module_& m) {
@@ -125,6 +117,7 @@ void bind_assembly(nb::module_& m) {
           nb::arg("model"), nb::arg("hessian"), nb::arg("gradient"), nb::arg("threads") = 1, nb::arg("subset") = 16,
           nb::arg("progress") = nb::none(), nb::arg("correlation") = nb::none(), nb::arg("checkpoint").none() = nb::none(),
           nb::arg("pause_after_s") = 0.0, nb::arg("compress") = 0.0, nb::arg("low_pass") = nb::none(),
+          nb::arg("quanta") = std::pair(0.0, 0.0),
           R"(Adds G^T C_d^-1 G to hessian and G^T C_d^-1 (d - g(m)) to gradient, then commits both.
 
 Collective, blocking. hessian: a SymmetricMatrix or ConvergentMatrix of float32 or float64; gradient: a
@@ -139,17 +132,13 @@ checkpoint: one of hessian and gradient, resumed, whose subsets are the paths' n
 pause_after_s: after so many seconds no more paths are handed out, and it returns when those that were are done: the
 moment for checkpoint.save(); 0: no pause. compress: in [0, 1); where it pays, what each panel G of a coupled theory has
 below `compress` times its Frobenius norm may be left out of G^T G, whose trace falls by compress^2 at most; 0: nothing.
+quanta: powers of two that elements of a float64 hessian and of the gradient are rounded to multiples of before they are
+added. Sums below 2^52 of these are the same in any order, on any ranks and threads; compress must be 0. (0, 0): none.
 
 Returns sums over all ranks of the paths done in this call: chi_data (half the weighted squared residual), data_norm
 (half the weighted squared data), samples. Of this rank: seconds panel_s (g and G), product_s (G^T G, G^T r), update_s,
 commit_s, poll_s, wall_s; paths, updates, and rows of the panels that it multiplied, of row_samples. left: paths that a
 pause has left to do, the same on every rank. UserError names the path of a value that is not a number.)");
-    m.def("evaluate_misfit", &evaluate_misfit, nb::arg("world"), nb::arg("forward"), nb::arg("paths"), nb::arg("observed"),
-          nb::arg("sigma"), nb::arg("model"), nb::arg("threads") = 1, nb::arg("subset") = 16, nb::arg("progress") = nb::none(),
-          nb::arg("correlation") = nb::none(), nb::arg("low_pass") = nb::none(),
-          R"(chi_data, data_norm and samples at a model, without the Jacobian.
-
-Collective, blocking. Arguments and results are those of assemble.)");
 }
 
 } // namespace craton::bindings

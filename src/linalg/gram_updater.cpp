@@ -4,6 +4,7 @@
 #include "panel_product.hpp"
 
 #include <craton/base/error.hpp>
+#include <craton/base/exact_sums.hpp>
 #include <craton/base/scratch_lease.hpp>
 #include <craton/base/timer.hpp>
 
@@ -423,9 +424,34 @@ template <class T> class tile_products {
 
 } // namespace
 
+namespace {
+
+// Tiles of `fill`, each element rounded to a multiple of the quantum (0: as it is).
+template <class T, class Fill> typename array::convergent_matrix<T>::tile_source rounded(Fill& fill, double quantum) {
+    if (quantum == 0) return std::ref(fill);
+    return [&fill, quantum](std::span<const std::int32_t> rows, std::span<const std::int32_t> cols, T* to, std::int64_t stride,
+                            const array::tile_ahead& ahead) {
+        fill(rows, cols, to, stride, ahead);
+        for (std::size_t b = 0; b < cols.size(); ++b, to += stride)
+            base::round_to_multiples(std::span(to, rows.size()), static_cast<T>(quantum));
+    };
+}
+
+} // namespace
+
+template <class T> void gram_updater<T>::round_to(double quantum) {
+    int exponent = 0;
+    if (quantum != 0 && (sizeof(T) != sizeof(double) || !(quantum > 0) || std::frexp(quantum, &exponent) != 0.5)) {
+        throw user_error(fmt::format("gram_updater: elements of {} bytes rounded to multiples of {}; allowed: elements of 8 bytes "
+                                     "and a power of two, or 0",
+                                     sizeof(T), quantum));
+    }
+    quantum_ = quantum;
+}
+
 template <class T> double gram_updater<T>::multiply_here(const stacked_panel& g, const destination& to) {
     tile_products<T> products(g.packed, to.row_positions, g.packed, to.col_positions, g.n);
-    storage_->update_tiles(std::ref(products), to.rows, to.cols, to.taken);
+    storage_->update_tiles(rounded<T>(products, quantum_), to.rows, to.cols, to.taken);
     return products.seconds();
 }
 
@@ -496,7 +522,7 @@ template <class T> void gram_updater<T>::multiply_shipped(const runtime::incomin
     packed_panel<T> packed(header.columns, header.samples);
     packed.pack(panel, header.columns, 0, header.columns, 0);
     tile_products<T> products(packed, row_places, packed, col_places, header.rows);
-    storage_->update_tiles(std::ref(products), rows, cols, header.taken); // all of them are this rank's own
+    storage_->update_tiles(rounded<T>(products, quantum_), rows, cols, header.taken); // all of them are this rank's own
 }
 
 template <class T>
@@ -553,7 +579,7 @@ gram_report gram_updater<T>::update_kronecker(std::span<const T> lateral, base::
                 }
             }
         };
-        storage_->update_tiles(fill, part.rows, part.cols, part.taken);
+        storage_->update_tiles(rounded<T>(fill, quantum_), part.rows, part.cols, part.taken);
     });
     return report;
 }

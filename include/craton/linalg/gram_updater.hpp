@@ -89,6 +89,12 @@ template <class T> class gram_updater {
     gram_report update_kronecker(std::span<const T> lateral, base::matrix_view<const T> radial,
                                  std::span<const std::int64_t> indices, std::span<const T> weights = {});
 
+    /// From now on every element is rounded to a multiple of `quantum`, a power of two, before it is added. Sums below 2^52 of it
+    /// are then exact, and so the same in any order: on any ranks, threads and deliveries. 0: nothing is rounded. Before any
+    /// update, with the same value on every rank; panels must not be compressed then, which follows what went before. Throws
+    /// user_error for float, which has no room for that, and for what is no power of two.
+    void round_to(double quantum);
+
     [[nodiscard]] gram_cost_model& model() noexcept { return model_; }
     /// What the model expects of an update of n sorted columns and k samples of this matrix, one line per way, and what would be
     /// chosen.
@@ -119,6 +125,7 @@ template <class T> class gram_updater {
     array::convergent_matrix<T>* storage_;
     array::symmetric_packing packing_; ///< of one block where the storage is full: A22 is then the whole
     gram_cost_model model_;
+    double quantum_ = 0;                       ///< what elements are rounded to a multiple of; 0: nothing
     std::atomic<double> rank_per_sample_{0.5}; // of the panels compressed so far, smoothed
     runtime::handler_id handler_;
 };

@@ -1,7 +1,7 @@
 """The folder that an inversion leaves behind: data.h5, hessian.h5, model.h5, record.json, report.html.
 
-While a run goes on there are also progress.json (where it is), step.h5 (the step whose length is being sought) and
-hessian.checkpoint.h5 (the assembly so far); with them `craton tomography resume` goes on where a run was killed.
+While a run goes on there are also progress.json (where it is), start.h5 (a starting model from a file), step.h5 (the step whose
+length is being sought) and hessian.checkpoint.h5 (the assembly so far). With them `craton tomography resume` goes on.
 """
 
 from __future__ import annotations
@@ -220,6 +220,7 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
     synthetics = RunFile("synthetics")
     """What an outside solver was given, and what came back: a folder for each model."""
     model = RunFile("model.h5")
+    start = RunFile("start.h5", "working")
     step = RunFile("step.h5", "working")
     checkpoint = RunFile("hessian.checkpoint.h5", "working")
 

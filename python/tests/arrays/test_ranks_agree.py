@@ -1,30 +1,12 @@
 """The same Hessian and the same model from 1, 2, 3 and 4 ranks, and from 4 ranks that pretend to be 4 machines."""
 
-import os
-import subprocess
-import sys
-
 import h5py
 import numpy as np
 import pytest
-from craton._launch import mpiexec_command
 from craton.tomography.inversion.hessian_file import whole_hessian
-from helpers import OF_OPEN_MPI, environment_without_mpi
-
-RANK = """
-import json, sys
-from craton._launch import main_guard
-with main_guard():
-    from mpi4py import MPI
-    from craton.tomography.config.load import load_config
-    from craton.tomography.start import run
-    record = run(load_config(sys.argv[1]), MPI.COMM_WORLD, report=False)
-    if MPI.COMM_WORLD.rank == 0:
-        print(json.dumps({"ranks": record.ranks, "nodes": record.nodes}))
-"""
+from started_ranks import launch
 
 CASES = {"1": (1, 0), "2": (2, 0), "3": (3, 0), "4": (4, 0), "4 machines": (4, 1)}
-SECONDS_ALLOWED = 240
 
 
 @pytest.fixture(scope="module")
@@ -49,21 +31,6 @@ def results(small_config, tmp_path_factory):
             observed = stored["observed"][:]
         found[name] = {"hessian": hessian, "model": model, "observed": observed}
     return found
-
-
-def launch(config, ranks, ranks_per_node):
-    environment = environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
-    if os.geteuid() == 0:
-        environment |= OF_OPEN_MPI
-    if ranks_per_node:
-        environment["CRATON_RANKS_PER_NODE"] = str(ranks_per_node)
-    command = [*mpiexec_command(), "--oversubscribe", "-n", str(ranks), sys.executable, "-c", RANK, str(config)]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=SECONDS_ALLOWED, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    nodes = ranks // ranks_per_node if ranks_per_node else 1
-    assert f'{{"ranks": {ranks}, "nodes": {nodes}}}' in done.stdout
 
 
 def relative(one, other):

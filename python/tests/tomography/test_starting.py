@@ -27,7 +27,7 @@ from craton.tomography.model.harmonics import (
     surface_harmonics,
     write_harmonics,
 )
-from craton.tomography.model.harmonics_export import export_harmonics
+from craton.tomography.model.harmonics_export import export_harmonics, harmonics_of
 from craton.tomography.model.netcdf_model import read_netcdf
 from craton.tomography.model.sphere import even_points
 from craton.tomography.model.starting import read_start
@@ -103,7 +103,8 @@ def test_files_are_read_back(tmp_path, some):
     np.testing.assert_allclose(read_harmonics(tmp_path / "a.sph").coefficients, some.coefficients, rtol=1e-4)
     text = (tmp_path / "a.sph").read_text().splitlines()
     assert text[0].split() == ["8", "1" * 9, "24", "000" + "1" * 21]
-    (tmp_path / "a.dat").write_text("\n".join(text[1:]))  # as SPECFEM3D_GLOBE has it: no first line
+    write_harmonics(tmp_path / "a.dat", some)  # as SPECFEM3D_GLOBE has it: no first line
+    assert (tmp_path / "a.dat").read_text().splitlines() == text[1:]
     assert np.array_equal(
         read_harmonics(tmp_path / "a.dat").coefficients, read_harmonics(tmp_path / "a.sph").coefficients
     )
@@ -112,7 +113,7 @@ def test_files_are_read_back(tmp_path, some):
 def test_expansion_finds_coefficients_again(some):
     latitude, longitude, weight = harmonics_on_sphere(8)
     assert weight.sum() == pytest.approx(4 * np.pi)
-    found = expanded(some.sampled(latitude, longitude, knot_radii_m()), 8)
+    found = expanded(some.sampled(latitude, longitude, knot_radii_m()), 8, 8)
     np.testing.assert_allclose(found.coefficients, some.coefficients, atol=1e-12)
 
 
@@ -135,6 +136,12 @@ def test_an_exported_model_is_what_another_reader_finds(tmp_path, fields):
         depth = 6371.0 - knot_radii_m()[knot] / 1e3
         expected = fields.percent("dlnVs", geographic_deg(latitude), longitude, depth) / 100.0
         assert np.abs(total - expected).max() < 0.03 * np.abs(expected).max()
+
+
+def test_small_structure_is_lost_and_not_mistaken_for_large(fields):
+    """A few degrees alone are those of a longer series."""
+    few, many = harmonics_of(fields, 6), harmonics_of(fields, 40)
+    np.testing.assert_allclose(few.coefficients, many.coefficients[:, :49], atol=2e-3 * np.abs(many.coefficients).max())
 
 
 @pytest.mark.parametrize(
@@ -190,7 +197,7 @@ def test_classic_netcdf(tmp_path, basis):
         * np.sin(np.pi * 1471 / 2900)
     )
     np.testing.assert_allclose(basis.evaluate(found, latitude, longitude, radius), expected, atol=4e-4)
-    assert record.kind == "NetCDF, dvs on 29 x 37 x 73 points"
+    assert record.kind == "NetCDF, dvs on 29 x 37 x 73 points, 50 to 2850 km"
     assert 0.0 < record.lost < 0.1 * record.rms and record.lost <= record.most_lost
 
 
@@ -217,6 +224,23 @@ def test_points_without_a_value_are_the_reference(tmp_path):
     assert found.missing == 2 and found.values[3, 31, 7] == 0.0  # latitudes are sorted
 
 
+def test_water_and_fractions(tmp_path):
+    """Vs = 0 is no speed; a unit of 1 is a fraction."""
+    water = write_classic(
+        tmp_path / "a.nc", "vs", "km/s", lambda values: np.where(values > 1.9, 0.0, 5.0 + 0.0 * values)
+    )
+    found = read_netcdf(water, EARTH)
+    assert found.missing > 0 and np.abs(found.values).max() <= 0.5
+    fractions = read_netcdf(write_classic(tmp_path / "b.nc", units="1", change=lambda values: values / 100.0), EARTH)
+    assert np.abs(fractions.values).max() == pytest.approx(0.02, rel=0.01)
+
+
+def test_coefficients_in_percent_are_refused(tmp_path, basis):
+    write_harmonics(tmp_path / "a.sph", Harmonics(np.full((21, 9), 3.0)))
+    with pytest.raises(UserError, match=r"a.sph: dlnVs reaches .*; allowed: at most 0.5"):
+        read_start(tmp_path / "a.sph", basis, EARTH)
+
+
 def test_averages_of_both_polarisations(tmp_path):
     first, second = (write_classic(tmp_path / f"{name}.nc", name) for name in ("dvsv", "dvsh"))
     with scipy.io.netcdf_file(second, mmap=False) as other, scipy.io.netcdf_file(first, "a") as file:
@@ -229,11 +253,10 @@ def test_averages_of_both_polarisations(tmp_path):
     ("written", "words"),
     [
         ({"name": "qmu"}, "none of dvs, dvsv with dvsh, vs, vsv with vsh"),
-        (
-            {"change": lambda values: 1e3 * values},
-            "dlnVs from dvs reaches 20; allowed: at most 0.5. Is it in another unit?",
-        ),
-        ({"name": "vs", "units": "m/s"}, "dlnVs from vs reaches 1; allowed: at most 0.5"),
+        ({"change": lambda values: 1e3 * values}, "allowed: 0.5. Is it in another unit?"),
+        ({"name": "vs", "change": lambda values: 5.0 + values, "units": "m/s"}, "half of dlnVs from vs is above 0.999"),
+        ({"latitude": np.arange(40.0, 91.0, 5.0)}, "latitude from 40 to 90 degrees; allowed: the whole Earth"),
+        ({"depth": np.linspace(-2850.0, -50.0, 29)}, "depth begins at -2850 km; allowed: depths that grow downwards"),
         ({"longitude": np.arange(0.0, 90.0, 5.0)}, "longitude from 0 to 85 degrees; allowed: once round the Earth"),
         ({"change": lambda values: 99999.0 + 0.0 * values}, "dvs has no value anywhere"),
         ({"depth": np.array([100.0])}, "depth has shape (1,); allowed: two or more different numbers"),
@@ -283,6 +306,14 @@ def test_a_run_goes_on_from_another(first_run, tmp_path):
     assert here.chi_prior == pytest.approx(there.chi_prior, rel=1e-6) and here.chi_prior > 0
     assert record.iterations[1].chi < here.chi
     assert record.judgement is not None
+
+
+def test_a_run_about_another_earth_is_refused(first_run, basis):
+    other = EarthModel.by_name("prem")
+    with pytest.raises(
+        UserError, match=r"model.h5: changes from prem_isotropic; allowed: from prem, as \[earth\] model says"
+    ):
+        read_start(RunFolder(first_run.run.directory).model, basis, other)
 
 
 def test_the_prior_may_expect_the_starting_model(first_run, tmp_path):

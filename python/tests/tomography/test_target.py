@@ -7,7 +7,14 @@ import pytest
 from craton._craton import ModelBasis
 from craton.tomography.config.tables import TargetConfig
 from craton.tomography.model.sphere import even_points
-from craton.tomography.model.target import checkerboard, make_target, project, sampled_target
+from craton.tomography.model.target import (
+    checkerboard,
+    finer_basis,
+    make_target,
+    project,
+    projected,
+    sampled_target,
+)
 
 CONFIG = TargetConfig()
 MANTLE_M = (3480e3, 6368e3)
@@ -85,3 +92,20 @@ def test_filtered_target_resembles_the_target(basis):
 
 def test_target_is_the_same_every_time(basis):
     assert np.array_equal(make_target(basis, CONFIG), make_target(basis, CONFIG))
+
+
+def test_a_finer_basis_holds_more(basis):
+    """Twice as many knots each way; what it holds of the target is nearer to the target, and its projection is the target's own."""
+    fine = finer_basis(basis)
+    assert (fine.n_lateral, fine.n_radial) == (2562, 19)
+    latitude, longitude = even_points(3001)
+    radius_m = 6371e3 - 1500e3
+    theirs = sampled_target(CONFIG, latitude, longitude, np.array([radius_m]), MANTLE_M)[:, 0]
+    models = {"coarse": (basis, make_target(basis, CONFIG)), "fine": (fine, make_target(fine, CONFIG))}
+    lost = {
+        name: np.std(splines.evaluate(model, latitude, longitude, np.full(3001, radius_m)) - theirs)
+        for name, (splines, model) in models.items()
+    }
+    assert lost["fine"] < 0.5 * lost["coarse"]
+    back = projected(fine, models["fine"][1], basis)
+    np.testing.assert_allclose(back, models["coarse"][1], atol=0.03 * np.abs(back).max())

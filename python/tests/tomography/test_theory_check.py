@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.theory_check import compared, sampled
 from wave_packets import HALF_PERIOD_S, observations, waves
@@ -62,3 +63,15 @@ def test_the_richest_theory_has_none_beyond(small_config, tmp_path):
     config = config.replaced("paths", maximum=20).replaced("inversion", max_iterations=1)
     judged = start.run(config, MPI.COMM_SELF, report=False).judgement
     assert judged is not None and judged.theory is None
+
+
+def test_data_of_finer_splines_are_not_a_matter_of_theory(small_config, tmp_path):
+    """They hold structure that the model cannot have: it is compared with what its splines can hold."""
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("target", finer=True)
+    record = start.run(config, MPI.COMM_SELF)
+    same = start.run(small_config.replaced("run", directory=str(tmp_path / "same")), MPI.COMM_SELF, report=False)
+    assert record.judgement is not None and record.judgement.theory is not None and not record.judgement.theory.seen
+    assert record.iterations[0].chi_data != same.iterations[0].chi_data
+    assert record.correlation is not None and record.correlation.overall > 0.6
+    page = RunFolder(tmp_path / "run").report.read_text()
+    assert "on splines half as far apart as the model" in page and "on the same spline basis" not in page

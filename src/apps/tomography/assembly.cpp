@@ -6,6 +6,7 @@
 #include <craton/apps/tomography/kernels/low_pass.hpp>
 #include <craton/apps/tomography/kernels/noise_filter.hpp>
 #include <craton/base/error.hpp>
+#include <craton/base/exact_sums.hpp>
 #include <craton/base/timer.hpp>
 #include <craton/linalg/blas.hpp>
 #include <craton/linalg/gram_updater.hpp>
@@ -57,6 +58,10 @@ void check(const forward_problem& forward, const path_set& paths, std::span<cons
     for (std::size_t s = 0; s < taps.size(); ++s) {
         if (!std::isfinite(taps[s]))
             throw user_error(fmt::format("assemble: tap {} of the low-pass filter is {}; allowed: finite numbers", s, taps[s]));
+    }
+    for (const double quantum : {options.hessian_quantum, options.gradient_quantum}) {
+        if (quantum != 0 && options.compress != 0)
+            throw user_error("assemble: sums in any order with compressed panels; allowed: compress = 0, which follows no history");
     }
     if (options.threads < 1) throw user_error(fmt::format("assemble: threads is {}; allowed: 1 or more", options.threads));
     if (options.subset < 1) throw user_error(fmt::format("assemble: subset is {}; allowed: 1 or more paths", options.subset));
@@ -285,6 +290,7 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
     }
     const linalg::blas_threads_scope one_thread_per_call(1); // the team itself is the parallelism
     linalg::gram_updater<T> products(hessian);
+    products.round_to(options.hessian_quantum);
     const base::timer wall;
     std::vector<worker<T>> team(static_cast<std::size_t>(options.threads));
     const auto left = not_counted(paths.size(), saved);
@@ -316,6 +322,7 @@ assembly_result assemble(runtime::world& ranks, const forward_problem& forward, 
         // Opened late, all of them: what throws before has updated nothing, and a checkpoint waits until all are finished.
         for (std::size_t i = 0; saved != nullptr && i < stack.size(); ++i) open.push_back(saved->begin(stack[i]));
         const auto report = update.add_to(products, options.compress);
+        if (options.gradient_quantum != 0) base::round_to_multiples(std::span(w.gradient), options.gradient_quantum);
         gradient.update(w.gradient, w.parameters);
         for (auto& subset : open) subset.finish();
         w.times.product_s += report.multiply_s;

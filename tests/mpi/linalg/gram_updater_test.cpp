@@ -372,6 +372,41 @@ TEST_P(gram_updater_test, reproducible_products_have_the_same_bits_on_every_grid
 }
 
 // Long lists travel in several pieces, many samples in small ones.
+// Fractions that rounding to sixteenths changes: what is added is the rounded product, panel by panel, so the sum is the same in
+// any order and by any way.
+TEST_P(gram_updater_test, rounded_products_sum_to_the_same_in_any_order) {
+    constexpr double quantum = 1.0 / 16;
+    for (const gram_method method : {gram_method::at_origin, gram_method::at_owner}) {
+        symmetric_matrix<double> matrix(world(), extent, 8);
+        gram_updater<double> gram(matrix);
+        gram.round_to(quantum);
+        std::vector<double> expected(extent * extent, 0.0);
+        const int total = data_per_rank * world().size();
+        for (int place = 0; place < total; ++place) {
+            const int number = method == gram_method::at_origin ? place : total - 1 - place;
+            auto d = make_datum<double>(number);
+            const std::set<std::int64_t> sorted(d.indices.begin(), d.indices.end());
+            d.indices.assign(sorted.begin(), sorted.end()); // twice the same index is added twice, rounded each time
+            d.panel.resize(static_cast<std::size_t>(d.k) * d.indices.size());
+            d.weights.clear();
+            for (double& v : d.panel) v *= 0.15625; // products are multiples of 2^-10 times 25
+            std::vector<double> own(extent * extent, 0.0);
+            add_reference(own, d);
+            for (std::size_t e = 0; e < own.size(); ++e) expected[e] += quantum * std::nearbyint(own[e] / quantum);
+            if (number % world().size() == world().rank()) gram.update(d.view(), d.indices, d.weights, {0, method});
+        }
+        matrix.commit();
+        for (const auto i : all_indices()) {
+            const std::vector<std::int64_t> row{i};
+            const auto found = matrix.read_slice(row, all_indices());
+            for (std::int64_t j = i; j < extent; ++j) {
+                ASSERT_EQ(found[static_cast<std::size_t>(j)], expected[static_cast<std::size_t>(i * extent + j)]) << i << ' ' << j;
+            }
+        }
+        world().quiesce();
+    }
+}
+
 TEST_P(gram_updater_test, shipped_panels_are_cut_into_pieces) {
     constexpr std::int64_t k = 17'000, n = 140;
     datum<double> d;
@@ -433,6 +468,7 @@ TEST_P(gram_updater_test, explains_itself_and_refuses_what_does_not_fit) {
     expect_user_error([&] { gram.update_kronecker(one, view, two); }, "1 lateral values, 3 radial columns and 2 indices");
     matrix.commit();
     for (const float v : matrix.local()) ASSERT_EQ(v, 0.0F);
+    expect_user_error([&] { gram.round_to(0.5); }, "elements of 4 bytes rounded to multiples of 0.5; allowed: elements of 8 bytes");
     array::reproducible_matrix<float> small(world(), extent, extent, 1.5, 16, 16);
     expect_user_error([&] { linalg::update_gram<float>(small, view, good); }, "elements reach 2.002");
     std::vector<float> spoilt = panel;

@@ -1,10 +1,13 @@
+#include <craton/base/exact_sums.hpp>
 #include <craton/base/matrix_view.hpp>
 #include <craton/base/narrow.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace {
 
@@ -37,6 +40,28 @@ TEST(matrix_view, row_and_column_major_see_the_same_memory_transposed) {
             EXPECT_EQ(by_cols(j, i), by_rows(i, j));
         }
     }
+}
+
+TEST(round_to_multiples, of_a_power_of_two_to_the_nearest_even_one) {
+    std::array<double, 7> values{0.3, -0.3, 0.125, 0.375, 1e6 + 0.2, -1e-300, 0.0};
+    craton::base::round_to_multiples(std::span<double>(values), 0.25);
+    EXPECT_EQ(values, (std::array<double, 7>{0.25, -0.25, 0.0, 0.5, 1e6 + 0.25, 0.0, 0.0}));
+}
+
+TEST(round_to_multiples, makes_sums_exact) {
+    std::array<double, 300> values{};
+    double state = 0.7;
+    for (double& value : values) value = (state = 3.9 * state * (1 - state)) * 1e3 - 500;
+    auto rounded = values;
+    craton::base::round_to_multiples(std::span<double>(rounded), 0x1p-30);
+    double up = 0, down = 0, plain_up = 0, plain_down = 0;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+        up += rounded[n], plain_up += values[n];
+        down += rounded[values.size() - 1 - n], plain_down += values[values.size() - 1 - n];
+        EXPECT_NEAR(rounded[n], values[n], 0x1p-31);
+    }
+    EXPECT_EQ(up, down);
+    EXPECT_NE(plain_up, plain_down);
 }
 
 #ifdef CRATON_ASSERTIONS

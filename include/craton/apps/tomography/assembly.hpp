@@ -35,6 +35,9 @@ struct team_options {
     /// G^T G, where that is expected to pay: the trace norm of what the product loses is at most compress^2 times its trace, so
     /// that singular values of a panel that are below `compress` times the root of its sum of squares may be lost.
     double compress = 0;
+    /// assemble() only, with a Hessian of double: what its elements and the gradient's are rounded to multiples of before they are
+    /// added, powers of two (gram_updater::round_to): sums below 2^52 of that do not depend on their order. 0: nothing is rounded.
+    double hessian_quantum = 0, gradient_quantum = 0;
 };
 
 /// What the data say of a model, summed over all ranks.

@@ -178,7 +178,7 @@ def export(
             "--output",
             "-o",
             metavar="FILE",
-            help="NetCDF (.nc), VTK (.vts, .vtu), spherical harmonics (.sph) or .csv file. Default: model.nc inside DIR.",
+            help="NetCDF (.nc), VTK (.vts, .vtu), spherical harmonics (.sph, .dat) or .csv. Default: model.nc inside DIR.",
         ),
     ] = None,
     step: Annotated[
@@ -202,9 +202,10 @@ def export(
 
         craton tomography export demo-run --step 1 -o model.vtu
 
-    For SPECFEM3D_GLOBE and others that read S40RTS, dlnVs as spherical harmonics up to degree 40:
+    As spherical harmonics up to degree 40, in the format of S40RTS; S40RTS.dat is what SPECFEM3D_GLOBE reads:
 
         craton tomography export demo-run -o model.sph
+        craton tomography export demo-run -o S40RTS.dat
 
     In the grids dvs is in percent of the reference Earth and vs in km/s. Latitudes are geographic. Depths are in km below a
     radius of 6371 km.
@@ -215,7 +216,7 @@ def export(
     file = directory / "model.nc" if output is None else output
     check_folders(output=file)
     chosen = fields.read_fields(directory, model, iteration, target)
-    if file.suffix.lower() == ".sph":
+    if file.suffix.lower() in (".sph", ".dat"):
         from craton.tomography.model.harmonics_export import export_harmonics
 
         export_harmonics(chosen, file, degree)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -119,6 +120,16 @@ class Config(Configuration):
         if abs(whole - round(whole)) > 1e-9:
             raise self.wrong(f"[synthetics] step_deg = {self.synthetics.step_deg:g}; allowed: degrees that divide 180")
         solved = self.inversion
+        if solved.reproducible:
+            for key, value, allowed in (
+                ("[inversion] precision", solved.precision, "float64"),
+                ("[inversion] in_place", solved.in_place, False),
+                ("[prior] kind", self.prior.kind, "gaussian"),
+            ):
+                if value != allowed:
+                    raise self.wrong(
+                        f"[inversion] reproducible = true with {key} = {json.dumps(value)}; allowed: {json.dumps(allowed)}"
+                    )
         if solved.in_place and (solved.solve_precision, solved.precision) == ("float64", "float32"):
             raise self.wrong(
                 '[inversion] in_place = true with solve_precision = "float64"; allowed: "refined" or "float32", because the factor '

@@ -164,7 +164,7 @@ class SyntheticsConfig:
         "",
         text,
         "of an outside solver, for each earthquake where it names {event} or {source}, else for all; also {python}, {folder}, "
-        "{model} (.nc, .csv, .sph), {sources}, {stations}, {windows}, {seismograms}",
+        "{model} (.nc, .csv, .dat), {sources}, {stations}, {windows}, {seismograms}",
     )
     together: int = setting(1, integer(1, 10000), "commands at a time")
     convolve: bool = setting(
@@ -204,6 +204,11 @@ class TargetConfig:
     random_rms: float = setting(
         0.0, number(0, 0.2), "rms of a random dlnVs with the correlation lengths of [prior], by run.seed; 0 for none"
     )
+    finer: bool = setting(
+        False,
+        boolean,
+        "made on splines half as far apart as those of [basis], which then cannot hold all structure that is in the data",
+    )
     theory: str = setting(
         "",
         choice("", "pava", "nact"),
@@ -237,6 +242,12 @@ class InversionConfig:
         False,
         boolean,
         "factor the Hessian in its own memory: half of the peak; each is then written to hessian.h5, and read there to refine",
+    )
+    reproducible: bool = setting(
+        False,
+        boolean,
+        "the same bits on any ranks, threads and deliveries: exact sums in float64, and equation 2 solved by one rank, which has "
+        "room for the whole Hessian",
     )
     block: int = setting(64, integer(1, 4096), "rows and columns of a block of the distributed Hessian")
     damping: float = setting(0.0, number(0, 1e6), "added to the diagonal, as a fraction of its mean; 0 for none")

@@ -12,6 +12,8 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.load import hessian_block
+from craton.tomography.inversion.exact_sums import Quanta
+from craton.tomography.inversion.forward import ROUNDED
 from craton.tomography.inversion.hessian_file import Linearised
 
 if TYPE_CHECKING:
@@ -58,15 +60,34 @@ class Assembly:
 
     def fill(self, state: State) -> dict[str, float]:
         """Adds all paths to Hessian and gradient. Returns chi_data, data_norm and assemble_s."""
-        run = self.run
         observed = self.observed_by_panels(state.latest)
+        if not self.run.config.inversion.reproducible:
+            return self.add_all(state, observed, ROUNDED)
+        with self.run.phases("misfit"):
+            chi_data = (self.outside or self.panels).chi_data(state.latest)
+            white = self.observations.weighted(self.observations.observed)
+        quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
+        while True:
+            found = {"chi_data": chi_data, "data_norm": 0.5 * float(np.sum(white * white))}
+            self.check_finite(found, np.zeros(0))
+            sums = {**self.add_all(state, observed, quanta), **found}
+            largest = float(np.max(self.hessian.diagonal()))
+            if not np.isfinite(largest) or quanta.hold(largest, chi_data):
+                return sums  # what is not finite is told by who asked
+            quanta = quanta.coarser()
+            self.run.say("the Hessian is larger than a few windows foretold: it is assembled again, with coarser sums")
+            on_root(self.run.comm, self.run.place.discard_checkpoint)
+
+    def add_all(self, state: State, observed: f64, quanta: Quanta) -> dict[str, float]:
+        """The same, with these quanta."""
+        run = self.run
         self.hessian.reset()
         self.gradient.reset()
         total, minutes = len(self.observations.paths), run.config.assembly.checkpoint_minutes
         sums = {"chi_data": 0.0, "data_norm": 0.0, "assemble_s": 0.0}
         saved, done = None, 0
         if minutes or on_root(run.comm, run.place.checkpoint.is_file):
-            saved = self.resumed_checkpoint(state, sums)
+            saved = self.resumed_checkpoint(state, sums, quanta)
             done = total - len(saved.missing(total))
         run.enter("assembly", len(state.models), done, total)
         bar = ProgressBar("assembling", total, "paths", run.console)
@@ -74,9 +95,9 @@ class Assembly:
             with bar:
                 if done:
                     bar.begin_at(done)
-                while (left := self.until_pause(state, observed, sums, saved, 60.0 * minutes, bar)) > 0:
+                while (left := self.until_pause(state, observed, sums, saved, 60.0 * minutes, bar, quanta)) > 0:
                     assert saved is not None
-                    self.save_checkpoint(saved, state, sums, total - left)
+                    self.save_checkpoint(saved, state, sums, total - left, quanta)
         finally:
             if saved is not None:
                 saved.close()
@@ -99,6 +120,7 @@ class Assembly:
         saved: Checkpoint | None,
         pause_after_s: float,
         bar: ProgressBar,
+        quanta: Quanta,
     ) -> int:
         """Adds paths to Hessian, gradient and `sums`, and returns how many are left."""
         run = self.run
@@ -110,7 +132,7 @@ class Assembly:
         before_s = run.phases.seconds["assemble"]
         with run.phases("assemble"):
             found = self.panels.assemble(
-                state.latest, observed, self.hessian, self.gradient, told, saved, pause_after_s
+                state.latest, observed, self.hessian, self.gradient, told, saved, pause_after_s, quanta
             )
         run.phases.add_assembly(found)
         took_s = run.phases.seconds["assemble"] - before_s
@@ -120,7 +142,7 @@ class Assembly:
             sums[name] += value
         return int(found["left"])
 
-    def resumed_checkpoint(self, state: State, sums: dict[str, float]) -> Checkpoint:
+    def resumed_checkpoint(self, state: State, sums: dict[str, float], quanta: Quanta) -> Checkpoint:
         """The assembly's checkpoint; Hessian, gradient and `sums` become what they were when it was saved."""
         run = self.run
         with run.phases("checkpoint"):
@@ -129,9 +151,11 @@ class Assembly:
                 saved.add("hessian", self.hessian)
                 saved.add("gradient", self.gradient)
                 found = saved.resume()
-                if found is None or found[0]["linearised_at"] == state.linearised_at:
+                if found is None or (
+                    found[0]["linearised_at"] == state.linearised_at and found[0].get("quantum", 0.0) == quanta.hessian
+                ):
                     break
-                saved.close()  # of an iteration that is over
+                saved.close()  # of an iteration that is over, or of other quanta
                 on_root(run.comm, run.place.discard_checkpoint)
                 self.hessian.reset()
                 self.gradient.reset()
@@ -139,10 +163,12 @@ class Assembly:
             sums.update({name: float(found[0][name]) for name in sums})
         return saved
 
-    def save_checkpoint(self, saved: Checkpoint, state: State, sums: dict[str, float], paths: int) -> None:
+    def save_checkpoint(
+        self, saved: Checkpoint, state: State, sums: dict[str, float], paths: int, quanta: Quanta
+    ) -> None:
         """Saves Hessian, gradient and `sums`. UserError on every rank where it cannot be written; the one before then stays."""
         with self.run.phases("checkpoint"):
-            saved.save({**sums, "linearised_at": state.linearised_at})
+            saved.save({**sums, "linearised_at": state.linearised_at, "quantum": quanta.hessian})
         self.run.progress.saved(paths)
 
     def check_finite(self, sums: dict[str, float], gradient: f64) -> None:

@@ -250,7 +250,7 @@ class Inversion:
             with self.run.phases("misfit"):
                 g = self.synthetics.seismograms(state.latest)
                 white = data.whitened(data.observed)
-                state.data_norm = 0.5 * float(white @ white)
+                state.data_norm = 0.5 * float(np.sum(white * white))
                 state.iterations.append(self.iteration_record(0.0))
                 state.period_s, why = on_root(self.run.comm, lambda: self.schedule.first(g))
             if why:
@@ -271,7 +271,7 @@ class Inversion:
         """Misfits of the latest model, of all windows and periods, without what it took. length: of the step to it."""
         state, data = self.state, self.observations
         white = data.whitened(data.observed - self.synthetics.seismograms(state.latest))
-        chi_data = 0.5 * float(white @ white)
+        chi_data = 0.5 * float(np.sum(white * white))
         chi_start = state.iterations[0].chi_data if state.iterations else chi_data
         return IterationRecord(
             iteration=state.linearised_at,

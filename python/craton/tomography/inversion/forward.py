@@ -20,6 +20,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
+from craton.tomography.inversion.exact_sums import Quanta, quanta_for
 
 if TYPE_CHECKING:
     from craton import Checkpoint, ConvergentVector, SymmetricMatrix, World
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
 
 f64 = NDArray[np.float64]
+
+ROUNDED = Quanta()
 
 Told = Callable[[int, int], None]
 """A function of how many paths are done, of how many."""
@@ -56,6 +59,7 @@ class Panels(Synthetics, Protocol):
         told: Told | None = None,
         saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
+        quanta: Quanta = ROUNDED,
     ) -> dict[str, Any]:
         """Collective: adds each path's G_(i)^T C_d^-1 G_(i) to the Hessian and G_(i)^T C_d^-1 (d - g) to the gradient.
 
@@ -63,12 +67,16 @@ class Panels(Synthetics, Protocol):
         - told: is told the progress, on rank 0.
         - saved: the checkpoint that counts paths; those in it are left out.
         - pause_after_s: returns after so long; 0 for the end.
+        - quanta: of what is added, for sums that do not depend on their order.
 
         Returns chi_data and data_norm of the paths done, `left` (how many are not), and what it took.
         """
 
     def coverage(self, basis: ModelBasis) -> f64:
         """Number of paths that see each lateral knot, shape (n_lateral,)."""
+
+    def quanta(self, model: f64, chi_data: float) -> Quanta:
+        """For an assembly at a model whose sums do not depend on their order. Not collective. chi_data: of the model."""
 
 
 def forward_problem(
@@ -125,7 +133,7 @@ class ModeTheory:
         """As Synthetics says."""
         data = self.observations
         white = data.weighted(data.observed - self.seismograms(model))
-        return 0.5 * float(white @ white)
+        return 0.5 * float(np.sum(white * white))
 
     def assemble(
         self,
@@ -136,14 +144,19 @@ class ModeTheory:
         told: Told | None = None,
         saved: Checkpoint | None = None,
         pause_after_s: float = 0.0,
+        quanta: Quanta = ROUNDED,
     ) -> dict[str, Any]:
-        """As Panels says."""
+        """As Panels says. With quanta no panel is compressed."""
         data, settings = self.observations, self.settings
         return _craton.assemble(
             self._world, self.problem, self.paths, observed, data.emphasis.sigma(data.sigma), model, hessian, gradient,
-            settings.threads, settings.subset, told, data.correlation, saved, pause_after_s, settings.compress,
-            data.emphasis.taps(data.paths.sample_interval_s),
+            settings.threads, settings.subset, told, data.correlation, saved, pause_after_s,
+            0.0 if quanta.hessian else settings.compress, data.emphasis.taps(data.paths.sample_interval_s), quanta.pair,
         )  # fmt: skip
+
+    def quanta(self, model: f64, chi_data: float) -> Quanta:
+        """As Panels says."""
+        return quanta_for(self.problem, self.paths, self.observations, model, chi_data)
 
     def coverage(self, basis: ModelBasis) -> f64:
         """As Panels says."""

@@ -187,9 +187,23 @@ class RunFiles:
             )
         return found
 
-    def start(self) -> StartRecord | None:
-        """Where the starting model of a run that is resumed comes from."""
-        return self._left(lambda place: place.read_record().start if place.record.is_file() else None)
+    def start(self) -> tuple[f64, StartRecord] | None:
+        """The starting model that an earlier session has read from a file; None where it had not come so far."""
+        return self._left(lambda place: read_start(place) if place.start.is_file() else None)
+
+    def save_start(self, model: f64, record: StartRecord) -> None:
+        """Keeps it: another session must begin at the same bits."""
+        content = {"model": model, "record": json.dumps(asdict(record))}
+
+        def write() -> None:
+            with replaced(self.run.place.start) as aside:
+                write_hdf5(aside, content)
+
+        on_root(self.run.comm, write)
+
+    def target(self) -> f64 | None:
+        """The target of synthetic data, as an earlier session has made it."""
+        return self._left(lambda place: read_hdf5(place.model).get("target") if place.model.is_file() else None)
 
     def save(self, state: State, basis: ModelBasis, target: f64 | None, more: dict[str, Any] | None = None) -> None:
         """Writes models and record as they stand. From the moment that model.h5 has a model its iteration is done."""
@@ -271,6 +285,13 @@ def read_step(place: RunFolder, linearised_at: int) -> FoundStep | None:
             tried=[float(value) for value in stored["tried"]],
             **{name: float(stored[name]) for name in NUMBERS},
         )
+
+
+def read_start(place: RunFolder) -> tuple[f64, StartRecord]:
+    """start.h5. Not collective."""
+    stored = read_hdf5(place.start)
+    with complete(place.start):
+        return np.ascontiguousarray(stored["model"]), StartRecord(**json.loads(stored["record"]))
 
 
 def read_state(place: RunFolder) -> State | None:

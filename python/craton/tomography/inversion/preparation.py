@@ -16,7 +16,7 @@ from craton.tomography.data.sources import file_observations, read_catalogues, s
 from craton.tomography.inversion.forward import ModeTheory, forward_problem, predict
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.splines import make_basis
-from craton.tomography.model.target import make_target
+from craton.tomography.model.target import finer_basis, make_target, projected
 from craton.tomography.prior.draw import drawn_model
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.prior import Prior
@@ -63,9 +63,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         problem = forward_problem(config, basis, modes, spheroidal)
     with run.phases("set-up"):
         state = files.state(basis)
-        first, start = (None, None) if state is None else (state.models[0], files.start())
-        if first is None:
-            first, start = first_model(run, basis, earth)
+        first, start = first_model(run, files, basis, earth)
     with run.phases("prior"):
         mean = first if config.start.prior_mean else np.zeros(basis.size)
         prior = make_prior(basis, config.prior, run.world, run.comm, run.console, run.threads, mean)
@@ -75,16 +73,16 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         run.say(start.text)
     with run.phases("data"):
         run.enter("data", len(state.models))
-        target = None
-        if config.data.kind == "synthetic":
-            assert config.target is not None
-            target = make_target(basis, config.target)
-            if config.target.random_rms:
-                rms, seed = config.target.random_rms, config.run.seed
-                drawn = on_root(run.comm, lambda: drawn_model(basis, config.prior, rms, seed))
-                target[: len(drawn)] += drawn
-        there = files.data()
-        observations = first_observations(run, problem, spheroidal, target) if there is None else there
+        source, target, there = None, files.target(), files.data()
+        if config.data.kind == "synthetic" and (there is None or target is None):
+            source, true_model = true_earth(run, basis)
+            target = true_model if source is basis else projected(source, true_model, basis)
+        if there is not None:
+            observations = there
+        elif source is None:
+            observations = observations_of_file(run)
+        else:
+            observations = synthetic_data(run, problem, spheroidal, source, true_model)
     with run.phases("paths"):
         theory = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
     if there is None:
@@ -94,15 +92,22 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     return Prepared(basis, prior, observations, theory, target, state, spheroidal, start)
 
 
-def first_model(run: RunContext, basis: ModelBasis, earth: EarthModel) -> tuple[f64, StartRecord | None]:
-    """Collective: the starting model of a run that has none yet, and where it comes from."""
+def first_model(
+    run: RunContext, files: RunFiles, basis: ModelBasis, earth: EarthModel
+) -> tuple[f64, StartRecord | None]:
+    """Collective: the starting model, and where it comes from if it is of a file, which the first session reads and keeps."""
     settings = run.config.start
     if not settings.file:
         return np.zeros(basis.size), None
+    there = files.start()
+    if there is not None:
+        return there
     from craton.tomography.model.starting import read_start
 
     found, record = on_root(run.comm, lambda: read_start(Path(settings.file), basis, earth))
-    return found, replace(record, prior_mean=settings.prior_mean)
+    record = replace(record, prior_mean=settings.prior_mean)
+    files.save_start(found, record)
+    return found, record
 
 
 def prior_weights_of(prior: AnyPrior, model: f64) -> f64:
@@ -114,21 +119,36 @@ def prior_weights_of(prior: AnyPrior, model: f64) -> f64:
     return prior.precision_times(deviation)
 
 
-def first_observations(
-    run: RunContext, problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, target: f64 | None
-) -> Observations:
-    """Collective: synthetic data of the target model, or those of a file where there is none."""
+def true_earth(run: RunContext, basis: ModelBasis) -> tuple[ModelBasis, f64]:
+    """Collective: the model that synthetic data are made from, and its splines: the run's, or finer ones."""
     config = run.config
-    events, stations = read_catalogues(config, run.comm)
-    if target is None:
-        return on_root(run.comm, lambda: file_observations(config, events, stations, run.say))
-    table = build_paths(config, events, stations, run.say)
     assert config.target is not None
-    if config.target.theory not in ("", config.theory.kind):
-        problem = _craton.ForwardProblem(
-            problem.modes, problem.basis, config.data.filter_periods_s, config.target.theory, spheroidal
-        )
-    traces = predict(problem, table.path_set(problem), target, run.comm, run.threads)
+    source = finer_basis(basis) if config.target.finer else basis
+    model = make_target(source, config.target)
+    if config.target.random_rms:
+        rms, seed = config.target.random_rms, config.run.seed
+        drawn = on_root(run.comm, lambda: drawn_model(source, config.prior, rms, seed))
+        model[: len(drawn)] += drawn
+    return source, model
+
+
+def observations_of_file(run: RunContext) -> Observations:
+    """Collective: the data that [data] file names."""
+    events, stations = read_catalogues(run.config, run.comm)
+    return on_root(run.comm, lambda: file_observations(run.config, events, stations, run.say))
+
+
+def synthetic_data(
+    run: RunContext, problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, source: ModelBasis, model: f64
+) -> Observations:
+    """Collective: seismograms of a model, and noise. source: the model's splines. problem: the inversion's theory."""
+    config = run.config
+    assert config.target is not None
+    table = build_paths(config, *read_catalogues(config, run.comm), run.say)
+    theory = config.target.theory or config.theory.kind
+    if config.target.finer or theory != config.theory.kind:
+        problem = _craton.ForwardProblem(problem.modes, source, config.data.filter_periods_s, theory, spheroidal)
+    traces = predict(problem, table.path_set(problem), model, run.comm, run.threads)
     return synthetic_observations(config, table, traces)
 
 

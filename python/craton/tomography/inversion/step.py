@@ -20,6 +20,7 @@ from craton.tomography.inversion.stopping import no_step_helps
 from craton.tomography.inversion.stored_hessian import StoredHessian
 from craton.tomography.model.knots import largest_at_knots
 from craton.tomography.prior.normal_equations import NormalEquations
+from craton.tomography.prior.on_one_rank import EquationsOnOneRank
 from craton.tomography.prior.prior import AnyPrior, Step, misfit
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class StepSearch:
         run.enter("step", len(state.models))
         before_s = run.phases.seconds["factorise"]
         stored = StoredHessian(run.place.hessian, run.comm).times if settings.in_place else None
-        equations = NormalEquations(hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored)
+        kind = EquationsOnOneRank if settings.reproducible else NormalEquations
+        equations = kind(hessian, run.comm, settings.solve_precision, settings.damping, run.say, stored)
         with run.phases("factorise"):
             step = self.prior.step(equations, at.gradient, state.latest)
         longest = on_root(run.comm, lambda: self.longest_length(step))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton.tomography.folder import TheoryCheck
 from craton.tomography.inversion.forward import predict
+from craton.tomography.theory.coupling_tables import coupling_bytes
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -32,6 +33,8 @@ f64 = NDArray[np.float64]
 
 RICHER = {"pava": "nact", "nact_in_plane": "nact"}
 """The next richer theory of each that has one."""
+MOST_BYTES = 2**30
+"""Tables of coupled modes that take more on each rank are not made for this check."""
 SAMPLE_STREAM = 3
 """The random stream of the windows; the noise and the choice of paths have others."""
 
@@ -48,12 +51,15 @@ def check_theory(
     comm: MPI.Comm,
     threads: int,
 ) -> TheoryCheck | None:
-    """Collective: of a random sample of so many windows; None where there is no richer theory, nothing added, or no window.
+    """Collective: of a random sample of so many windows.
 
+    None where there is no richer theory, nothing added, no window, or no room for the theory's tables (MOST_BYTES).
     predicted: g(m) of all windows by the theory of `problem`.
     """
     richer = RICHER.get(problem.theory)
     if richer is None or not windows:
+        return None
+    if needed_bytes(problem, spheroidal, filter_periods_s) > MOST_BYTES:
         return None
     keep = sampled(len(data.paths), windows, seed)
     some = data.where(keep)
@@ -63,6 +69,19 @@ def check_theory(
     added = some.whitened(g - predicted[by])
     left = some.whitened(some.observed - predicted[by])
     return compared(richer, len(some.paths), left, added)
+
+
+def needed_bytes(
+    problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, filter_periods_s: tuple[float, float, float, float]
+) -> float:
+    """What tables of coupled modes take on each rank."""
+    longest_s, _, _, shortest_s = filter_periods_s
+    numbers = []
+    for modes in (problem.modes, spheroidal):
+        if modes is not None:
+            period_s = np.asarray(modes.period_s)
+            numbers.append(int(np.count_nonzero((period_s < longest_s) & (period_s > shortest_s))))
+    return coupling_bytes(problem.basis.n_radial * problem.basis.parameters, numbers)
 
 
 def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck | None:

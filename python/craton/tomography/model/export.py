@@ -77,7 +77,7 @@ def export(
     """Writes .nc, .vts, .vtu or .csv. UserError for another ending, steps that make no grid, a file that cannot be written."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise UserError(f"--output {path}: ends in '{path.suffix}'; allowed: {', '.join(ENDINGS)}, .sph")
+        raise UserError(f"--output {path}: ends in '{path.suffix}'; allowed: {', '.join(ENDINGS)}, .sph, .dat")
     grid = sample(fields, step_deg, depth_step_km, parameters)
     check_room(path.absolute(), 4 * int(np.prod(grid.shape)) * len(grid.values))
     if ending == ".nc":

@@ -21,8 +21,8 @@ from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
 from craton.tomography.model.parameters import NAMES
+from craton.tomography.model.reference import voigt_vs_km_s
 from craton.tomography.model.splines import basis_of, splines_of
-from craton.tomography.theory.reference import voigt_vs_km_s
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis

@@ -32,7 +32,7 @@ KNOTS = np.array(
 CORE_M, MOHO_M = 3480e3, 6346.6e3
 LARGEST_DEGREE = 200
 NUMBERS_IN_A_LINE = 11
-PLACES = 4096
+PLACES = 1024
 """At a time: the Legendre functions of many more would fill the memory."""
 
 
@@ -94,9 +94,13 @@ def read_harmonics(file: Path) -> Harmonics:
 
 
 def write_harmonics(file: Path, harmonics: Harmonics) -> None:
-    """The same file again."""
+    """The same file again. One that ends in .dat has no line with the degree: so SPECFEM3D_GLOBE wants its S40RTS.dat."""
     degree = harmonics.degree
-    lines = [f"{degree:15d} {'1' * (degree + 1)} {len(KNOTS) + 3:3d} 000{'1' * len(KNOTS)}"]
+    lines = (
+        []
+        if file.suffix.lower() == ".dat"
+        else [f"{degree:15d} {'1' * (degree + 1)} {len(KNOTS) + 3:3d} 000{'1' * len(KNOTS)}"]
+    )
     for layer in harmonics.coefficients:
         for order in range(degree + 1):
             row = layer[order**2 : (order + 1) ** 2]
@@ -152,7 +156,7 @@ def surface_harmonics(latitude_deg: f64, longitude_deg: f64, degree: int) -> f64
 
 
 def harmonics_on_sphere(degree: int) -> tuple[f64, f64, f64]:
-    """Geocentric latitudes, longitudes and weights of points at which integrals of products up to a degree are exact.
+    """Geocentric latitudes, longitudes and weights of points at which integrals of products of two such degrees are exact.
 
     Flat arrays of (L + 1) (2 L + 1) points; the weights add up to the sphere's 4 pi.
     """
@@ -163,9 +167,12 @@ def harmonics_on_sphere(degree: int) -> tuple[f64, f64, f64]:
     return latitude, longitude, np.repeat(weight * 2.0 * np.pi / turns, turns)
 
 
-def expanded(field: f64, degree: int) -> Harmonics:
-    """The coefficients of dlnVs given at the points of harmonics_on_sphere and the radii of knot_radii_m: shape (points, 21)."""
-    latitude, longitude, weight = harmonics_on_sphere(degree)
+def expanded(field: f64, degree: int, sampled: int) -> Harmonics:
+    """The coefficients up to a degree of dlnVs, shape (points, 21): at the points of harmonics_on_sphere(sampled), radii of knots.
+
+    sampled: at least `degree`, and so large that the field has next to nothing beyond 2 sampled - degree.
+    """
+    latitude, longitude, weight = harmonics_on_sphere(sampled)
     found = np.zeros(((degree + 1) ** 2, field.shape[1]))
     for first in range(0, len(latitude), PLACES):
         some = slice(first, first + PLACES)

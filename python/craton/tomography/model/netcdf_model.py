@@ -7,12 +7,13 @@ dlnVs comes from the first of these that the file has:
     vs                      km/s or m/s, relative to the run's reference Earth at that depth
     vsv and vsh             the same of Voigt's average, Vs^2 = (2 Vsv^2 + Vsh^2) / 3
 
-Between the points it is linear. Beyond the first and the last depth it is as there; where the file has no value it is 0.
+Between the points it is linear. Beyond the first and the last depth it is as there. Where the file has no value, a speed of 0, or a
+change of more than half, as of water, it is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,8 @@ from numpy.typing import NDArray
 
 from craton.errors import UserError
 from craton.seismology.geometry.latitudes import geographic_deg
+from craton.tomography.model.reference import voigt_vs_km_s
 from craton.tomography.model.sphere import EARTH_RADIUS_KM
-from craton.tomography.theory.reference import voigt_vs_km_s
 
 if TYPE_CHECKING:
     from craton._craton import EarthModel
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 AXES = ("depth", "latitude", "longitude")
+SOURCES = (("dvs",), ("dvsv", "dvsh"), ("vs",), ("vsv", "vsh"))
+"""Variables that make dlnVs, the first that are there."""
 LARGEST_CHANGE = 0.5
-"""A dlnVs beyond this is a wrong unit."""
+"""A dlnVs beyond this is water, or a hole; where most are, a wrong unit."""
 PLACES = 4096
 """At a time."""
 
@@ -71,25 +74,42 @@ def read_netcdf(file: Path, earth: EarthModel) -> GridModel:
     """UserError names what is missing or wrong. earth: of which speeds are relative."""
     with variables_of(file) as found:
         axes = {name: axis(file, found, name) for name in AXES}
-        read = [name for name in ("dvs", "dvsv", "dvsh", "vs", "vsv", "vsh") if name in found]
-        fields = {name: field(file, found, name) for name in read}
-    if "depth" in axes and axes["depth"].max() > 1e4:  # metres
+        names = next((each for each in SOURCES if set(each) <= set(found)), None)
+        if names is None:
+            raise UserError(
+                f"{file}: none of {', '.join(' with '.join(each) for each in SOURCES)}; allowed: one of these"
+            )
+        fields = [field(file, found, name) for name in names]
+    if np.abs(axes["depth"]).max() > 1e4:  # metres
         axes["depth"] = axes["depth"] / 1e3
+    if axes["depth"].min() < -20.0:
+        raise UserError(f"{file}: depth begins at {axes['depth'].min():g} km; allowed: depths that grow downwards")
     order = {name: np.argsort(values) for name, values in axes.items()}
     axes = {name: values[order[name]] for name, values in axes.items()}
-    fields = {name: values[np.ix_(*(order[each] for each in AXES))] for name, values in fields.items()}
-    values, of = relative_change(file, fields, earth, axes["depth"])
-    lost = ~np.isfinite(values)
-    values[lost] = 0.0
-    if not lost.all() and np.abs(values).max() > LARGEST_CHANGE:
-        raise UserError(
-            f"{file}: dlnVs from {of} reaches {np.abs(values).max():.3g}; allowed: at most {LARGEST_CHANGE:g}. Is it in another "
-            "unit?"
-        )
-    if lost.all():
+    fields = [values[np.ix_(*(order[each] for each in AXES))] for values in fields]
+    check_poles(file, axes["latitude"])
+    values, of = relative_change(names, fields, earth, axes["depth"]), " and ".join(names)
+    known = np.isfinite(values)
+    if not known.any():
         raise UserError(f"{file}: {of} has no value anywhere; allowed: a model of the mantle")
+    if (usual := float(np.median(np.abs(values[known])))) > LARGEST_CHANGE:
+        raise UserError(
+            f"{file}: half of dlnVs from {of} is above {usual:.3g}; allowed: {LARGEST_CHANGE:g}. Is it in another unit?"
+        )
+    lost = ~(np.abs(values) <= LARGEST_CHANGE)
+    values[lost] = 0.0
     longitude, whole = once_round(file, axes["longitude"], values)
     return GridModel(axes["depth"], axes["latitude"], longitude, whole, of, int(lost.sum()))
+
+
+def check_poles(file: Path, latitude_deg: f64) -> None:
+    """UserError for a part of the Earth: the last ring of points stands for what is beyond it, which must not be much."""
+    step = float(np.diff(latitude_deg).max())
+    if latitude_deg[0] > -90.0 + step + 1e-3 or latitude_deg[-1] < 90.0 - step - 1e-3:
+        raise UserError(
+            f"{file}: latitude from {latitude_deg[0]:g} to {latitude_deg[-1]:g} degrees; allowed: the whole Earth, to within a "
+            "step of both poles"
+        )
 
 
 @contextmanager
@@ -129,40 +149,42 @@ def field(file: Path, found: Mapping[str, Any], name: str) -> f64:
     values = np.array(variable[...], float).transpose([list(variable.dimensions).index(each) for each in AXES])
     attributes = variable.attrs if hasattr(variable, "attrs") else variable._attributes
     for key in ("_FillValue", "missing_value"):
-        if key in attributes:
-            values[values == float(np.ravel(attributes[key])[0])] = np.nan
+        mark = np.ravel(attributes.get(key, np.nan))[0]
+        if isinstance(mark, float | int | np.number):
+            values[values == float(mark)] = np.nan
+    values = values * float(np.ravel(attributes.get("scale_factor", 1.0))[0])
+    values += float(np.ravel(attributes.get("add_offset", 0.0))[0])
     units = attributes.get("units", b"")
     units = np.ravel(units)[0] if isinstance(units, np.ndarray) else units
     units = units.decode() if isinstance(units, bytes) else str(units)
     if units.strip().lower() in ("m/s", "m.s-1", "m s-1", "meters/second"):
         values /= 1e3
+    if units.strip().lower() in ("1", "fraction", "ratio"):
+        values *= 100.0
     return values
 
 
-def relative_change(file: Path, fields: Mapping[str, f64], earth: EarthModel, depth_km: f64) -> tuple[f64, str]:
-    """dlnVs, and which variables it is made from."""
-    if "dvs" in fields:
-        return fields["dvs"] / 100.0, "dvs"
-    if {"dvsv", "dvsh"} <= fields.keys():
-        return (2.0 * fields["dvsv"] + fields["dvsh"]) / 300.0, "dvsv and dvsh"
-    if "vs" in fields:
-        speed, of = fields["vs"], "vs"
-    elif {"vsv", "vsh"} <= fields.keys():
-        speed, of = np.sqrt((2.0 * fields["vsv"] ** 2 + fields["vsh"] ** 2) / 3.0), "vsv and vsh"
-    else:
-        raise UserError(f"{file}: none of dvs, dvsv with dvsh, vs, vsv with vsh; allowed: one of these")
-    inside = np.clip(1e3 * (EARTH_RADIUS_KM - depth_km), earth.cmb_radius_m, earth.solid_surface_radius_m)
-    return speed / voigt_vs_km_s(earth, inside)[:, None, None] - 1.0, of
+def relative_change(names: Sequence[str], fields: Sequence[f64], earth: EarthModel, depth_km: f64) -> f64:
+    """The dlnVs that some of SOURCES make, NaN where there is none."""
+    if names[0].startswith("d"):
+        return fields[0] / 100.0 if len(fields) == 1 else (2.0 * fields[0] + fields[1]) / 300.0
+    speed = fields[0] if len(fields) == 1 else np.sqrt((2.0 * fields[0] ** 2 + fields[1] ** 2) / 3.0)
+    radius_m = 1e3 * (EARTH_RADIUS_KM - depth_km)
+    solid = (radius_m > earth.cmb_radius_m - 1e4) & (radius_m < earth.solid_surface_radius_m + 1e4)
+    inside = np.clip(radius_m, earth.cmb_radius_m, earth.solid_surface_radius_m)
+    found = np.where(speed > 0.0, speed / voigt_vs_km_s(earth, inside)[:, None, None] - 1.0, np.nan)
+    found[~solid] = np.nan
+    return found
 
 
 def once_round(file: Path, longitude_deg: f64, values: f64) -> tuple[f64, f64]:
     """Longitudes and values with the first meridian again at the end. UserError where they do not go round."""
     turn = longitude_deg[-1] - longitude_deg[0]
     step = np.diff(longitude_deg).max()
-    if turn > 360.0 + 1e-6 or turn + step < 360.0 - 1e-3:
+    if turn > 360.0 + 1e-3 or turn + step < 360.0 - 1e-3:
         raise UserError(
             f"{file}: longitude from {longitude_deg[0]:g} to {longitude_deg[-1]:g} degrees; allowed: once round the Earth"
         )
-    if turn > 360.0 - 1e-6:
+    if turn > 360.0 - 1e-3:
         return longitude_deg, values
     return np.append(longitude_deg, longitude_deg[0] + 360.0), np.concatenate([values, values[:, :, :1]], axis=2)

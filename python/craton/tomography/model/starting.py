@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from craton.tomography.folder import StartRecord
+from craton.errors import UserError
+from craton.tomography.folder import RunFolder, StartRecord
 from craton.tomography.model.harmonics import read_harmonics
-from craton.tomography.model.netcdf_model import read_netcdf
+from craton.tomography.model.netcdf_model import LARGEST_CHANGE, read_netcdf
 from craton.tomography.model.parameters import NAMES
 from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points
 from craton.tomography.model.splines import lateral_matrix
@@ -66,6 +67,10 @@ def read_start(file: Path, basis: ModelBasis, earth: EarthModel) -> tuple[f64, S
         if name not in parts:
             continue
         field = parts[name].sampled(latitude_deg, longitude_deg, radius_m)
+        if not np.abs(field).max() <= LARGEST_CHANGE:  # nor NaN
+            raise UserError(
+                f"[start] file {file}: {name} reaches {np.abs(field).max():.3g}; allowed: at most {LARGEST_CHANGE:g}"
+            )
         found[row] = project(basis, field, latitude_deg, longitude_deg, radius_m)
         if record is None:
             splines = lateral_matrix(basis, latitude_deg, longitude_deg)
@@ -82,6 +87,7 @@ def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
         from craton.tomography.model.splines import basis_of, splines_of
 
         content, theirs = read_models(file)
+        check_earth(file, earth)
         vector, label = pick(file, content, None, False)
         one = basis_of({**splines_of(theirs), "parameters": 1})
         blocks = np.ascontiguousarray(vector).reshape(theirs.parameters, -1)
@@ -90,9 +96,24 @@ def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
     if file.suffix.lower() in (".nc", ".nc4", ".netcdf", ".grd"):
         grid = read_netcdf(file, earth)
         holes = f", {grid.missing} points without a value taken as 0" if grid.missing else ""
-        return {"dlnVs": grid}, f"NetCDF, {grid.of} on {' x '.join(map(str, grid.values.shape))} points{holes}"
+        depths = f"{grid.depth_km[0]:g} to {grid.depth_km[-1]:g} km"
+        return {
+            "dlnVs": grid
+        }, f"NetCDF, {grid.of} on {' x '.join(map(str, grid.values.shape))} points, {depths}{holes}"
     harmonics = read_harmonics(file)
     return {"dlnVs": harmonics}, f"spherical harmonics up to degree {harmonics.degree}"
+
+
+def check_earth(file: Path, earth: EarthModel) -> None:
+    """UserError for the model of a run about another reference Earth, where the record beside it tells."""
+    folder = RunFolder(file.parent)
+    if not folder.record.is_file():
+        return
+    theirs = folder.read_record().config.get("earth", {}).get("model", earth.name)
+    if theirs != earth.name:
+        raise UserError(
+            f"[start] file {file}: changes from {theirs}; allowed: from {earth.name}, as [earth] model says"
+        )
 
 
 def lost_by_splines(file: str, kind: str, field: f64, lost: f64, radius_m: f64) -> StartRecord:

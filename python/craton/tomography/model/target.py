@@ -7,7 +7,8 @@ from 0 at the surface to 1 at the core, so that the pattern changes sign n times
 straight line from the core to the surface.
 
 A basis of splines cannot hold that field exactly. The target of synthetic data is its least-squares projection onto the basis, so
-that a perfect inversion could find it.
+that a perfect inversion could find it. With [target] finer = true the data are of its projection onto a finer basis, and the
+target is what the run's own basis can hold of that.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import scipy.sparse.linalg
 import scipy.special
 from numpy.typing import NDArray
 
+from craton import _craton
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.model.sphere import even_points, unit_vectors
-from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.splines import lateral_matrix, splines_of
 
 if TYPE_CHECKING:
     from craton._craton import ModelBasis
@@ -74,6 +76,24 @@ def project(basis: ModelBasis, field: f64, latitude_deg: f64, longitude_deg: f64
     by_knot = scipy.sparse.linalg.splu(normal).solve(np.ascontiguousarray(splines.T @ field))
     coefficients, *_ = scipy.linalg.lstsq(basis.radial_values(radius_m), by_knot.T)
     return np.ascontiguousarray(coefficients.T).ravel()
+
+
+def finer_basis(basis: ModelBasis) -> ModelBasis:
+    """Splines half as far apart, laterally and in depth."""
+    knots_m = np.asarray(basis.radial_knots_m)
+    between_m = 0.5 * (knots_m[:-1] + knots_m[1:])
+    level = splines_of(basis)["lateral_level"] + 1
+    return _craton.ModelBasis(level, np.sort(np.concatenate([knots_m, between_m])), basis.parameters)
+
+
+def projected(fine: ModelBasis, model: f64, basis: ModelBasis) -> f64:
+    """What a basis can hold of a model on a finer one: its coefficients, parameter by parameter."""
+    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
+    ends_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
+    radius_m = np.linspace(*ends_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+    lateral, radial = lateral_matrix(fine, latitude_deg, longitude_deg), fine.radial_values(radius_m)
+    fields = (lateral @ block @ radial.T for block in model.reshape(fine.parameters, fine.n_lateral, -1))
+    return np.concatenate([project(basis, field, latitude_deg, longitude_deg, radius_m) for field in fields])
 
 
 def make_target(basis: ModelBasis, config: TargetConfig) -> f64:

@@ -2,7 +2,7 @@
 
     synthetics/3/                      the third model whose seismograms were wanted
         model.nc  model.csv            dlnVs in percent and Vs on a grid: NetCDF as the Earth Model Collaboration has it, a table
-        model.sph                      dlnVs as spherical harmonics up to degree 40, as S40RTS is written
+        model.dat                      dlnVs as spherical harmonics up to degree 40: S40RTS.dat of SPECFEM3D_GLOBE
         sources/CMTSOLUTION_<event>    one for each earthquake
         STATIONS                       as SPECFEM3D_GLOBE reads it
         windows.csv                    which component is wanted where, until when
@@ -75,7 +75,7 @@ class ExchangeFolder:
             folder.mkdir(parents=True, exist_ok=True)
         for name in ("model.nc", "model.csv"):
             export(fields, self.path / name, *grid)
-        export_harmonics(fields, self.path / "model.sph")
+        export_harmonics(fields, self.path / "model.dat")
         for event in table.event_rows:
             name = table.events.name[event]
             write_text(self.path / "sources" / f"CMTSOLUTION_{name}", cmtsolution(table.events, int(event)))

@@ -98,13 +98,13 @@ class OutsideSynthetics:
         """As Synthetics says."""
         data = self.observations
         white = data.weighted(data.observed - self.seismograms(model))
-        return 0.5 * float(white @ white)
+        return 0.5 * float(np.sum(white * white))
 
     @property
     def data_norm(self) -> float:
         """Half the squared data, weighted by C_d^-1."""
         white = self.observations.weighted(self.observations.observed)
-        return 0.5 * float(white @ white)
+        return 0.5 * float(np.sum(white * white))
 
     # ------------------------------------------------------------------------------------------------------ on rank 0
 

@@ -201,7 +201,7 @@ class Estimate:
     @property
     def factorise_s(self) -> float:
         """Wall clock of one factorisation, of adding C_m^-1 before, and of a copy of the matrix."""
-        machine, n, ranks = self.machine, self.work.unknowns, self.ranks
+        machine, n, ranks = self.machine, self.work.unknowns, 1 if self.work.reproducible else self.ranks
         part = n / math.sqrt(ranks)
         rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order)
         flops_s = n**3 / 3.0 / rate / ranks * self.crowding
@@ -273,13 +273,15 @@ class Estimate:
             return 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
+        if name == "factorise" and work.reproducible:  # rank 0's: the Hessian in float64, and its factor
+            return (8.0 + work.solve_bytes) * math.prod(packed_shape(work.unknowns, work.block))
         if name == "factorise":
             return 0.0 if self.ranks_per_node > 1 or work.in_place else work.solve_bytes * self.local_elements
         if name == "save":  # a piece in the file's order; of several ranks also in the library's buffers
             return (1 if self.ranks == 1 else 2) * min(SAVE_BUFFER_BYTES, work.element_bytes * self.local_elements)
         if name == "data":  # the paths are made here too, for the predictions
             field = 8.0 * SAMPLES_PER_LATERAL_KNOT * SAMPLES_PER_RADIAL_KNOT * work.lateral * work.radial
-            target = TARGET_FIELDS * field * work.synthetic
+            target = TARGET_FIELDS * field * work.synthetic * (8 if work.finer else 1)
             return max(target, 6.0 * traces + self.path_bytes)
         if name == "theory":
             return work.richer_bytes + 8.0 * work.threads * work.modes_used**2

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +20,9 @@ from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCat
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
-from craton.tomography.inversion.theory_check import RICHER
+from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.splines import make_basis
+from craton.tomography.theory.coupling_tables import coupling_bytes
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 f64 = NDArray[np.float64]
@@ -57,6 +57,8 @@ class Work:
     """Bytes of an element of the copy that is factored."""
     refined: bool
     in_place: bool
+    reproducible: bool
+    """One rank factors a copy of the whole."""
     outside: bool
     """Seismograms come from another solver."""
     checked: int
@@ -73,6 +75,8 @@ class Work:
     coupling_bytes: float
     """Tables of coupled pairs of modes, which every rank has."""
     synthetic: bool
+    finer: bool
+    """Data are made on splines half as far apart."""
     prior_kind: str
     touched: float
     """Mean n."""
@@ -217,7 +221,8 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     element_bytes = 4 if settings.precision == "float32" else 8
     rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
     products = products_of(counted, paths, forward, coupled, rows, element_bytes)
-    has_richer = config.theory.kind in RICHER and config.synthetics.kind == "modes"
+    richer_bytes = coupling_bytes(columns, [modes_within(config, each) for each in types])
+    has_richer = config.theory.kind in RICHER and config.synthetics.kind == "modes" and richer_bytes <= MOST_BYTES
     checked = min(config.theory.check_windows, len(table)) if has_richer else 0
     work = Work(
         paths=len(table),
@@ -236,8 +241,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         refined=settings.solve_precision == "refined" and not (settings.in_place and element_bytes == 8),
         outside=config.synthetics.kind != "modes",
         in_place=settings.in_place,
+        reproducible=settings.reproducible,
         checked=checked,
-        richer_bytes=coupling_bytes(columns, [modes_within(config, each) for each in types]) if checked else 0.0,
+        richer_bytes=richer_bytes if checked else 0.0,
         keep_hessians=settings.keep_hessians,
         checkpoint_s=60.0 * config.assembly.checkpoint_minutes,
         iterations=settings.max_iterations,
@@ -246,6 +252,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         coupled=coupled,
         coupling_bytes=coupling_bytes(columns, [modes_within(config, each) for each in types]) if coupled else 0.0,
         synthetic=config.data.kind == "synthetic",
+        finer=config.target is not None and config.target.finer,
         prior_kind=config.prior.kind,
         touched=float(n.mean()),
         updates=scale * len(products.touched),
@@ -263,15 +270,6 @@ def modes_within(config: Config, modes: ModeCatalogue | SpheroidalCatalogue) -> 
     longest, _, _, shortest = config.data.filter_periods_s
     period = np.asarray(modes.period_s)
     return int(np.count_nonzero((period < longest) & (period > shortest)))
-
-
-def coupling_bytes(columns: int, modes: Sequence[int]) -> float:
-    """Bytes of mode_coupling's tables: a float for each spline in depth and each pair of modes, in tiles of 8 by 8.
-
-    columns: splines in depth of all parameters. modes: numbers of modes of each type.
-    """
-    tiles = [-(-count // 8) for count in modes]
-    return float(sum(4 * 64 * columns * (count * (count + 1) // 2) for count in tiles))
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:

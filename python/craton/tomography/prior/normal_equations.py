@@ -108,8 +108,8 @@ class Factored:
 
     def _of_rounding(self, residual: f64, solution: f64) -> float:
         """A residual relative to eps |A| |x|, which is what rounding makes; |A| from below, as its largest diagonal element."""
-        size = ROUNDING * self._largest * float(np.linalg.norm(solution))
-        return float(self.equations.comm.bcast(float(np.linalg.norm(residual)) / size if size else np.inf))
+        size = ROUNDING * self._largest * inner(solution, solution) ** 0.5
+        return float(self.equations.comm.bcast(inner(residual, residual) ** 0.5 / size if size else np.inf))
 
     def _factorise(self, dtype: str) -> None:
         hessian = self.equations.hessian
@@ -144,6 +144,11 @@ def add_to_diagonal(system: SymmetricMatrix, amount: float) -> None:
             part.local[rows, cols] += amount
 
 
+def inner(one: f64, other: f64) -> float:
+    """Summed in one order, whatever threads a BLAS would take."""
+    return float(np.sum(one * other))
+
+
 @dataclass(frozen=True)
 class Refined:
     """What conjugate gradients have come to."""
@@ -166,17 +171,17 @@ def conjugate_gradients(
     solution, residual, steps = np.zeros_like(right_hand_side), right_hand_side, 0
     while steps < most:
         direction = preconditioned = precondition(residual)
-        along = float(residual @ preconditioned)
+        along = inner(residual, preconditioned)
         while steps < most:
             steps += 1
             image = apply(direction)
-            length = along / float(direction @ image)
+            length = along / inner(direction, image)
             solution = solution + length * direction
             residual = residual - length * image
             if of_rounding(residual, solution) <= 1.0:
                 break
             preconditioned = precondition(residual)
-            along, before = float(residual @ preconditioned), along
+            along, before = inner(residual, preconditioned), along
             direction = preconditioned + (along / before) * direction
         residual = right_hand_side - apply(solution)
         if of_rounding(residual, solution) <= enough:

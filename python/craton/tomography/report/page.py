@@ -79,9 +79,11 @@ def statement(results: Results) -> Notice:
         return Notice(f"Data: {origin}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
     theory = "path-average mode sums" if results.path_averages else "mode sums with coupled branches, NACT"
-    by = f"with the same theory as the inversion ({theory}) on the same spline basis"
-    if (other := (record.config.get("target") or {}).get("theory", "")) not in ("", record.config["theory"]["kind"]):
-        by = f"with another theory ({other}) than that of the inversion's derivatives ({theory}), on the same spline basis"
+    wanted = record.config.get("target") or {}
+    by = f"with the same theory as the inversion ({theory})"
+    if (other := wanted.get("theory", "")) not in ("", record.config["theory"]["kind"]):
+        by = f"with another theory ({other}) than that of the inversion's derivatives ({theory}),"
+    by += " on splines half as far apart as the model's" if wanted.get("finer") else " on the same spline basis"
     text = (
         f"They are seismograms of the input model, computed {by}, plus Gaussian noise whose "
         f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
