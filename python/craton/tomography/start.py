@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def _go(
 ) -> RunRecord:
     """Collective: the whole run, or what is left of it."""
     folder = RunFolder(config.run.directory)
-    with session as (place, progress):
+    with session as (place, progress), one_order_of_sums(config):
         world = craton.World(comm, ranks_per_node)
         context = RunContext(config, comm, world, console, folder, place, progress, progress.progress.command, resuming)
         if resuming and place.path.resolve() != folder.path.resolve():
@@ -120,6 +121,15 @@ def _go(
             context.say(f"report: {folder.report}")
         inversion.files.close()
     return record
+
+
+def one_order_of_sums(config: Config) -> AbstractContextManager[object]:
+    """With [inversion] reproducible every BLAS of this process has one thread: with another number it sums in another order."""
+    if not config.inversion.reproducible:
+        return contextlib.nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, "blas")  # type: ignore[no-any-return]
 
 
 def draw(folder: RunFolder) -> None:

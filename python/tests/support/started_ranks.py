@@ -23,9 +23,10 @@ with main_guard():
 SECONDS_ALLOWED = 240
 
 
-def launch(config: Path, ranks: int, ranks_per_node: int) -> None:
+def launch(config: Path, ranks: int, ranks_per_node: int, blas_threads: int = 1) -> None:
     """Runs a configuration. ranks_per_node: of ranks that pretend to be several machines, 0 for one."""
-    environment = environment_without_mpi(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+    threads = str(blas_threads)
+    environment = environment_without_mpi(OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads)
     if os.geteuid() == 0:
         environment |= OF_OPEN_MPI
     if ranks_per_node:

@@ -32,7 +32,7 @@ def test_a_quantum_holds_what_it_is_made_for():
     assert above(1.0) == 2.0**-52 and above(3.0) == 2.0**-50 and above(0.0) > 0.0
     quanta = Quanta(above(100.0), above(200.0))
     assert quanta.hold(100.0, 150.0) and not quanta.hold(130.0, 1.0) and not quanta.hold(100.0, 1000.0)
-    assert quanta.coarser().hold(1e4, 150.0)
+    assert Quanta.of(130.0, 1000.0).hold(130.0, 1000.0)
 
 
 def test_a_matrix_is_gathered_as_it_is():
@@ -47,14 +47,14 @@ def test_a_matrix_is_gathered_as_it_is():
 
 @pytest.mark.parametrize("theory", ["pava", pytest.param("nact", marks=pytest.mark.long)])
 def test_the_bits_do_not_depend_on_ranks(config, tmp_path, theory):
-    """Two iterations: the second begins with whatever the first has left."""
+    """Nor on threads, of Craton's and of BLAS. Two iterations: the second begins with whatever the first has left."""
     found = {}
     for number, (name, (ranks, ranks_per_node)) in enumerate(CASES.items()):
         folder = tmp_path / f"run{number}"
         here = config.replaced("run", directory=str(folder)).replaced("assembly", threads=1 + (ranks == 2))
         here = here.replaced("theory", kind=theory)
         (tmp_path / "case.toml").write_text(here.to_toml(), encoding="utf-8")
-        launch(tmp_path / "case.toml", ranks, ranks_per_node)
+        launch(tmp_path / "case.toml", ranks, ranks_per_node, blas_threads=3 - ranks % 2)
         stored = read_hdf5(folder / "model.h5")
         found[name] = stored["models"], whole_hessian(folder / "hessian.h5"), stored["prior_weights"]
         assert "by one rank" in RunFolder(folder).read_record().iterations[-1].solved_in
@@ -68,7 +68,9 @@ def test_rounding_changes_little(config, tmp_path):
     plain = config.replaced("inversion", reproducible=False).replaced("run", directory=str(tmp_path / "b"))
     usual = start.run(plain, MPI.COMM_SELF, report=False)
     ours, theirs = (RunFolder(tmp_path / name).read_model()["models"][-1] for name in "ab")
-    assert np.abs(ours - theirs).max() < 1e-8 * np.abs(theirs).max()
+    assert (
+        0.0 < np.abs(ours - theirs).max() < 1e-7 * np.abs(theirs).max()
+    )  # panels are float32: a last digit changes one
     assert exact.iterations[-1].chi_data == pytest.approx(usual.iterations[-1].chi_data, rel=1e-9)
 
 
@@ -80,7 +82,7 @@ def test_quanta_that_are_too_fine_are_made_coarser(config, tmp_path, monkeypatch
     monkeypatch.setattr(Quanta, "hold", lambda self, *of: tried.append(self) or hold(self, *of))
     one = config.replaced("inversion", max_iterations=1)
     start.run(one.replaced("run", directory=str(tmp_path / "a")), MPI.COMM_SELF, report=False)
-    assert len(tried) > 1 and tried[1].hessian == 2.0**-50
+    assert len(tried) == 2 and tried[1].hessian > 2.0**-40
     monkeypatch.undo()
     start.run(one.replaced("run", directory=str(tmp_path / "b")), MPI.COMM_SELF, report=False)
     ours, theirs = (whole_hessian(tmp_path / name / "hessian.h5") for name in "ab")

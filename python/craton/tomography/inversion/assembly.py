@@ -12,7 +12,7 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.load import hessian_block
-from craton.tomography.inversion.exact_sums import Quanta
+from craton.tomography.inversion.exact_sums import ROOM, Quanta
 from craton.tomography.inversion.forward import ROUNDED
 from craton.tomography.inversion.hessian_file import Linearised
 
@@ -74,7 +74,7 @@ class Assembly:
             largest = float(np.max(self.hessian.diagonal()))
             if not np.isfinite(largest) or quanta.hold(largest, chi_data):
                 return sums  # what is not finite is told by who asked
-            quanta = quanta.coarser()
+            quanta = Quanta.of(ROOM * largest, chi_data)
             self.run.say("the Hessian is larger than a few windows foretold: it is assembled again, with coarser sums")
             on_root(self.run.comm, self.run.place.discard_checkpoint)
 

@@ -49,9 +49,10 @@ class Quanta:
         room = 2.0**DIGITS
         return largest < room * self.hessian and np.sqrt(2.0 * chi_data * largest) < room * self.gradient
 
-    def coarser(self) -> Quanta:
-        """The next to be tried."""
-        return Quanta(2.0**10 * self.hessian, 2.0**5 * self.gradient)
+    @classmethod
+    def of(cls, largest: float, chi_data: float) -> Quanta:
+        """For sums whose Hessian has a diagonal up to `largest`."""
+        return cls(above(largest), above(float(np.sqrt(2.0 * chi_data * largest))))
 
 
 def quanta_for(problem: ForwardProblem, paths: PathSet, data: Observations, model: f64, chi_data: float) -> Quanta:
@@ -64,7 +65,7 @@ def quanta_for(problem: ForwardProblem, paths: PathSet, data: Observations, mode
         white = np.asarray(panel, np.float64) / data.sigma[window]
         total += float(np.max(np.sum(white * white, axis=0))) * (1.0 + rho[window]) / (1.0 - rho[window])
     largest = ROOM * total * len(paths) / len(windows)
-    return Quanta(above(largest), above(float(np.sqrt(2.0 * chi_data * largest))))
+    return Quanta.of(largest, chi_data)
 
 
 def above(largest: float) -> float:

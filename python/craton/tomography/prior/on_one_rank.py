@@ -10,7 +10,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from craton import SymmetricMatrix, World, _craton
+from craton import SymmetricMatrix, World
 from craton.runs.agreement import on_root
 from craton.tomography.prior.normal_equations import AddTo, Factored, NormalEquations, Times
 from craton.tomography.prior.parts import chunks
@@ -35,7 +35,6 @@ class FactoredOnOneRank(Factored):
 
         def factor() -> None:
             assert whole is not None
-            _craton.set_blas_threads(1)  # of several each number makes other sums
             alone = NormalEquations(whole, MPI.COMM_SELF, equations.way, equations.damping, equations.say)
             self._own.append(alone.factored(add_to, times))
 
