@@ -360,6 +360,13 @@ def test_settings_that_cannot_be(first_run):
         matern.replaced("start", file=__file__)
 
 
+def test_splines_finer_than_the_finest(first_run):
+    with pytest.raises(
+        UserError, match=r"\[target\] finer = true with \[basis\] lateral_level = 8; allowed: at most 7"
+    ):
+        first_run.replaced("basis", lateral_level=8).replaced("target", finer=True)
+
+
 def test_a_bad_file_ends_the_command_in_one_line(first_run, tmp_path):
     (tmp_path / "bad.nc").write_text("not at all")
     bad = first_run.replaced("start", file=str(tmp_path / "bad.nc")).replaced("run", directory=str(tmp_path / "run"))

@@ -104,7 +104,7 @@ def resume(
 
     Finished phases are not computed again, nor the paths that the last checkpoint of the assembly holds. CONFIG may change
     max_iterations, tolerance, step_halvings, keep_hessians, in_place, solve_precision, the command and the grid of
-    [synthetics], and the tables [assembly] and [report]. For a run that has finished
+    [synthetics], check_windows of [theory], and the tables [assembly] and [report]. For a run that has finished
     nothing is done.
     """
     from craton.tomography.config.load import check_ranks, load_config

@@ -99,6 +99,11 @@ class Config(Configuration):
                 f'[start] file with [prior] kind = "{self.prior.kind}"; allowed: prior_mean = true, or kind = "gaussian", whose '
                 "C_m^-1 weighs the deviation of a starting model from the prior's mean"
             )
+        if self.target is not None and self.target.finer and self.basis.lateral_level > 7:
+            raise self.wrong(
+                f"[target] finer = true with [basis] lateral_level = {self.basis.lateral_level}; allowed: at most 7, because the "
+                "finest splines are of level 8"
+            )
         if data.filter_periods_s[3] < modes.shortest_period_s:
             raise self.wrong(
                 f"[data] filter_periods_s ends at {data.filter_periods_s[3]:g} s; allowed: not below "
