@@ -263,8 +263,9 @@ def test_averages_of_both_polarisations(tmp_path):
     ],
 )
 def test_bad_grids(tmp_path, written, words):
-    with pytest.raises(UserError, match=re.escape(words)):
+    with pytest.raises(UserError, match=re.escape(words)) as refused:
         read_netcdf(write_classic(tmp_path / "bad.nc", **written), EARTH)
+    assert str(refused.value).startswith(f"{tmp_path / 'bad.nc'}: ") and "cannot be read" not in str(refused.value)
 
 
 def test_files_that_are_no_netcdf(tmp_path, basis):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from craton.tomography.folder import RunFolder
+from craton.tomography.inversion import theory_check
+from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.theory_check import compared, sampled
 from wave_packets import HALF_PERIOD_S, observations, waves
@@ -56,6 +58,16 @@ def test_runs_know_which_theory_made_their_data(small_config, tmp_path, by, wind
     assert judged.theory is not None and judged.theory.windows == windows
     assert judged.theory.seen == seen
     assert any("ask for a richer theory" in line for line in judged.warnings) == seen
+
+
+def test_tables_without_room_are_told(small_config, tmp_path, monkeypatch):
+    monkeypatch.setattr(theory_check, "MOST_BYTES", 1)
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("inversion", max_iterations=1)
+    lines = []
+    monkeypatch.setattr(RunContext, "say", lambda _, text: lines.append(text))
+    judged = start.run(config, MPI.COMM_SELF, report=False).judgement
+    assert judged is not None and judged.theory is None
+    assert any(line.startswith("not compared with nact: its tables would take") for line in lines)
 
 
 def test_the_richest_theory_has_none_beyond(small_config, tmp_path):

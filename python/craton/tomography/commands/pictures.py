@@ -185,7 +185,7 @@ def export(
         float, typer.Option(metavar="DEG", help="Spacing of grid points, in degrees; a divisor of 180.")
     ] = 2.0,
     depth_step: Annotated[float, typer.Option(metavar="KM", help="Spacing of depths, in km.")] = 50.0,
-    degree: Annotated[int, typer.Option(metavar="L", help="Largest degree of spherical harmonics (.sph).")] = 40,
+    degree: Annotated[int, typer.Option(metavar="L", help="Largest degree of spherical harmonics (.sph, .dat).")] = 40,
     model: OtherModel = None,
     iteration: OfIteration = None,
     target: OfTarget = False,

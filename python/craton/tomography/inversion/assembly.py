@@ -66,16 +66,18 @@ class Assembly:
         with self.run.phases("misfit"):
             chi_data = (self.outside or self.panels).chi_data(state.latest)
             white = self.observations.weighted(self.observations.observed)
+        found = {"chi_data": chi_data, "data_norm": 0.5 * float(np.sum(white * white))}
+        self.check_finite(found, np.zeros(0))
         quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
         while True:
-            found = {"chi_data": chi_data, "data_norm": 0.5 * float(np.sum(white * white))}
-            self.check_finite(found, np.zeros(0))
             sums = {**self.add_all(state, observed, quanta), **found}
             largest = float(np.max(self.hessian.diagonal()))
             if not np.isfinite(largest) or quanta.hold(largest, chi_data):
                 return sums  # what is not finite is told by who asked
             quanta = Quanta.of(ROOM * largest, chi_data)
-            self.run.say("the Hessian is larger than a few windows foretold: it is assembled again, with coarser sums")
+            self.run.say(
+                "the Hessian is larger than a few windows let expect: it is assembled again, rounded more coarsely"
+            )
             on_root(self.run.comm, self.run.place.discard_checkpoint)
 
     def add_all(self, state: State, observed: f64, quanta: Quanta) -> dict[str, float]:

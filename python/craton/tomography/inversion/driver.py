@@ -233,7 +233,7 @@ class Inversion:
         with run.phases("theory"):
             return check_theory(
                 self.theory.problem, self.spheroidal, config.data.filter_periods_s, self.observations, self.state.latest,
-                predicted, config.theory.check_windows, config.run.seed, run.comm, run.threads,
+                predicted, config.theory.check_windows, config.run.seed, run.comm, run.threads, run.say,
             )  # fmt: skip
 
     def judgement(self, predicted: f64, theory: TheoryCheck | None) -> Judgement:

@@ -2,12 +2,12 @@
 
 Every element that an update adds to the Hessian or the gradient is rounded to a multiple of a quantum first, a power of two. Sums
 of multiples are exact while they stay below 2^52 quanta (Demmel & Nguyen 2013, doi:10.1109/arith.2013.9). Exact sums have no order.
+Two bounds hold for the sum over any of the windows:
 
     |H_jk| <= max_j H_jj,      |gradient_j| <= sqrt(max_j H_jj |d - g|^2)
 
-hold for every partial sum too, so the largest element of the Hessian's diagonal tells afterwards whether all sums were exact. It is
-foretold from a few windows, with room to spare; where that does not suffice, the assembly is made again with larger quanta. What
-rounding takes away is below 2^-46 or so of the Hessian's largest element.
+So the largest element of the Hessian's diagonal tells afterwards whether all sums were exact. It is estimated beforehand from a few
+windows, with room to spare. Where the estimate is too small, the assembly is made again with larger quanta.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 f64 = NDArray[np.float64]
 
 SAMPLE = 32
-"""Windows from which the diagonal is foretold."""
+"""Windows from which the diagonal is estimated."""
 ROOM = 8.0
-"""The quanta are made for so many times what is foretold."""
+"""The quanta are made for so many times the estimate."""
 DIGITS = 52
 """Sums below 2^DIGITS quanta are exact in double precision."""
 

@@ -1,10 +1,12 @@
 """How an inversion ended, in plain words: whether the data are fitted, whether the prior admits the model, who disagrees.
 
-2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
-2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
-cycle skips            windows whose predicted waves fit best when shifted by more than half a period
-outliers               earthquakes and stations whose windows are worse than the others'
-theory                 what of a richer theory the residuals hold (theory_check.py): a fit to the noise makes no theory right
+    2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
+    2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
+    cycle skips            windows whose predicted waves fit best when shifted by more than half a period
+    outliers               earthquakes and stations whose windows are worse than the others'
+    theory                 what of a richer theory the residuals hold (theory_check.py)
+
+A fit to the noise does not make a theory right: what a poor theory does wrong, structure can explain.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ in r. The noise of a sample averages out and `a` does not: p sees what is far be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from craton import _craton
 from craton.tomography.folder import TheoryCheck
 from craton.tomography.inversion.forward import predict
-from craton.tomography.theory.coupling_tables import coupling_bytes
+from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -50,16 +51,21 @@ def check_theory(
     seed: int,
     comm: MPI.Comm,
     threads: int,
+    say: Callable[[str], None] = lambda _: None,
 ) -> TheoryCheck | None:
     """Collective: of a random sample of so many windows.
 
     None where there is no richer theory, nothing added, no window, or no room for the theory's tables (MOST_BYTES).
-    predicted: g(m) of all windows by the theory of `problem`.
+    predicted: g(m) of all windows by the theory of `problem`. say: is told where there is no room.
     """
     richer = RICHER.get(problem.theory)
     if richer is None or not windows:
         return None
-    if needed_bytes(problem, spheroidal, filter_periods_s) > MOST_BYTES:
+    needed = needed_bytes(problem, spheroidal, filter_periods_s)
+    if needed > MOST_BYTES:
+        say(
+            f"not compared with {richer}: its tables would take {needed / 2**30:.3g} GiB on each rank; at most 1 GiB is taken"
+        )
         return None
     keep = sampled(len(data.paths), windows, seed)
     some = data.where(keep)
@@ -75,13 +81,9 @@ def needed_bytes(
     problem: ForwardProblem, spheroidal: SpheroidalCatalogue | None, filter_periods_s: tuple[float, float, float, float]
 ) -> float:
     """What tables of coupled modes take on each rank."""
-    longest_s, _, _, shortest_s = filter_periods_s
-    numbers = []
-    for modes in (problem.modes, spheroidal):
-        if modes is not None:
-            period_s = np.asarray(modes.period_s)
-            numbers.append(int(np.count_nonzero((period_s < longest_s) & (period_s > shortest_s))))
-    return coupling_bytes(problem.basis.n_radial * problem.basis.parameters, numbers)
+    types = [each for each in (problem.modes, spheroidal) if each is not None]
+    columns = problem.basis.n_radial * problem.basis.parameters
+    return coupling_bytes(columns, [modes_within(filter_periods_s, each) for each in types])
 
 
 def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck | None:

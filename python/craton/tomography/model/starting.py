@@ -21,9 +21,9 @@ from craton.tomography.folder import RunFolder, StartRecord
 from craton.tomography.model.harmonics import read_harmonics
 from craton.tomography.model.netcdf_model import LARGEST_CHANGE, read_netcdf
 from craton.tomography.model.parameters import NAMES
-from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
 from craton.tomography.model.splines import lateral_matrix
-from craton.tomography.model.target import SAMPLES_PER_LATERAL_KNOT, SAMPLES_PER_RADIAL_KNOT, project
+from craton.tomography.model.target import project, sample_points
 
 if TYPE_CHECKING:
     from craton._craton import EarthModel, ModelBasis
@@ -59,9 +59,7 @@ def read_start(file: Path, basis: ModelBasis, earth: EarthModel) -> tuple[f64, S
     What the file does not have of dlnxi is 0. UserError where the file cannot be read.
     """
     parts, kind = read_parts(file, earth)
-    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
-    bottom_m, top_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
-    radius_m = np.linspace(bottom_m, top_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+    latitude_deg, longitude_deg, radius_m = sample_points(basis)
     found, record = np.zeros((basis.parameters, basis.n_lateral * basis.n_radial)), None
     for row, name in enumerate(NAMES[: basis.parameters]):
         if name not in parts:
@@ -97,9 +95,8 @@ def read_parts(file: Path, earth: EarthModel) -> tuple[dict[str, Sampled], str]:
         grid = read_netcdf(file, earth)
         holes = f", {grid.missing} points without a value taken as 0" if grid.missing else ""
         depths = f"{grid.depth_km[0]:g} to {grid.depth_km[-1]:g} km"
-        return {
-            "dlnVs": grid
-        }, f"NetCDF, {grid.of} on {' x '.join(map(str, grid.values.shape))} points, {depths}{holes}"
+        kind = f"NetCDF, {grid.of} on {' x '.join(map(str, grid.values.shape))} points, {depths}{holes}"
+        return {"dlnVs": grid}, kind
     harmonics = read_harmonics(file)
     return {"dlnVs": harmonics}, f"spherical harmonics up to degree {harmonics.degree}"
 

@@ -78,6 +78,13 @@ def project(basis: ModelBasis, field: f64, latitude_deg: f64, longitude_deg: f64
     return np.ascontiguousarray(coefficients.T).ravel()
 
 
+def sample_points(basis: ModelBasis) -> tuple[f64, f64, f64]:
+    """Latitudes (geocentric), longitudes and radii in m at which a field is sampled before it is projected onto a basis."""
+    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
+    ends_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
+    return latitude_deg, longitude_deg, np.linspace(*ends_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+
+
 def finer_basis(basis: ModelBasis) -> ModelBasis:
     """Splines half as far apart, laterally and in depth."""
     knots_m = np.asarray(basis.radial_knots_m)
@@ -88,9 +95,7 @@ def finer_basis(basis: ModelBasis) -> ModelBasis:
 
 def projected(fine: ModelBasis, model: f64, basis: ModelBasis) -> f64:
     """What a basis can hold of a model on a finer one: its coefficients, parameter by parameter."""
-    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
-    ends_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
-    radius_m = np.linspace(*ends_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
+    latitude_deg, longitude_deg, radius_m = sample_points(basis)
     lateral, radial = lateral_matrix(fine, latitude_deg, longitude_deg), fine.radial_values(radius_m)
     fields = (lateral @ block @ radial.T for block in model.reshape(fine.parameters, fine.n_lateral, -1))
     return np.concatenate([project(basis, field, latitude_deg, longitude_deg, radius_m) for field in fields])
@@ -98,9 +103,7 @@ def projected(fine: ModelBasis, model: f64, basis: ModelBasis) -> f64:
 
 def make_target(basis: ModelBasis, config: TargetConfig) -> f64:
     """The target's coefficients in the basis. It is isotropic: where the model has dlnxi, that is 0."""
-    latitude_deg, longitude_deg = even_points(SAMPLES_PER_LATERAL_KNOT * basis.n_lateral)
-    bottom_m, top_m = float(basis.radial_knots_m[0]), float(basis.radial_knots_m[-1])
-    radius_m = np.linspace(bottom_m, top_m, SAMPLES_PER_RADIAL_KNOT * basis.n_radial + 1)
-    field = sampled_target(config, latitude_deg, longitude_deg, radius_m, (bottom_m, top_m))
+    latitude_deg, longitude_deg, radius_m = sample_points(basis)
+    field = sampled_target(config, latitude_deg, longitude_deg, radius_m, (radius_m[0], radius_m[-1]))
     coefficients = project(basis, field, latitude_deg, longitude_deg, radius_m)
     return np.concatenate([coefficients, np.zeros(basis.size - len(coefficients))])

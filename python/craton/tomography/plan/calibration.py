@@ -37,8 +37,9 @@ from craton.runs.files import replaced, write_hdf5, write_json, write_text
 from craton.tomography.config.load import Config, hessian_block, load_config
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.plan.machine import Machine, load_machine, save_machine
-from craton.tomography.plan.work import Geometry, Products, count_work, modes_within, products_of, stacks_of
+from craton.tomography.plan.work import Geometry, Products, count_work, products_of, stacks_of
 from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.theory.coupling_tables import modes_within
 
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
@@ -130,7 +131,7 @@ class Trials:
         self.coupled = config.theory.kind != "pava"
         self.element_bytes = 4 if config.inversion.precision == "float32" else 8
         self.unknowns = geometry.forward.basis.size
-        self.modes = modes_within(config, geometry.forward.modes)
+        self.modes = modes_within(config.data.filter_periods_s, geometry.forward.modes)
 
     def machine(self, process_bytes: int, inside: Path) -> Machine:
         """All rates, the same on every rank. inside: a folder on the disk to measure."""

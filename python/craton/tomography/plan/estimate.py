@@ -57,7 +57,7 @@ PATH_BYTES = 400
 TARGET_FIELDS = 3
 """Copies of the sampled target at a time (target.sampled_target)."""
 RICHER_COST = 40.0
-"""A window by coupled modes takes so many times as long as by path averages (41 beyond 80 s)."""
+"""A window by coupled modes takes so many times as long as by path averages: the demo's data by either, beyond 80 s."""
 REFINEMENTS = 5
 """Steps of refinement of a float32 factor, each of which goes through the Hessian once and through the factor twice."""
 PANEL_ROWS = 384

@@ -16,13 +16,13 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from craton import _craton
-from craton._craton import ForwardProblem, ModeCatalogue, PathSet, SpheroidalCatalogue
+from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.splines import make_basis
-from craton.tomography.theory.coupling_tables import coupling_bytes
+from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 
 f64 = NDArray[np.float64]
@@ -221,7 +221,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     element_bytes = 4 if settings.precision == "float32" else 8
     rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
     products = products_of(counted, paths, forward, coupled, rows, element_bytes)
-    richer_bytes = coupling_bytes(columns, [modes_within(config, each) for each in types])
+    richer_bytes = coupling_bytes(columns, [modes_within(config.data.filter_periods_s, each) for each in types])
     has_richer = config.theory.kind in RICHER and config.synthetics.kind == "modes" and richer_bytes <= MOST_BYTES
     checked = min(config.theory.check_windows, len(table)) if has_richer else 0
     work = Work(
@@ -231,7 +231,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         stations=len(table.station_rows),
         samples=int(table.samples.sum()),
         modes=len(modes),
-        modes_used=modes_within(config, modes),
+        modes_used=modes_within(config.data.filter_periods_s, modes),
         lateral=basis.n_lateral,
         radial=basis.n_radial,
         parameters=basis.parameters,
@@ -250,7 +250,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         threads=config.assembly.threads,
         subset=config.assembly.subset,
         coupled=coupled,
-        coupling_bytes=coupling_bytes(columns, [modes_within(config, each) for each in types]) if coupled else 0.0,
+        coupling_bytes=coupling_bytes(columns, [modes_within(config.data.filter_periods_s, each) for each in types])
+        if coupled
+        else 0.0,
         synthetic=config.data.kind == "synthetic",
         finer=config.target is not None and config.target.finer,
         prior_kind=config.prior.kind,
@@ -263,13 +265,6 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         panel_bytes=products.panel_bytes,
     )
     return work, Geometry(forward, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s)
-
-
-def modes_within(config: Config, modes: ModeCatalogue | SpheroidalCatalogue) -> int:
-    """Number of a catalogue's modes that the filter passes."""
-    longest, _, _, shortest = config.data.filter_periods_s
-    period = np.asarray(modes.period_s)
-    return int(np.count_nonzero((period < longest) & (period > shortest)))
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:

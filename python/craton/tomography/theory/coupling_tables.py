@@ -1,8 +1,21 @@
-"""How large the tables are by which a theory couples modes."""
+"""How large the tables are by which a theory couples modes: which modes a filter passes, and bytes of their pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from craton._craton import ModeCatalogue, SpheroidalCatalogue
+
+
+def modes_within(filter_periods_s: Sequence[float], modes: ModeCatalogue | SpheroidalCatalogue) -> int:
+    """Number of a catalogue's modes that a filter T1 to T4 passes."""
+    longest_s, _, _, shortest_s = filter_periods_s
+    period_s = np.asarray(modes.period_s)
+    return int(np.count_nonzero((period_s < longest_s) & (period_s > shortest_s)))
 
 
 def coupling_bytes(columns: int, modes: Sequence[int]) -> float:
