@@ -32,8 +32,9 @@ TERMINAL = "CRATON_TERMINAL"
 """Set for the ranks by the launcher: "1" if its own standard output is a terminal. Ranks of Open MPI always see one."""
 
 LAUNCHED = "CRATON_LAUNCHED"
-"""Set for the ranks by the launcher: each says STARTED once on its standard error, which the launcher swallows."""
+"""Set for the ranks by the launcher: each says STARTED and ENDS once on its standard error, which the launcher swallows."""
 STARTED = "craton: a rank has started"
+ENDS = "craton: rank {} ends with code {}"
 CRATON = (sys.executable, "-m", "craton.commands.main")
 RANKS_PER_CORE = 64
 """More on one machine is a slip: each is a process of some 100 MB, and the machine comes to a halt."""
@@ -74,10 +75,13 @@ def launched_size(environment: Mapping[str, str] = os.environ) -> int | None:
 @contextlib.contextmanager
 def main_guard() -> Iterator[None]:
     """An exception of one rank ends the whole job: user errors with one line and code 2, bugs with a traceback."""
+    global _launched
     try:
         if os.environ.pop(LAUNCHED, None):
-            os.write(2, f"{STARTED}\n".encode())  # one write: ranks must not tear each other's lines
+            _launched = True
+            _tell_launcher(STARTED)
         yield
+        _tell_launcher(ENDS.format(_rank_and_size()[0], 0))
     except UserError as error:
         _end(" ".join(str(error).split()), USER_ERROR)
     except MemoryError as error:
@@ -97,6 +101,8 @@ def main_guard() -> Iterator[None]:
         if error.code and size > 1:
             print(f"craton: error: rank {rank}: ended with code {error.code}", file=sys.stderr, flush=True)
             _abort(error.code if isinstance(error.code, int) else 1)
+        if not error.code:
+            _tell_launcher(ENDS.format(rank, 0))
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -122,8 +128,19 @@ def _abort(code: int) -> None:
     from mpi4py import MPI
 
     sys.stdout.flush()
+    _tell_launcher(ENDS.format(MPI.COMM_WORLD.rank, code))
     time.sleep(0.05)  # mpiexec still has to read what was printed
     MPI.COMM_WORLD.Abort(code)
+
+
+_launched = False
+"""Whether a launcher reads this rank's standard error."""
+
+
+def _tell_launcher(line: str) -> None:
+    if _launched:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{line}\n".encode())  # one write: ranks must not tear each other's lines
 
 
 def _rank_and_size() -> tuple[int, int]:
@@ -311,13 +328,20 @@ def _terminated_as_interrupt() -> Iterator[list[int]]:
 
 
 def _wait(job: subprocess.Popen[str], listener: _Listener) -> None:
-    """Until mpiexec ends; if it has reported a failure and then lingers, it is ended."""
+    """Until mpiexec ends; if it lingers when a rank has failed or all ranks are gone, it is ended.
+
+    Open MPI 4's mpiexec waits for itself now and then when it is about to end (PMIx_server_finalize, on a busy machine).
+    """
+    over_at: float | None = None
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             job.wait(timeout=0.25)
             return
         listener.note_processes()
-        if listener.failed_at is not None and time.monotonic() - listener.failed_at > SECONDS_TO_END:
+        if over_at is None and (listener.failed_at is not None or listener.all_gone()):
+            over_at = time.monotonic()
+        if over_at is not None and time.monotonic() - over_at > SECONDS_TO_END:
+            listener.lingered = True
             _stop(job, listener)
             return
 
@@ -345,6 +369,7 @@ def _is_rank(pid: int) -> bool:
 
 
 RULER = re.compile(r"-{60,}\s*$")
+END = re.compile(ENDS.format(r"(\d+)", r"(\d+)"))
 RANK_PREFIX = re.compile(r"rank \d+: ")
 # lines that mpiexec and its libraries add around their banners
 CHATTER = re.compile(
@@ -364,6 +389,10 @@ class _Listener:
     started_by: str = ""
     """mpiexec, where the ranks are known to say that they have started"""
     started: int = 0
+    ended: int = 0
+    """ranks that have come to their end, of themselves"""
+    lingered: bool = False
+    """whether mpiexec had to be ended though its ranks were"""
     since: float = field(default_factory=time.time)
     ending: bool = False
     failed_at: float | None = None
@@ -387,6 +416,8 @@ class _Listener:
         own = line.find("craton: ")
         if STARTED in line:
             self.started += 1
+        elif match := END.search(line):
+            self._note_end(int(match[1]), int(match[2]))
         elif own == 0 or (own > 0 and self.banner is not None):
             self.tell(line[own:])
         elif RULER.search(line):
@@ -399,6 +430,21 @@ class _Listener:
             self.banner.append(line)
         elif not CHATTER.match(line) and not self.ending:
             print(line, file=sys.stderr, flush=True)
+
+    def _note_end(self, rank: int, code: int) -> None:
+        """A rank ends of itself; with a code above 0, and all others with it."""
+        self.ended += code == 0
+        if code:
+            self.aborted = self.aborted or (rank, code)
+            self.failed_at = self.failed_at or time.monotonic()
+
+    def all_gone(self) -> bool:
+        """Whether every rank has ended well and mpiexec has no process left below it."""
+        if self.ended < self.ranks:
+            return False
+        with contextlib.suppress(OSError):
+            return not Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split()
+        return False
 
     def tell(self, line: str) -> None:
         """A line of our own, once, however many ranks say it."""
@@ -454,7 +500,7 @@ class _Listener:
         if self.aborted and self.aborted[1] == USER_ERROR:
             return USER_ERROR
         unborn = bool(self.started_by) and not (self.started or self.pids or self.aborted or self.exited)
-        if code == 0 and not unborn:
+        if (code == 0 and not unborn) or (self.lingered and self.ended == self.ranks):
             return 0
         if not self.told:
             self.tell(f"craton: error: {self._how_it_ended(code, unborn)}{kept}")

@@ -34,6 +34,7 @@ struct shipped_header {
     std::int64_t samples = 0, rows = 0, cols = 0;
     std::int64_t columns = 0; ///< of the panel
     array::trapezoid taken;
+    double quantum = 0; ///< the sender's: the owner may not have called round_to yet
 };
 
 // The rate of the products that updates make: tall, 64 wide, k deep.
@@ -498,7 +499,7 @@ template <class T> void gram_updater<T>::ship_piece(int target, const stacked_pa
     auto message =
         world.prepare(target, handler_, payload_writer::padded<shipped_header>(1) + lists + payload_writer::padded<T>(elements));
     payload_writer out(message.payload());
-    out.value(shipped_header{g.k, rows, cols, static_cast<std::int64_t>(columns.size()), to.taken});
+    out.value(shipped_header{g.k, rows, cols, static_cast<std::int64_t>(columns.size()), to.taken, quantum_});
     out.array(to.rows);
     out.array(to.cols);
     out.array(std::span(row_places));
@@ -522,7 +523,7 @@ template <class T> void gram_updater<T>::multiply_shipped(const runtime::incomin
     packed_panel<T> packed(header.columns, header.samples);
     packed.pack(panel, header.columns, 0, header.columns, 0);
     tile_products<T> products(packed, row_places, packed, col_places, header.rows);
-    storage_->update_tiles(rounded<T>(products, quantum_), rows, cols, header.taken); // all of them are this rank's own
+    storage_->update_tiles(rounded<T>(products, header.quantum), rows, cols, header.taken); // all of them are this rank's own
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -199,6 +200,26 @@ def test_mpiexec_that_is_killed_itself(capsys: pytest.CaptureFixture[str], code:
     assert _Listener(None, 4).verdict(code, None) == 1  # type: ignore[arg-type]
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("craton: error: mpiexec ") and words in line
+
+
+LINGERING = """#!/bin/sh
+{mpiexec} "$@"
+[ "$1" = --version ] || exec sleep 60
+"""
+
+
+@pytest.mark.parametrize(("how", "code"), [("well", 0), ("one_user_error", 2)])
+def test_mpiexec_that_does_not_end(
+    launch, tmp_path: Path, clean_environment: dict[str, str], how: str, code: int
+) -> None:
+    """As Open MPI 4's does now and then: it waits for itself when all ranks are gone."""
+    lingering = tmp_path / "lingering"
+    lingering.write_text(LINGERING.format(mpiexec=shutil.which("mpiexec")))
+    lingering.chmod(0o755)
+    clean_environment["CRATON_MPIEXEC"] = str(lingering)
+    found, _, err = finish(launch(how))
+    assert found == code, err
+    assert len(err.splitlines()) == (code != 0)
 
 
 def test_what_a_job_has_saved(tmp_path: Path) -> None:

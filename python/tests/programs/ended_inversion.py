@@ -6,6 +6,7 @@ grow beyond the size of the models.
 
 from __future__ import annotations
 
+import inspect
 import os
 import resource
 import signal
@@ -53,8 +54,21 @@ def at(owner: Any, name: str, due: Callable[..., bool], action: Callable[[], Non
     setattr(owner, name, watched)
 
 
+def pause_after_every_subset() -> None:
+    """However long a subset takes: there is a checkpoint after the first, and another follows it."""
+    original = Assembly.until_pause
+    place = list(inspect.signature(original).parameters).index("pause_after_s")
+
+    def at_once(*arguments: Any) -> int:
+        return original(*arguments[:place], 1e-9, *arguments[place + 1 :])
+
+    setattr(Assembly, "until_pause", at_once)
+
+
 def arrange(moment: str, iteration: int) -> None:
     """Iterations count from 1; those of the finish are not looked at."""
+    if moment in ("assembly", "full-disk"):
+        pause_after_every_subset()
 
     def on_root(*_: Any) -> bool:
         return MPI.COMM_WORLD.rank == 0
