@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "demo.toml"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "global" / "checkerboard.toml"
 
 
 DEAR = (
@@ -50,7 +50,7 @@ def shared_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def small_config(tmp_path_factory, shared_folder):
-    """The demo at a quarter of its resolution: 162 x 6 parameters, T > 120 s, 200 paths."""
+    """The checkerboard at a quarter of its resolution: 162 x 6 parameters, T > 120 s, 200 paths."""
     from craton.tomography.config.load import load_config
 
     return (

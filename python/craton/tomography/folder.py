@@ -187,9 +187,12 @@ class RunRecord(Record):
     stations: int
     paths: int
     samples: int
+    """All that there are."""
     lateral_knots: int
     radial_knots: int
     modes: int
+    independent_samples: int = 0
+    """Those that noise in a band leaves independent; 0: all of them (as of earlier versions)."""
     iterations: list[IterationRecord] = field(default_factory=list)
     phase_s: list[dict[str, float]] = field(default_factory=list)
     """Wall-clock seconds of each phase in the last session, one dictionary per rank."""

@@ -62,7 +62,7 @@ def pause_after_every_subset() -> None:
     def at_once(*arguments: Any) -> int:
         return original(*arguments[:place], 1e-9, *arguments[place + 1 :])
 
-    setattr(Assembly, "until_pause", at_once)
+    Assembly.until_pause = at_once
 
 
 def arrange(moment: str, iteration: int) -> None:

@@ -74,7 +74,7 @@ def test_the_example_is_valid() -> None:
     assert len(events) == 60 and len(stations) == 120
     assert events.moment_tensor_Nm.shape == (60, 6)
     assert np.count_nonzero(events.depth_km > 300) >= 5
-    assert config.paths.maximum >= 1500
+    assert config.paths.maximum >= 800
     # isotropic parts of centroid moment tensors are constrained to zero
     trace = events.moment_tensor_Nm[:, :3].sum(axis=1)
     assert np.all(np.abs(trace) < 0.02 * np.abs(events.moment_tensor_Nm).max(axis=1))

@@ -12,7 +12,7 @@ MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.tomography import start as inversion
 from craton.tomography.data.data_file import load_observations
-from craton.tomography.data.noise import add_noise, neighbour_correlation
+from craton.tomography.data.noise import add_noise, independent_part, neighbour_correlation
 from craton.tomography.folder import RunFolder
 
 CORRELATION_S = 45.0
@@ -127,3 +127,64 @@ def test_a_correlation_out_of_range_is_refused(small_config):
     with pytest.raises(UserError, match=r"\[data\] correlation_s = -1.*allowed: a number in \[0, 10000\] s"):
         small_config.replaced("data", correlation_s=-1.0)
     assert dataclasses.replace(small_config.data, correlation_s=3.0).correlation_s == 3.0
+
+
+# ---------------------------------------------------------------------------------------------------- noise of the band
+
+BAND = (400.0, 250.0, 100.0, 80.0)
+
+
+def test_noise_of_the_band_is_in_the_band(run):
+    """Deviation 1, and spectra of its windows: next to nothing where the filter lets nothing through."""
+    paths = run[2].paths
+    noise = add_noise(paths, np.zeros(paths.offsets[-1]), np.ones(len(paths)), 5, band=BAND)
+    assert np.std(noise) == pytest.approx(1.0, rel=0.03)
+    interval_s, within, beyond = paths.sample_interval_s, 0.0, 0.0
+    for first, last in zip(paths.offsets[:-1], paths.offsets[1:], strict=True):
+        power = np.abs(np.fft.rfft(noise[first:last] * np.hanning(last - first))) ** 2
+        frequency_hz = np.fft.rfftfreq(last - first, interval_s)
+        outside = (frequency_hz < 0.6 / BAND[0]) | (frequency_hz > 1.2 / BAND[3])
+        within, beyond = within + power[~outside].sum(), beyond + power[outside].sum()
+    assert beyond < 2e-3 * within
+    again = add_noise(paths, np.zeros(paths.offsets[-1]), np.ones(len(paths)), 5, band=BAND)
+    np.testing.assert_array_equal(noise, again)
+
+
+def test_independent_samples_of_a_band():
+    """A gain of 1 over a bandwidth B leaves 2 B dt; cosine tapers count 3/8 in square."""
+    f1, f2, f3, f4 = (1.0 / period_s for period_s in BAND)
+    expected = 2.0 * 10.0 * ((f3 - f2) + 3.0 / 8.0 * (f2 - f1 + f4 - f3))
+    assert independent_part(BAND, 10.0) == pytest.approx(expected, rel=1e-3)
+    assert independent_part(BAND, 1000.0) == 1.0
+
+
+def test_noise_of_the_band_counts_once(small_config, tmp_path):
+    """The misfit of the truth, and of what a run ends with, is half the independent samples."""
+    config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("data", noise_in_band=True)
+    record = inversion.run(config, MPI.COMM_SELF, report=False)
+    data = load_observations(RunFolder(config.run.directory).data)
+    part = independent_part(config.data.filter_periods_s, config.data.sample_interval_s)
+    assert data.attributes["independent_part"] == pytest.approx(part) and data.correlation is None
+    assert record.independent_samples == data.counted_samples == round(part * record.samples)
+    assert record.judgement is not None and record.judgement.fit == pytest.approx(1.0, abs=0.1)
+    same = inversion.run(
+        small_config.replaced("run", directory=str(tmp_path / "same")).replaced("inversion", max_iterations=1),
+        MPI.COMM_SELF, report=False,
+    )  # fmt: skip
+    white = load_observations(RunFolder(tmp_path / "same").data)
+    np.testing.assert_allclose(data.sigma, white.sigma / np.sqrt(part))
+    assert same.independent_samples == same.samples
+    # its own data.h5, read as a file, are not counted down twice
+    again = config.replaced("run", directory=str(tmp_path / "again"))
+    again = again.replaced("data", kind="file", file=str(RunFolder(config.run.directory).data))
+    again = dataclasses.replace(again, target=None).replaced("inversion", max_iterations=1)
+    found = inversion.run(again, MPI.COMM_SELF, report=False)
+    assert found.independent_samples == record.independent_samples
+    assert found.iterations[0].chi_data == pytest.approx(record.iterations[0].chi_data, rel=1e-9)
+
+
+def test_one_of_two_kinds_of_correlation(small_config):
+    with pytest.raises(
+        UserError, match=r"\[data\] correlation_s = 30 with noise_in_band = true; allowed: one of the two"
+    ):
+        small_config.replaced("data", correlation_s=30.0, noise_in_band=True)

@@ -31,7 +31,7 @@ from craton.tomography.prior.matern import MaternPrior, gmres
 from craton.tomography.prior.matern_field import MaternField
 from craton.tomography.prior.normal_equations import NormalEquations
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "demo.toml"
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "checkerboard.toml"
 EARTH_KM = 6371.0
 KNOTS_M = np.linspace(3480e3, 6368e3, 4)
 SMALL = PriorConfig(
@@ -398,7 +398,7 @@ def test_ways_to_ask_for_it(tmp_path, small_config):
         load_prior("kind=mattern")
     with pytest.raises(UserError, match=r"--prior '.*': \[prior\] cells = 50; allowed: 0 .*multiple of 16"):
         load_prior("kind=matern,cells=50")
-    with pytest.raises(UserError, match=r"demo.toml: \[prior\] correlation_km = 20 .*allowed: 139 km or more"):
+    with pytest.raises(UserError, match=r"checkerboard.toml: \[prior\] correlation_km = 20 .*allowed: 139 km or more"):
         small_config.replaced("prior", kind="matern", correlation_km=20.0)
 
 

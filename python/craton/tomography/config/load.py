@@ -109,6 +109,11 @@ class Config(Configuration):
                 f"[data] filter_periods_s ends at {data.filter_periods_s[3]:g} s; allowed: not below "
                 f"[modes] shortest_period_s = {modes.shortest_period_s:g} s, because shorter modes are not computed"
             )
+        if data.noise_in_band and data.correlation_s:
+            raise self.wrong(
+                f"[data] correlation_s = {data.correlation_s:g} with noise_in_band = true; allowed: one of the two, because the "
+                "filter's band says how noise is correlated"
+            )
         if 2 * data.sample_interval_s > data.filter_periods_s[3]:
             raise self.wrong(
                 f"[data] sample_interval_s = {data.sample_interval_s:g}; allowed: at most half of the shortest period "

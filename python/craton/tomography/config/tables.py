@@ -47,11 +47,22 @@ class TheoryConfig:
         "structure in the great circle's plane and somewhat beside it, and takes a hundred times as long; nact_in_plane: "
         "without what is beside it, in two thirds of that time",
     )
+    derivatives: str = setting(
+        "",
+        choice("", "pava", "nact", "nact_in_plane"),
+        'theory of the derivatives, of which the Hessian is made; "": that of the seismograms. "pava" with kind = "nact": the '
+        "hybrid method, whose seismograms are as good as the theory and whose Hessian takes a tenth of the time",
+    )
     check_windows: int = setting(
         100,
         integer(0, 10**6),
         "windows that the end of a run computes by the next richer theory too, to see whether the data ask for it; 0: none",
     )
+
+    @property
+    def of_panels(self) -> str:
+        """The theory of the derivatives."""
+        return self.derivatives or self.kind
 
 
 @dataclass(frozen=True)
@@ -148,6 +159,11 @@ class DataConfig:
     pad_s: float = setting(100.0, number(0, 10000, "s"), "seconds")
     correlation_s: float = setting(
         0.0, number(0, 10000, "s"), "seconds over which the noise's correlation falls to 1/e; 0: independent samples"
+    )
+    noise_in_band: bool = setting(
+        False,
+        boolean,
+        "the noise has gone through the data's filter: a window counts as the independent samples of its band, not as all it has",
     )
 
 

@@ -22,6 +22,7 @@ class Observations:
     paths: PathTable
     observed: f64
     sigma: f64
+    """In metres; of noise in a band, that of white noise as strong within it."""
     attributes: dict[str, Any]
     """kind ("synthetic" or "file") and where the samples come from."""
     correlation_s: f64 | None = None
@@ -37,10 +38,15 @@ class Observations:
         return Observations(table, self.observed[samples], sigma, self.attributes, lengths_s, self.emphasis.where(keep))
 
     @property
+    def independent(self) -> f64:
+        """Independent samples of each window: all of them, or those of the noise's band."""
+        return np.asarray(self.paths.samples, float) * float(self.attributes.get("independent_part", 1.0))
+
+    @property
     def counted_samples(self) -> int:
-        """Of the windows that are not left out."""
+        """Independent samples of the windows that are not left out."""
         left_out = self.emphasis.left_out
-        return int(np.asarray(self.paths.samples)[... if left_out is None else ~left_out].sum())
+        return round(float(self.independent[... if left_out is None else ~left_out].sum()))
 
     @property
     def correlation(self) -> f64 | None:
@@ -54,6 +60,12 @@ class Observations:
         white = self.whitened(traces * np.repeat(self.sigma / self.emphasis.sigma(self.sigma), self.paths.samples))
         taps = self.emphasis.taps(self.paths.sample_interval_s)
         return white if taps is None else filtered(white, taps, self.paths.offsets)
+
+    @property
+    def weighted_norm(self) -> float:
+        """Half the squared data, weighted: the misfit of no seismograms at all."""
+        white = self.weighted(self.observed)
+        return 0.5 * float(np.sum(white * white))
 
     def whitened(self, traces: f64) -> f64:
         """W times samples of all paths, C_d^-1 = W^T W: half the squared norm is the misfit of all windows and periods."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,14 @@ from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.tomography.data.catalogue import Events, Stations, read_events, read_stations
 from craton.tomography.data.data_file import load_observations
-from craton.tomography.data.noise import SIGMA_TEXT, add_noise, neighbour_correlation, noise_deviation, out_of_range
+from craton.tomography.data.noise import (
+    SIGMA_TEXT,
+    add_noise,
+    independent_part,
+    neighbour_correlation,
+    noise_deviation,
+    out_of_range,
+)
 from craton.tomography.data.observations import Observations
 from craton.tomography.data.paths import NEAREST_DEG, PathTable, left_out, too_near
 
@@ -48,16 +56,26 @@ def synthetic_observations(config: Config, paths: PathTable, traces: f64) -> Obs
         )
     correlation_s = np.full(len(paths), config.data.correlation_s)
     rho = neighbour_correlation(correlation_s, paths.sample_interval_s) if config.data.correlation_s else None
-    observed = add_noise(paths, traces, sigma, config.run.seed, rho)
+    band = config.data.filter_periods_s if config.data.noise_in_band else None
+    observed = add_noise(paths, traces, sigma, config.run.seed, rho, band)
     theory = "" if config.target is None else config.target.theory
     by = "the same theory" if theory in ("", config.theory.kind) else f"another theory than the inversion's, {theory}"
     attributes = {
         "kind": "synthetic",
-        "origin": f"seismograms of the target model by {by}, plus Gaussian noise",
+        "origin": f"seismograms of the target model by {by}, plus Gaussian noise{' of the band' if band else ''}",
         "noise_fraction": config.data.noise,
         "seed": config.run.seed,
     }
-    return Observations(paths, observed, sigma, attributes, correlation_s)
+    return in_band(config, Observations(paths, observed, sigma, attributes, correlation_s))
+
+
+def in_band(config: Config, data: Observations) -> Observations:
+    """The same, with sigma and counts of noise in the filter's band where the configuration says so (noise.independent_part)."""
+    if not config.data.noise_in_band or "independent_part" in data.attributes:
+        return data
+    part = independent_part(config.data.filter_periods_s, data.paths.sample_interval_s)
+    attributes = {**data.attributes, "independent_part": part}
+    return replace(data, sigma=data.sigma / np.sqrt(part), attributes=attributes, correlation_s=None)
 
 
 def without_other_windows(
@@ -101,7 +119,8 @@ def file_observations(
     correlation_s = found.correlation_s
     if correlation_s is None:
         correlation_s = np.full(len(found.paths), config.data.correlation_s)
-    return without_near_paths(Observations(found.paths, found.observed, found.sigma, attributes, correlation_s), note)
+    found = Observations(found.paths, found.observed, found.sigma, attributes, correlation_s)
+    return without_near_paths(in_band(config, found), note)
 
 
 def without_near_paths(data: Observations, note: Callable[[str], None]) -> Observations:

@@ -13,15 +13,14 @@ from craton.runs.agreement import on_root
 from craton.runs.progress import ProgressBar
 from craton.tomography.config.load import hessian_block
 from craton.tomography.inversion.exact_sums import ROOM, Quanta
-from craton.tomography.inversion.forward import ROUNDED
+from craton.tomography.inversion.forward import ROUNDED, observed_by_panels
 from craton.tomography.inversion.hessian_file import Linearised
 
 if TYPE_CHECKING:
     from craton.tomography.data.observations import Observations
     from craton.tomography.inversion.context import RunContext
-    from craton.tomography.inversion.forward import Panels
+    from craton.tomography.inversion.forward import Panels, Synthetics
     from craton.tomography.inversion.persistence import State
-    from craton.tomography.outside.solver import OutsideSynthetics
 
 f64 = NDArray[np.float64]
 
@@ -33,12 +32,12 @@ class Assembly:
         self,
         run: RunContext,
         panels: Panels,
-        outside: OutsideSynthetics | None,
+        synthetics: Synthetics,
         observations: Observations,
         size: int,
     ) -> None:
-        """outside: what gives g(m) where the panels' own theory does not. size: of the model."""
-        self.run, self.panels, self.outside, self.observations = run, panels, outside, observations
+        """synthetics: what gives g(m): the panels' own theory, or another. size: of the model."""
+        self.run, self.panels, self.synthetics, self.observations = run, panels, synthetics, observations
         settings = run.config.inversion
         block = hessian_block(settings.block, size)
         self.hessian = SymmetricMatrix(run.world, size, dtype=settings.precision, block=block)
@@ -64,9 +63,8 @@ class Assembly:
         if not self.run.config.inversion.reproducible:
             return self.add_all(state, observed, ROUNDED)
         with self.run.phases("misfit"):
-            chi_data = (self.outside or self.panels).chi_data(state.latest)
-            white = self.observations.weighted(self.observations.observed)
-        found = {"chi_data": chi_data, "data_norm": 0.5 * float(np.sum(white * white))}
+            chi_data = self.synthetics.chi_data(state.latest)
+        found = {"chi_data": chi_data, "data_norm": self.observations.weighted_norm}
         self.check_finite(found, np.zeros(0))
         quanta = on_root(self.run.comm, lambda: self.panels.quanta(state.latest, chi_data))
         while True:
@@ -103,16 +101,14 @@ class Assembly:
         finally:
             if saved is not None:
                 saved.close()
-        if self.outside is not None:
-            sums["data_norm"] = self.outside.data_norm
+        if self.synthetics is not self.panels:
+            sums["data_norm"] = self.observations.weighted_norm
         return sums
 
     def observed_by_panels(self, model: f64) -> f64:
-        """The data; for g from outside d - g + the panels' own g, so that the panels' residual is d - g (forward.py)."""
-        if self.outside is None:
-            return self.observations.observed
+        """What the panels take for the data (forward.py)."""
         with self.run.phases("misfit"):
-            return self.observations.observed - self.outside.seismograms(model) + self.panels.seismograms(model)
+            return observed_by_panels(self.observations, self.synthetics, self.panels, model)
 
     def until_pause(
         self,

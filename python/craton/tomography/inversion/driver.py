@@ -55,15 +55,17 @@ class Inversion:
         self.run = run
         self.files = RunFiles(run)
         found = prepare(run, self.files)
-        self.basis, self.prior, self.theory = found.basis, found.prior, found.theory
+        self.basis, self.prior, self.theory, self.panels = found.basis, found.prior, found.theory, found.panels
         self.observations, self.target, self.state = found.observations, found.target, found.state
         self.spheroidal, self.start = found.spheroidal, found.start
         self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
         self.synthetics: Synthetics = self.outside or self.theory
-        self.assembly = Assembly(run, self.theory, self.outside, self.observations, self.basis.size)
+        self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, self.basis.size)
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
         self.schedule = Schedule(run.config, self.observations)
         self.files.record = self.first_record()
+        self.first_g: f64 | None = None
+        """Seismograms of the starting model, of a run that began in this process."""
         self.at: tuple[int, Linearised] | None = None
         """What the assembly's Hessian is of: the number of a model, and what was found there besides; None where of none."""
 
@@ -207,9 +209,11 @@ class Inversion:
         self.files.discard_hessian()
         self.observations.emphasis.clear()
         with run.phases("waveforms"):
-            last, first = (self.synthetics.seismograms(model) for model in (state.latest, state.models[0]))
+            last, first = self.synthetics.seismograms(state.latest), self.first_g
+            if first is None:
+                first = self.synthetics.seismograms(state.models[0])
             more = {"waveforms/initial": first.astype(np.float32), "waveforms/final": last.astype(np.float32)}
-            coverage = self.theory.coverage(self.basis)
+            coverage = self.panels.coverage(self.basis)
         theory = self.checked_theory(last)
         found = on_root(run.comm, lambda: self.judgement(last, theory))
         self.record.judgement = found
@@ -248,7 +252,7 @@ class Inversion:
         state, data = self.state, self.observations
         if not state.iterations:
             with self.run.phases("misfit"):
-                g = self.synthetics.seismograms(state.latest)
+                g = self.first_g = self.synthetics.seismograms(state.latest)
                 white = data.whitened(data.observed)
                 state.data_norm = 0.5 * float(np.sum(white * white))
                 state.iterations.append(self.iteration_record(0.0))
@@ -297,9 +301,16 @@ class Inversion:
             stations=len(table.station_rows),
             paths=len(table),
             samples=len(self.observations.observed),
+            independent_samples=self.observations.counted_samples,
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
             start=self.start,
-            synthetics=self.outside.describe() if self.outside else f"modes, {run.config.theory.kind}",
+            synthetics=self.described_synthetics(),
         )
+
+    def described_synthetics(self) -> str:
+        """What makes g, and the derivatives where that is something else."""
+        of = self.run.config.theory
+        made = self.outside.describe() if self.outside else f"modes, {of.kind}"
+        return made if self.synthetics is self.panels else f"{made}; derivatives of modes, {of.of_panels}"

@@ -7,7 +7,8 @@ derivatives G_(i) come from a cheap theory. An inversion therefore asks for two 
     Panels        H = G^T C_d^-1 G and G^T C_d^-1 (d - g) at a model, panel by panel
 
 `ModeTheory` gives both, from the Earth's modes. What solves for g elsewhere implements Synthetics alone: with the samples
-d - g(m) + g of the panels' own theory in the place of d, the panels' residual is d - g(m).
+d - g(m) + g of the panels' own theory in the place of d, the panels' residual is d - g(m) (`observed_by_panels`). So may a
+`ModeTheory` of coupled modes, beside panels from path averages: `[theory] derivatives`.
 """
 
 from __future__ import annotations
@@ -79,11 +80,27 @@ class Panels(Synthetics, Protocol):
         """For an assembly at a model whose sums do not depend on their order. Not collective. chi_data: of the model."""
 
 
-def forward_problem(
+def observed_by_panels(observations: Observations, synthetics: Synthetics, panels: Panels, model: f64) -> f64:
+    """Collective: the data; for g that is not the panels' own, d - g + the panels' g, so that the panels' residual is d - g."""
+    if synthetics is panels:
+        return observations.observed
+    return np.asarray(observations.observed - synthetics.seismograms(model) + panels.seismograms(model))
+
+
+def forward_problems(
     settings: Config | TheorySettings, basis: ModelBasis, modes: ModeCatalogue, spheroidal: SpheroidalCatalogue | None
-) -> ForwardProblem:
-    """The theory that a configuration names. spheroidal: None where only transverse motion is asked for. Not collective."""
-    return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, settings.theory.kind, spheroidal)
+) -> tuple[ForwardProblem, ForwardProblem]:
+    """The theories of seismograms and of derivatives that a configuration names: one object where they are the same.
+
+    spheroidal: None where only transverse motion is asked for. Not collective.
+    """
+
+    def by(theory: str) -> ForwardProblem:
+        return _craton.ForwardProblem(modes, basis, settings.data.filter_periods_s, theory, spheroidal)
+
+    of = settings.theory
+    g = by(of.kind)
+    return g, g if of.of_panels == of.kind else by(of.of_panels)
 
 
 def share(total: int, size: int, rank: int) -> tuple[int, int]:

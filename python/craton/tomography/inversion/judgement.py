@@ -1,6 +1,7 @@
 """How an inversion ended, in plain words: whether the data are fitted, whether the prior admits the model, who disagrees.
 
-    2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted
+    2 chi_data / N         1 where what is left is noise of the given sigma; less by the part of N that the model has fitted.
+                           N counts samples that are independent: of noise in a band fewer than there are
     2 chi_prior / n        at most 1 for a model that the prior admits; n unknowns, of which the data resolve some
     cycle skips            windows whose predicted waves fit best when shifted by more than half a period
     outliers               earthquakes and stations whose windows are worse than the others'
@@ -51,7 +52,7 @@ def judge(
     """
     table, white = data.paths, data.whitened(data.observed - predicted)
     per_window = np.add.reduceat(white**2, table.offsets[:-1])
-    samples, total = np.asarray(table.samples, float), float(len(white))
+    samples, total = data.independent, float(data.independent.sum())
     fit = float(per_window.sum()) / total
     skipped = skipped_windows(data, data.observed, predicted, longest_s)
     found = Judgement(fit, 2.0 * chi_prior / unknowns, int(skipped.sum()), len(table), theory=theory)
@@ -92,7 +93,8 @@ def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
         lines.append(
             f"the data ask for a richer theory than the run's: the residuals hold {found.theory.part:.2f} +- "
             f"{found.theory.deviation:.2f} of what {found.theory.richer} adds. Structure imitates the rest of it, however good the "
-            f'fit: take [theory] kind = "{found.theory.richer}", or seismograms from an outside solver ([synthetics])'
+            f'fit: take [theory] kind = "{found.theory.richer}", with derivatives = "pava" for Hessians as cheap as now, or '
+            "seismograms from an outside solver ([synthetics])"
         )
     for kind in ("earthquake", "station"):
         worst = [one for one in found.outliers if one.kind == kind]

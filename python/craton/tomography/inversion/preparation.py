@@ -13,7 +13,7 @@ from craton import _craton
 from craton.runs.agreement import on_root
 from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
-from craton.tomography.inversion.forward import ModeTheory, forward_problem, predict
+from craton.tomography.inversion.forward import ModeTheory, forward_problems, predict
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import finer_basis, make_target, projected
@@ -41,7 +41,9 @@ class Prepared:
     prior: AnyPrior
     observations: Observations
     theory: ModeTheory
-    """Synthetics and panels."""
+    """Synthetics."""
+    panels: ModeTheory
+    """The same, or another theory's."""
     target: f64 | None
     """Of synthetic data."""
     state: State
@@ -60,7 +62,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     with run.phases("kernels"):
         basis = make_basis(config, earth)
         spheroidal = shared_spheroidal_catalogue(earth, config, run.comm, run.say)
-        problem = forward_problem(config, basis, modes, spheroidal)
+        problem, derivatives = forward_problems(config, basis, modes, spheroidal)
     with run.phases("set-up"):
         state = files.state(basis)
         first, start = first_model(run, files, basis, earth)
@@ -84,12 +86,14 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         else:
             observations = synthetic_data(run, problem, spheroidal, source, true_model)
     with run.phases("paths"):
-        theory = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
+        theory = panels = ModeTheory(problem, observations, run.world, run.comm, config.assembly)
+        if derivatives is not problem:
+            panels = ModeTheory(derivatives, observations, run.world, run.comm, config.assembly)
     if there is None:
         with run.phases("save"):
             files.save_data(observations)
     tell_of_data(run, observations, target)
-    return Prepared(basis, prior, observations, theory, target, state, spheroidal, start)
+    return Prepared(basis, prior, observations, theory, panels, target, state, spheroidal, start)
 
 
 def first_model(

@@ -26,7 +26,7 @@ from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.emphasis import Emphasis
 from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.forward import ModeTheory, forward_problem
+from craton.tomography.inversion.forward import ModeTheory, forward_problems, observed_by_panels
 from craton.tomography.inversion.hessian_file import read_system, run_prior
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
@@ -141,7 +141,9 @@ def misfit_of(source: pathlib.Path, stored: dict[str, Any]) -> tuple[float | Non
         return float(stored["chi_data"]), int(stored["samples"])
     try:
         record = RunFolder(source.parent).read_record()
-        return record.iterations[int(stored["linearised_at_iteration"])].chi_data, record.samples
+        return record.iterations[
+            int(stored["linearised_at_iteration"])
+        ].chi_data, record.independent_samples or record.samples
     except (UserError, IndexError):
         return None, None
 
@@ -151,12 +153,14 @@ class RunData:
     """What a Hessian was assembled from: seismograms, noise, and the theory."""
 
     forward: ForwardProblem
+    derivatives: ForwardProblem
+    """`forward` itself, or another theory."""
     observations: Observations
     assembly: AssemblyConfig
 
-    def theory(self, world: World) -> ModeTheory:
-        """Synthetics and panels of these windows."""
-        return ModeTheory(self.forward, self.observations, world, MPI.COMM_WORLD, self.assembly)
+    def theory(self, world: World, problem: ForwardProblem | None = None) -> ModeTheory:
+        """Synthetics and panels of these windows. problem: `forward`, unless it is given."""
+        return ModeTheory(problem or self.forward, self.observations, world, MPI.COMM_WORLD, self.assembly)
 
     def misfit(self, world: World, model: f64) -> float:
         """Collective: chi_data of a model, by the theory itself, not by its tangent."""
@@ -165,7 +169,11 @@ class RunData:
     def assemble(self, world: World, model: f64, like: SymmetricMatrix) -> tuple[SymmetricMatrix, f64, float]:
         """Collective: H, G^T C_d^-1 (d - g) and chi_data at a model; the matrix is float64, dealt as `like`."""
         hessian, gradient = like.like("float64"), ConvergentVector(world, len(model), like.block)
-        sums = self.theory(world).assemble(model, self.observations.observed, hessian, gradient)
+        synthetics = panels = self.theory(world)
+        if self.derivatives is not self.forward:
+            panels = self.theory(world, self.derivatives)
+        observed = observed_by_panels(self.observations, synthetics, panels, model)
+        sums = panels.assemble(model, observed, hessian, gradient)
         return hessian, np.asarray(gradient.gather()), float(sums["chi_data"])
 
     def where(self, keep: NDArray[np.bool_]) -> RunData:
@@ -192,4 +200,4 @@ def read_data(problem: LinearisedProblem) -> RunData:
     earth = _craton.EarthModel.by_name(settings.earth.model)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
-    return RunData(forward_problem(settings, problem.basis, modes, spheroidal), observations, settings.assembly)
+    return RunData(*forward_problems(settings, problem.basis, modes, spheroidal), observations, settings.assembly)

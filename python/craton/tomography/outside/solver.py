@@ -100,12 +100,6 @@ class OutsideSynthetics:
         white = data.weighted(data.observed - self.seismograms(model))
         return 0.5 * float(np.sum(white * white))
 
-    @property
-    def data_norm(self) -> float:
-        """Half the squared data, weighted by C_d^-1."""
-        white = self.observations.weighted(self.observations.observed)
-        return 0.5 * float(np.sum(white * white))
-
     # ------------------------------------------------------------------------------------------------------ on rank 0
 
     def _found(self, model: f64) -> tuple[str, f64 | None]:

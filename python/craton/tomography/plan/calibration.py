@@ -128,7 +128,7 @@ class Trials:
     def __init__(self, config: Config, geometry: Geometry, comm: MPI.Comm) -> None:
         self.config, self.geometry, self.comm = config, geometry, comm
         self.world = World(comm)
-        self.coupled = config.theory.kind != "pava"
+        self.coupled = config.theory.of_panels != "pava"
         self.element_bytes = 4 if config.inversion.precision == "float32" else 8
         self.unknowns = geometry.forward.basis.size
         self.modes = modes_within(config.data.filter_periods_s, geometry.forward.modes)
@@ -213,13 +213,13 @@ class Trials:
         Terms, terms times radial splines, elements of panels; seconds of the panels (of coupled modes: path averages, as
         assembled, have smaller ones) and of seismograms alone, the faster of two trials.
         """
-        forward = self.geometry.forward
+        forward, synthetics = self.geometry.forward, self.geometry.synthetics
         model = PERTURBATION * np.random.default_rng(4).standard_normal(self.unknowns)
         count = min(OWN_PATHS, len(rows))
         while True:
             chosen = np.random.default_rng([2, self.comm.rank]).choice(rows, count, replace=False)
             table = self.geometry.table.rows(np.isin(np.arange(len(self.geometry.table)), chosen))
-            paths, trials, elements = table.path_set(forward), [], 0
+            paths, of_synthetics, trials, elements = table.path_set(forward), table.path_set(synthetics), [], 0
             for _ in range(2):
                 self.comm.Barrier()
                 clock = time.perf_counter()
@@ -228,7 +228,7 @@ class Trials:
                 panel_s = time.perf_counter() - clock
                 self.comm.Barrier()
                 clock = time.perf_counter()
-                forward.seismograms(paths, 0, len(paths), model, 1)
+                synthetics.seismograms(of_synthetics, 0, len(of_synthetics), model, 1)
                 trials.append([panel_s, time.perf_counter() - clock])
             terms = float(table.samples.sum()) * self.modes
             own = [terms, terms * forward.basis.n_radial, elements, *np.min(trials, axis=0)]
@@ -251,7 +251,7 @@ class Trials:
         knots = np.asarray(basis.radial_knots_m)
         knots = np.interp(np.linspace(0, len(knots) - 1, radial), np.arange(len(knots)), knots)
         fewer = _craton.ModelBasis(level, np.ascontiguousarray(knots), basis.parameters)
-        theory = config.data.filter_periods_s, config.theory.kind, self.geometry.spheroidal
+        theory = config.data.filter_periods_s, config.theory.of_panels, self.geometry.spheroidal
         return _craton.ForwardProblem(forward.modes, fewer, *theory)
 
     def group(

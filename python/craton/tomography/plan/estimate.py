@@ -248,7 +248,9 @@ class Estimate:
             "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
             "prior": 0.0 if self.ranks_per_node > 1 else self.prior_bytes,
             "set-up": 5 * 8.0 * work.unknowns,
-            "data": 8.0 * work.samples + 32.0 * work.paths + (work.threads * 8.0 * work.modes_used**2) * work.coupled,
+            "data": 8.0 * work.samples
+            + 32.0 * work.paths
+            + (work.threads * 8.0 * work.modes_used**2) * (work.coupled or work.coupled_synthetics),
             "paths": self.path_bytes,
             "factorise": self.panel_bytes,
         }
@@ -340,7 +342,7 @@ class Estimate:
             "misfit": self.fixed_shares_s((times + 1) * self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
             "waveforms": self.fixed_shares_s(self.seismograms_s),  # those of the last model are there
-            "theory": (1.0 if work.coupled else RICHER_COST)
+            "theory": (1.0 if work.coupled_synthetics else RICHER_COST)
             * self.seismograms_s
             * work.checked
             / work.paths

@@ -20,6 +20,7 @@ from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
+from craton.tomography.inversion.forward import forward_problems
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.splines import make_basis
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
@@ -72,6 +73,8 @@ class Work:
     subset: int
     coupled: bool
     """Panels are multiplied: without, they are Kronecker products."""
+    coupled_synthetics: bool
+    """Seismograms are of coupled modes."""
     coupling_bytes: float
     """Tables of coupled pairs of modes, which every rank has."""
     synthetic: bool
@@ -109,6 +112,9 @@ class Geometry:
     """What counting has made: forecasts need it, and measurements in the same process go on with it."""
 
     forward: ForwardProblem
+    """What gives the panels."""
+    synthetics: ForwardProblem
+    """What gives g: the same, or another theory."""
     spheroidal: SpheroidalCatalogue | None
     table: PathTable
     """The paths that were counted."""
@@ -206,7 +212,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)
     spheroidal = shared_spheroidal_catalogue(earth, config, comm)
-    forward = _craton.ForwardProblem(modes, basis, config.data.filter_periods_s, config.theory.kind, spheroidal)
+    synthetics, forward = forward_problems(config, basis, modes, spheroidal)
     spent_s["kernels"], clock = time.perf_counter() - clock, time.perf_counter()
     table = path_table(config, comm)
     spent_s["catalogues"] = time.perf_counter() - clock
@@ -216,7 +222,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     spent_s["paths"] = (time.perf_counter() - clock) * len(table) / len(counted)
     columns, types = basis.n_radial * basis.parameters, [each for each in (modes, spheroidal) if each is not None]
     n = np.array([len(paths[i].lateral_knots) for i in range(len(paths))], float) * columns
-    scale, coupled = len(table) / len(counted), config.theory.kind != "pava"
+    scale, coupled = len(table) / len(counted), config.theory.of_panels != "pava"
     settings = config.inversion
     element_bytes = 4 if settings.precision == "float32" else 8
     rows = rows_after_compression(counted, n, config) if coupled else counted.samples.astype(float)
@@ -250,8 +256,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         threads=config.assembly.threads,
         subset=config.assembly.subset,
         coupled=coupled,
+        coupled_synthetics=config.theory.kind != "pava",
         coupling_bytes=coupling_bytes(columns, [modes_within(config.data.filter_periods_s, each) for each in types])
-        if coupled
+        if coupled or config.theory.kind != "pava"
         else 0.0,
         synthetic=config.data.kind == "synthetic",
         finer=config.target is not None and config.target.finer,
@@ -264,7 +271,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         product_flop=scale * products.flop,
         panel_bytes=products.panel_bytes,
     )
-    return work, Geometry(forward, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s)
+    return work, Geometry(
+        forward, synthetics, spheroidal, counted, paths, products, np.asarray(table.samples, np.int64), spent_s
+    )
 
 
 def path_table(config: Config, comm: MPI.Comm) -> PathTable:

@@ -37,7 +37,11 @@ def misfit_figure(results: Results) -> Figure:
     if positive:
         left.semilogy(*zip(*positive, strict=True), "s--", color=SECOND, label="prior")
     left.axhline(
-        0.5 * results.record.samples, color=MUTED, linewidth=0.9, linestyle=":", label="expected of pure noise, N/2"
+        0.5 * (results.record.independent_samples or results.record.samples),
+        color=MUTED,
+        linewidth=0.9,
+        linestyle=":",
+        label="expected of pure noise, N/2",
     )
     left.legend(fontsize=8)
     left.set(title="misfit (equation 1)", xlabel="iteration")

@@ -68,6 +68,13 @@ def how_it_ended(results: Results) -> str:
     )
 
 
+THEORIES = {
+    "pava": "path-average mode sums",
+    "nact": "mode sums with coupled branches, NACT",
+    "nact_in_plane": "mode sums with branches coupled in the plane of the great circle, NACT",
+}
+
+
 def statement(results: Results) -> Notice:
     """Where the data come from: the first thing a reader must know."""
     record, attributes = results.record, results.observations.attributes
@@ -78,14 +85,18 @@ def statement(results: Results) -> Notice:
             return Notice(f"They were {origin}", synthetic)
         return Notice(f"Data: {origin}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
-    theory = "path-average mode sums" if results.path_averages else "mode sums with coupled branches, NACT"
-    wanted = record.config.get("target") or {}
-    by = f"with the same theory as the inversion ({theory})"
-    if (other := wanted.get("theory", "")) not in ("", record.config["theory"]["kind"]):
-        by = f"with another theory ({other}) than that of the inversion's derivatives ({theory}),"
+    wanted, of = record.config.get("target") or {}, record.config["theory"]
+    theory = THEORIES[of["kind"]]
+    by = f"with the same theory as the inversion's seismograms ({theory})"
+    if (other := wanted.get("theory", "")) not in ("", of["kind"]):
+        whose = "seismograms" if record.config.get("synthetics", {}).get("kind", "modes") == "modes" else "derivatives"
+        by = f"with another theory ({THEORIES[other]}) than that of the inversion's {whose} ({theory}),"
+    if of.get("derivatives"):
+        by += f" with derivatives from {THEORIES[of['derivatives']]},"
+    in_band = " in the filter's band" if "independent_part" in attributes else ""
     by += " on splines half as far apart as the model's" if wanted.get("finer") else " on the same spline basis"
     text = (
-        f"They are seismograms of the input model, computed {by}, plus Gaussian noise whose "
+        f"They are seismograms of the input model, computed {by}, plus Gaussian noise{in_band} whose "
         f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
         f"{100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. The inversion "
         "knows the noise's standard deviation. The earthquakes and stations are real places; the Earth in this report "

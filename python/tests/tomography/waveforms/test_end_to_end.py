@@ -277,10 +277,10 @@ def ulan_bator(tmp_path):
 
 def test_the_long_period_record_that_obspy_brings(ulan_bator):
     """Raw counts to displacement in the band, against ObsPy's own removal of the response and a band-pass after it."""
+    from craton.tomography.data.band import band_pass_gain
     from craton.tomography.waveforms.preparation import find_inputs
     from craton.tomography.waveforms.records.channels import whole_channel
     from craton.tomography.waveforms.records.processing import displacement_of
-    from craton.tomography.waveforms.records.spectra import band_pass_gain
 
     inputs, settings = find_inputs(ulan_bator), ulan_bator.processing
     time = obspy.UTCDateTime(inputs.events.origin_time[0])

@@ -7,6 +7,7 @@ from craton import _craton
 pytest.importorskip("obspy", reason="ObsPy is not installed")
 
 from craton.tomography.config.tables import DataConfig
+from craton.tomography.data.band import band_pass_gain
 from craton.tomography.waveforms.config import ProcessingConfig
 from craton.tomography.waveforms.records.channels import Unusable, whole_channel
 from craton.tomography.waveforms.records.processing import component_of, displacement_of
@@ -17,7 +18,7 @@ from craton.tomography.waveforms.records.rotation import (
     channel_weights,
     component_vector,
 )
-from craton.tomography.waveforms.records.spectra import band_pass_gain, in_band, triangle_gain, with_ends_tapered
+from craton.tomography.waveforms.records.spectra import in_band, triangle_gain, with_ends_tapered
 from obspy import UTCDateTime
 from waveform_files import CENTROID, counts_of, inventory, trace, wave_train
 

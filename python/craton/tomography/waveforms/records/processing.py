@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import detrend
 
+from craton.tomography.data.band import band_pass_gain
 from craton.tomography.waveforms.config import ProcessingConfig
 from craton.tomography.waveforms.records.channels import RawChannel, Unusable
 from craton.tomography.waveforms.records.responses import Instrument
 from craton.tomography.waveforms.records.rotation import channel_vector, channel_weights, component_vector
-from craton.tomography.waveforms.records.spectra import band_pass_gain, in_band, with_ends_tapered
+from craton.tomography.waveforms.records.spectra import in_band, with_ends_tapered
 
 f64 = NDArray[np.float64]
 

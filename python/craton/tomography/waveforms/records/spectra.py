@@ -8,22 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.fft import next_fast_len, rfft
 
+from craton.tomography.data.band import band_pass_gain
+
 f64 = NDArray[np.float64]
 Transfer = Callable[[f64], NDArray[np.complexfloating] | f64]
 
 FREQUENCIES_AT_A_TIME = 256
-
-
-def band_pass_gain(periods_s: tuple[float, ...], frequency_Hz: ArrayLike) -> f64:
-    """The inversion's own band-pass: a cosine taper in frequency between 1/T1 < 1/T2 < 1/T3 < 1/T4; 1 between T2 and T3.
-
-    Every mode of the forward problem is weighted with this gain at its own frequency (band_pass_gain in the C++ sources).
-    """
-    f1, f2, f3, f4 = (1.0 / period for period in periods_s)
-    f = np.abs(np.asarray(frequency_Hz, float))
-    rising = 0.5 * (1.0 - np.cos(np.pi * np.clip((f - f1) / (f2 - f1), 0.0, 1.0)))
-    falling = 0.5 * (1.0 + np.cos(np.pi * np.clip((f - f3) / (f4 - f3), 0.0, 1.0)))
-    return np.asarray(np.where(f < f2, rising, falling))
 
 
 def triangle_gain(half_duration_s: float, frequency_Hz: ArrayLike) -> f64:
