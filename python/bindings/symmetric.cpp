@@ -122,6 +122,20 @@ craton.SymmetricMatrix is its face.)");
 block: rows, and columns, of a block. grid, merge and identity: as of ConvergentMatrix.)");
     if constexpr (std::floating_point<T>) {
         bind_gram<T>(face);
+        face.def(
+            "add_kronecker",
+            [](matrix& a, const symmetric_matrix<double>& lateral, const object_of<block_of<double>>& radial, double scale,
+               std::int64_t offset) {
+                const block_input<double> inner(radial, "add_kronecker: radial");
+                const nb::gil_scoped_release release;
+                linalg::add_kronecker(a, lateral, inner.view(), scale, offset);
+            },
+            nb::arg("lateral"), nb::arg("radial"), nb::arg("scale") = 1.0, nb::arg("offset") = 0,
+            R"(Adds scale * kron(lateral, radial) to the upper triangle of a diagonal block.
+
+lateral: a float64 SymmetricMatrix of the same world, committed; each rank reads the elements that its own part takes.
+Collective, blocking; commit() again before the next update or read. UserError where the product does not lie within the
+matrix.)");
         bind_kronecker(face);
     }
 }

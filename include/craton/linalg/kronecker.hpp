@@ -20,6 +20,12 @@ template <class T>
 void add_kronecker(array::symmetric_matrix<T>& matrix, base::matrix_view<const double> outer, base::matrix_view<const double> inner,
                    double scale, std::int64_t offset = 0);
 
+/// The same with an outer factor that is too large for one rank: it is dealt over the ranks of the matrix's world, and each reads
+/// the elements that its own part takes, a column at a time: N_outer^2 / P of them. Collective and blocking; both committed.
+template <class T>
+void add_kronecker(array::symmetric_matrix<T>& matrix, const array::symmetric_matrix<double>& outer,
+                   base::matrix_view<const double> inner, double scale, std::int64_t offset = 0);
+
 extern template void add_kronecker(array::convergent_matrix<float>&, base::matrix_view<const double>,
                                    base::matrix_view<const double>, double, std::int64_t);
 extern template void add_kronecker(array::convergent_matrix<double>&, base::matrix_view<const double>,
@@ -27,6 +33,11 @@ extern template void add_kronecker(array::convergent_matrix<double>&, base::matr
 extern template void add_kronecker(array::symmetric_matrix<float>&, base::matrix_view<const double>,
                                    base::matrix_view<const double>, double, std::int64_t);
 extern template void add_kronecker(array::symmetric_matrix<double>&, base::matrix_view<const double>,
+                                   base::matrix_view<const double>, double, std::int64_t);
+
+extern template void add_kronecker(array::symmetric_matrix<float>&, const array::symmetric_matrix<double>&,
+                                   base::matrix_view<const double>, double, std::int64_t);
+extern template void add_kronecker(array::symmetric_matrix<double>&, const array::symmetric_matrix<double>&,
                                    base::matrix_view<const double>, double, std::int64_t);
 
 /// Copies a committed matrix into another of the same layout, converting its elements. Local on every rank; commit() both before

@@ -379,6 +379,44 @@ TEST_P(cholesky_test, kronecker_product_is_added_to_the_upper_triangle) {
     world().quiesce();
 }
 
+// A factor that is dealt over the ranks gives the bits of the same one on every rank, whatever the blocks of either.
+template <class T> void expect_the_same_kronecker_product(runtime::world& world) {
+    constexpr std::int64_t outer = 13;
+    constexpr std::int64_t inner = 5;
+    constexpr std::int64_t order = 80;
+    std::vector<double> a(outer * outer);
+    std::vector<double> b(inner * inner);
+    array::symmetric_matrix<double> dealt(world, outer, 2);
+    for (std::int64_t i = 0; i < outer; ++i) {
+        for (std::int64_t j = 0; j < outer; ++j) {
+            const double value = 1.0 / (1.0 + static_cast<double>(i + j)) + (i == j ? 2.0 : 0.0);
+            a[static_cast<std::size_t>(i * outer + j)] = value;
+            const std::vector<std::int64_t> row{i}, col{j};
+            if (i <= j && world.rank() == 0) dealt.update(base::row_major<const double>(&value, 1, 1), row, col);
+        }
+    }
+    for (std::size_t e = 0; e < b.size(); ++e) b[e] = std::sin(static_cast<double>(e));
+    dealt.commit();
+    const auto radial = base::row_major<const double>(b.data(), inner, inner);
+    for (const std::int64_t offset : {0, 7, 15}) {
+        array::symmetric_matrix<T> expected(world, order, 4), found(world, order, 4);
+        linalg::add_kronecker(expected, base::row_major<const double>(a.data(), outer, outer), radial, 0.7, offset);
+        linalg::add_kronecker(found, dealt, radial, 0.7, offset);
+        const auto wanted = expected.packed().local();
+        const auto got = found.packed().local();
+        ASSERT_TRUE(std::ranges::equal(wanted, got)) << "at " << offset;
+        ASSERT_TRUE(wanted.empty() || std::ranges::any_of(wanted, [](T value) { return value != 0; }));
+    }
+    array::symmetric_matrix<T> small(world, 60, 4);
+    EXPECT_THROW(linalg::add_kronecker(small, dealt, radial, 1.0), user_error);
+    world.quiesce();
+}
+
+TEST_P(cholesky_test, kronecker_product_with_a_distributed_factor) {
+    expect_the_same_kronecker_product<double>(world());
+    expect_the_same_kronecker_product<float>(world());
+}
+
 TEST_P(cholesky_test, kronecker_product_is_added_to_a_diagonal_block) {
     constexpr std::int64_t outer = 4;
     constexpr std::int64_t inner = 5;

@@ -68,7 +68,9 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         first, start = first_model(run, files, basis, earth)
     with run.phases("prior"):
         mean = first if config.start.prior_mean else np.zeros(basis.size)
-        prior = make_prior(basis, config.prior, run.world, run.comm, run.console, run.threads, mean)
+        prior = make_prior(
+            basis, config.prior, run.world, run.comm, run.console, run.threads, mean, config.inversion.reproducible
+        )
         state = state or State([first], prior_weights_of(prior, first))
     tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)
     if start is not None:

@@ -64,6 +64,10 @@ PANEL_ROWS = 384
 """Of a panel that ranks eliminate together (panel_cholesky.cpp)."""
 
 
+CHUNK_BYTES = 64 * MIB
+"""Of a prior that is dealt over ranks (prior/parts.py)."""
+
+
 @dataclass(frozen=True)
 class Forecast:
     """One phase of a run, of all its iterations together."""
@@ -235,8 +239,19 @@ class Estimate:
 
     @property
     def prior_bytes(self) -> float:
-        """The inverse of the prior's lateral part, once per node."""
-        return 8.0 * self.work.lateral**2 if self.work.prior_kind == "gaussian" else 0.0
+        """The inverse of the prior's lateral part, on each node: whole, or the node's share of a triangle."""
+        whole = 8.0 * self.work.lateral**2 if self.work.prior_kind == "gaussian" else 0.0
+        return 0.5 * whole / self.nodes if self.work.prior_dealt else whole
+
+    @property
+    def prior_s(self) -> float:
+        """Wall clock of making it: by one rank of each node, or a factorisation in float64 and twice as much for the inverse."""
+        machine, n = self.machine, self.work.lateral
+        if not self.work.prior_dealt:
+            return 1e-9 * machine.prior_ns_per_knot3 * n**3 * self.crowding
+        part = n / math.sqrt(self.ranks)
+        rate = 1e9 * machine.cholesky_gflops * part / (part + machine.cholesky_half_order) * self.work.solve_bytes / 8.0
+        return n**3 / rate / self.ranks * self.crowding
 
     @property
     def kept_bytes(self) -> dict[str, float]:
@@ -271,8 +286,8 @@ class Estimate:
     def extra_bytes(self, name: str) -> float:
         """What a rank needs for a phase only."""
         work, traces = self.work, 8.0 * self.work.samples
-        if name == "prior":
-            return 6.0 * self.prior_bytes
+        if name == "prior":  # dealt, some elements at a time
+            return 4.0 * CHUNK_BYTES if work.prior_dealt else 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise" and work.reproducible:  # rank 0's: the Hessian in float64, and its factor
@@ -298,7 +313,7 @@ class Estimate:
             del kept_of["factorise"]
         kept = sum(size for phase, size in kept_of.items() if PHASES.index(phase) <= order or phase == "factorise")
         own, shared, alone = kept, 0.0, 0.0
-        if name == "prior" and together:
+        if name == "prior" and together and not self.work.prior_dealt:
             alone = self.extra_bytes("prior")  # one rank of a node makes it for all
         else:
             own += self.extra_bytes(name)
@@ -306,7 +321,7 @@ class Estimate:
             shared += self.prior_bytes
         if order >= PHASES.index("assemble"):  # buffers of messages are kept for reuse
             own += min(MESSAGES_BYTES, 2.0 * self.sent_per_assembly / self.ranks)
-        if order > PHASES.index("prior"):
+        if order > PHASES.index("prior") and not self.work.prior_dealt:
             alone = min(self.extra_bytes("prior"), HEAP_KEPT_BYTES)
         if order >= PHASES.index("set-up"):
             held = self.hessian_bytes / self.nodes
@@ -333,7 +348,7 @@ class Estimate:
         seconds = {
             "modes": geometry.spent_s["modes"],
             "kernels": geometry.spent_s["kernels"] * self.crowding,
-            "prior": 1e-9 * machine.prior_ns_per_knot3 * work.lateral**3 * self.crowding,
+            "prior": self.prior_s,
             "set-up": geometry.spent_s["catalogues"] + first_touch_s * (self.ranks_per_node > 1),
             "data": predicted + noise * self.crowding + geometry.spent_s["paths"] * self.crowding,
             "paths": geometry.spent_s["paths"] * self.crowding,

@@ -30,31 +30,23 @@ from numpy.typing import NDArray
 
 from craton._craton import ModelBasis
 from craton.arrays.node_memory import Sharing, made_alone
-from craton.errors import UserError
 from craton.settings import shown
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import Profile, at_depth
 from craton.tomography.model.parameters import NAMES, ParameterBlock, blocks_of
-from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
-from craton.tomography.model.splines import lateral_matrix
+from craton.tomography.model.sphere import EARTH_RADIUS_KM
+from craton.tomography.prior.distributed import DistributedLateral, DistributedSeparable
+from craton.tomography.prior.lateral import LateralCovariance
 from craton.tomography.prior.parts import Layered, PriorPart, Root, Separable
 from craton.tomography.prior.prior import Prior
 
 f64 = NDArray[np.float64]
 
-LARGEST_CONDITION = 1e10
-"""Beyond it the inverse's rounding error would reach the fifth digit of the model."""
-
 
 def lateral_covariance(basis: ModelBasis, correlation_km: float, nugget: float) -> f64:
-    """C_lateral, scaled so that the field sum_a m_a S_a has variance 1 in the mean over the sphere."""
-    knots = unit_vectors(basis.latitude_deg, basis.longitude_deg)
-    chord_squared = np.maximum(2.0 - 2.0 * knots @ knots.T, 0.0)
-    covariance = np.exp(-0.5 * chord_squared * (EARTH_RADIUS_KM / correlation_km) ** 2)
-    covariance[np.diag_indices_from(covariance)] += nugget
-    splines = lateral_matrix(basis, *even_points(4 * basis.n_lateral))
-    variance = np.asarray(splines.multiply(splines @ covariance).sum(axis=1)).ravel()
-    return np.asarray(covariance / np.mean(variance))
+    """C_lateral whole, scaled so that the field sum_a m_a S_a has variance 1 in the mean over the sphere."""
+    knots = np.arange(basis.n_lateral)
+    return LateralCovariance.of(basis, correlation_km, nugget).elements(knots, knots)
 
 
 def gibbs(radius_km: f64, length_km: f64, nugget: float) -> f64:
@@ -82,25 +74,38 @@ def of_radius(profile: Profile) -> Callable[[f64], f64]:
     return lambda radius_m: np.array([at_depth(profile, EARTH_RADIUS_KM - radius / 1e3) for radius in radius_m])
 
 
-def gaussian_prior(basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone) -> Prior:
+Dealing = Callable[[ModelBasis, float, float], DistributedLateral]
+"""(basis, correlation_km, nugget): C_lateral dealt over ranks. Collective."""
+
+
+def gaussian_prior(
+    basis: ModelBasis, config: PriorConfig, share: Sharing = made_alone, deal: Dealing | None = None
+) -> Prior:
     """The Gaussian prior around the reference Earth, of all the parameters of a basis: the same but for their strengths.
 
-    share: how ranks come by the lateral matrices, the large ones; collective where that is.
+    share: how ranks come by the lateral matrices, the large ones; collective where that is. deal: deals the lateral matrix over the
+    ranks instead, where one correlation length serves all depths.
     """
     strengths = zip(NAMES[: basis.parameters], (config.strength, config.xi_strength), strict=False)
-    return gaussian_priors([(name, basis, replace(config, strength=strength)) for name, strength in strengths], share)
+    parameters = [(name, basis, replace(config, strength=strength)) for name, strength in strengths]
+    return gaussian_priors(parameters, share, deal)
 
 
-def gaussian_priors(parameters: Sequence[tuple[str, ModelBasis, PriorConfig]], share: Sharing = made_alone) -> Prior:
+def gaussian_priors(
+    parameters: Sequence[tuple[str, ModelBasis, PriorConfig]], share: Sharing = made_alone, deal: Dealing | None = None
+) -> Prior:
     """The Gaussian prior of several parameters, each with splines, strength and lengths of its own, in the model's order."""
     blocks = blocks_of([(name, basis) for name, basis, _ in parameters])
     parts = [
-        gaussian_part(block, basis, config, share) for block, (_, basis, config) in zip(blocks, parameters, strict=True)
+        gaussian_part(block, basis, config, share, deal)
+        for block, (_, basis, config) in zip(blocks, parameters, strict=True)
     ]
     return Prior(tuple(parts), np.zeros(sum(block.size for block in blocks)))
 
 
-def gaussian_part(block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing) -> PriorPart:
+def gaussian_part(
+    block: ParameterBlock, basis: ModelBasis, config: PriorConfig, share: Sharing, deal: Dealing | None
+) -> PriorPart:
     """The Gaussian prior of one block."""
     radial = checked_inverse(
         radial_covariance(basis, config),
@@ -121,6 +126,8 @@ def gaussian_part(block: ParameterBlock, basis: ModelBasis, config: PriorConfig,
         values, vectors = np.linalg.eigh(lateral)
         return np.vstack([vectors, np.sqrt(values)])
 
+    if len(different) == 1 and deal is not None:
+        return DistributedSeparable(block, deal(basis, float(different[0]), config.nugget), radial)
     if len(different) == 1:
         return Separable(block, share((block.lateral, block.lateral), inverse), radial)
     shape = (block.lateral + 1, block.lateral)
@@ -132,12 +139,7 @@ def check_condition(covariance: f64, origin: str, nugget: float) -> None:
     """A covariance that is not safely positive definite is the user's fault."""
     deviation = np.sqrt(np.diag(covariance))
     eigenvalues = np.linalg.eigvalsh(covariance / np.outer(deviation, deviation))
-    if not eigenvalues[0] * LARGEST_CONDITION > eigenvalues[-1]:
-        raise UserError(
-            f"{origin} with nugget = {nugget:g} makes a prior covariance that is numerically singular "
-            f"(condition number {eigenvalues[-1] / max(eigenvalues[0], 1e-16):.1e}; allowed: up to "
-            f"{LARGEST_CONDITION:.0e}): shorten the correlation length or enlarge the nugget"
-        )
+    LateralCovariance.check(eigenvalues[-1] / max(eigenvalues[0], 1e-16), origin, nugget)
 
 
 def checked_inverse(covariance: f64, origin: str, nugget: float) -> f64:

@@ -13,12 +13,16 @@ from craton import SymmetricMatrix
 from craton._craton import ModelBasis, World
 from craton.arrays.node_memory import made_once_per_node
 from craton.tomography.config.prior import PriorConfig
+from craton.tomography.prior.distributed import DistributedLateral, distributed_lateral
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.matern import MaternPrior
 from craton.tomography.prior.matern_dense import dense_matern_prior
 from craton.tomography.prior.prior import AnyPrior, Prior
 
 f64 = NDArray[np.float64]
+
+KNOTS_ON_EACH_NODE = 1000
+"""Of fewer lateral knots each node has the prior's inverse whole, 8 MB; of more it is dealt over all ranks, or factored in place by one."""
 
 
 def make_prior(
@@ -29,14 +33,27 @@ def make_prior(
     console: Console | None = None,
     threads: int = 1,
     mean: f64 | None = None,
+    alone: bool = False,
 ) -> AnyPrior:
     """Collective: the prior that the configuration names.
 
-    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0.
+    console: where rank 0 shows progress. threads: of each rank. mean: m^p; None for the reference Earth, 0. alone: C_m^-1 is wanted
+    by one rank without the others (on_one_rank.py).
     """
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads, mean)
-    return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
+    if not is_dealt(basis.n_lateral, alone):
+        return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
+
+    def deal(basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedLateral:
+        return distributed_lateral(basis, correlation_km, nugget, world, comm)
+
+    return around(gaussian_prior(basis, config, made_once_per_node(world, comm), deal), mean)
+
+
+def is_dealt(lateral: int, alone: bool) -> bool:
+    """Whether a Gaussian prior with one correlation length is dealt over the ranks, or each node has it whole."""
+    return lateral > KNOTS_ON_EACH_NODE and not alone
 
 
 def explicit_prior(

@@ -1,0 +1,145 @@
+"""The Gaussian prior with its lateral part dealt over all ranks: no rank holds knots^2 elements of it.
+
+C_lateral (gaussian.py) is known by its elements. Every rank writes those of its own part of a distributed matrix; the Cholesky
+factorisation shows whether it is positive definite, and its inverse takes its place. What is needed of C_lateral itself, products
+and variances, is made from its elements again.
+
+With n knots and P ranks a rank holds about n^2 / 2P elements, twice that while the matrix is inverted. The factorisation takes
+n^3 / 3 operations and the inverse twice as many, of all ranks together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from mpi4py import MPI
+from numpy.typing import NDArray
+
+from craton import SymmetricMatrix, linalg
+from craton._craton import ModelBasis, World
+from craton.arrays.matrix import TrianglePart
+from craton.errors import UserError
+from craton.tomography.config.load import hessian_block
+from craton.tomography.model.parameters import ParameterBlock
+from craton.tomography.prior.lateral import LateralCovariance, singular
+from craton.tomography.prior.parts import PriorPart, chunks, own_columns, summed
+
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
+
+BLOCK = 64
+"""Rows and columns of a block of the matrix."""
+STEPS = 12
+"""Of power iteration, for the condition number: enough for its first digit."""
+
+
+@dataclass(frozen=True)
+class DistributedLateral:
+    """C_lateral by its elements, and its inverse, dealt over the ranks of `comm`."""
+
+    covariance: LateralCovariance
+    inverse: SymmetricMatrix
+    """Its upper triangle."""
+    log_determinant: float
+    """The natural logarithm of det C_lateral^-1."""
+    comm: MPI.Comm
+
+    def times(self, table: f64) -> f64:
+        """Collective: C_lateral^-1 times columns, the same on every rank."""
+        own = np.zeros_like(table)
+        for held in self.inverse.triangle:
+            for some in chunks(len(held.rows), len(held.cols)):
+                piece = held.local[:, some].copy()
+                piece[~held.taken(cols=some)] = 0.0
+                own[held.rows] += piece @ table[held.cols[some]]
+                piece[held.rows[:, None] == held.cols[some]] = 0.0
+                own[held.cols[some]] += piece.T @ table[held.rows]
+        return summed(own, self.comm)
+
+    def covariance_times(self, table: f64) -> f64:
+        """Collective: C_lateral times columns."""
+        own, order, knots = np.zeros_like(table), len(table), np.arange(len(table))
+        mine = np.arange(order * self.comm.rank // self.comm.size, order * (self.comm.rank + 1) // self.comm.size)
+        for some in chunks(order, len(mine)):
+            own[mine[some]] = self.covariance.elements(mine[some], knots) @ table
+        return summed(own, self.comm)
+
+
+def distributed_lateral(
+    basis: ModelBasis, correlation_km: float, nugget: float, world: World, comm: MPI.Comm
+) -> DistributedLateral:
+    """Collective, blocking. world: of comm. UserError on every rank for a covariance that is not safely positive definite."""
+    covariance = LateralCovariance.of(basis, correlation_km, nugget)
+    matrix = SymmetricMatrix(world, basis.n_lateral, dtype="float64", block=hessian_block(BLOCK, basis.n_lateral))
+    for held in matrix.triangle:
+        for some in chunks(len(held.rows), len(held.cols)):
+            own, taken = held.local[:, some], held.taken(cols=some)
+            own[taken] = covariance.elements(held.rows, held.cols[some])[taken]  # the rest may be another part's
+    matrix.commit()
+    start = np.random.default_rng(1).standard_normal(basis.n_lateral)
+    largest = _largest_eigenvalue(lambda vector: np.asarray(linalg.matvec(matrix, vector)), start)
+    origin = f"[prior] correlation_km = {correlation_km:g}"
+    try:
+        factor = linalg.Cholesky(matrix)
+    except UserError:
+        raise singular(origin, nugget, None) from None
+    smallest = 1.0 / _largest_eigenvalue(lambda vector: np.asarray(factor.solve(vector)), start)
+    LateralCovariance.check(largest / smallest, origin, nugget)
+    log_determinant = -factor.log_determinant()
+    factor.invert()
+    matrix.commit()
+    return DistributedLateral(covariance, matrix, log_determinant, comm)
+
+
+def _largest_eigenvalue(times: Callable[[f64], f64], vector: f64) -> float:
+    """Of a positive definite matrix, from below."""
+    found = 0.0
+    for _ in range(STEPS):
+        vector = vector / float(np.linalg.norm(vector))
+        product = times(vector)
+        found, vector = float(vector @ product), product
+    return found
+
+
+@dataclass(frozen=True)
+class DistributedSeparable(PriorPart):
+    """C^-1 = lateral_inverse (x) radial_inverse, as Separable, of a lateral part that is dealt over all ranks.
+
+    All calls are collective, but for what they say.
+    """
+
+    block: ParameterBlock
+    lateral: DistributedLateral
+    radial_inverse: f64
+
+    def _log_determinant(self) -> float:
+        radial = float(np.linalg.slogdet(self.radial_inverse)[1])
+        return self.block.radial * self.lateral.log_determinant + self.block.lateral * radial
+
+    def _precision_times(self, table: f64) -> f64:
+        return self.lateral.times(table @ self.radial_inverse)
+
+    def _covariance_times(self, table: f64) -> f64:
+        half = self.lateral.covariance_times(table)
+        return np.asarray(scipy.linalg.solve(self.radial_inverse, half.T, assume_a="pos")).T
+
+    def add_to(self, system: SymmetricMatrix, scale: float) -> None:
+        """Adds scale * C^-1 to the system, in the block's place."""
+        system.add_kronecker(self.lateral.inverse, self.radial_inverse, scale, self.block.offset)
+
+    def own_elements(self, part: TrianglePart) -> Iterator[tuple[i64, i64, f64]]:
+        """As PriorPart says; not collective, but an owner on another node must poll meanwhile."""
+        for rows, cols, (a, i_radial), (b, j_radial) in own_columns(part, self.block):
+            down, of_a = np.unique(a, return_inverse=True)
+            across, of_b = np.unique(b, return_inverse=True)
+            elements = self.lateral.inverse.read_slice(down, across)[np.ix_(of_a, of_b)]
+            yield rows, cols, elements * self.radial_inverse[np.ix_(i_radial, j_radial)]
+
+    def _variance(self, lateral: scipy.sparse.csr_matrix, radial: f64) -> f64:
+        """Not collective."""
+        down = np.einsum("ri,ij,rj->r", radial, scipy.linalg.inv(self.radial_inverse), radial)
+        return np.outer(self.lateral.covariance.variance(lateral), down)

@@ -1,0 +1,77 @@
+"""C_lateral of the Gaussian prior (gaussian.py) by its elements, for those who need a part of it, and for those who need it all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from craton._craton import ModelBasis
+from craton.errors import UserError
+from craton.tomography.model.sphere import EARTH_RADIUS_KM, even_points, unit_vectors
+from craton.tomography.model.splines import lateral_matrix
+
+f64 = NDArray[np.float64]
+i64 = NDArray[np.int64]
+
+LARGEST_CONDITION = 1e10
+"""Beyond it the inverse's rounding error would reach the fifth digit of the model."""
+
+
+@dataclass(frozen=True)
+class LateralCovariance:
+    """Scaled so that the field sum_a m_a S_a has variance 1 in the mean over the sphere."""
+
+    knots: f64
+    """Unit vectors, (knots, 3)."""
+    correlation_km: float
+    nugget: float
+    scale: float = 1.0
+
+    @classmethod
+    def of(cls, basis: ModelBasis, correlation_km: float, nugget: float) -> LateralCovariance:
+        """Of a basis's lateral knots."""
+        plain = cls(unit_vectors(basis.latitude_deg, basis.longitude_deg), correlation_km, nugget)
+        splines = lateral_matrix(basis, *even_points(4 * basis.n_lateral))
+        overlap = (splines.T @ splines).tocoo()  # the mean variance is its sum with the covariance, element by element
+        mean = float(overlap.data @ plain.at(overlap.row, overlap.col)) / splines.shape[0]
+        return cls(plain.knots, correlation_km, nugget, 1.0 / mean)
+
+    def elements(self, rows: i64, cols: i64) -> f64:
+        """C[rows, cols], shape (len(rows), len(cols))."""
+        chord_squared = np.maximum(2.0 - 2.0 * self.knots[rows] @ self.knots[cols].T, 0.0)
+        return self._of_chord(chord_squared, np.equal.outer(rows, cols))
+
+    def at(self, rows: i64, cols: i64) -> f64:
+        """C[rows[k], cols[k]] of each k."""
+        chord_squared = np.maximum(2.0 - 2.0 * np.einsum("kx,kx->k", self.knots[rows], self.knots[cols]), 0.0)
+        return self._of_chord(chord_squared, rows == cols)
+
+    def variance(self, rows: scipy.sparse.csr_matrix) -> f64:
+        """S . C S of each row S of a sparse matrix."""
+        found = np.empty(rows.shape[0])
+        for number, (first, last) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+            knots, values = rows.indices[first:last], rows.data[first:last]
+            found[number] = values @ self.elements(knots, knots) @ values
+        return found
+
+    def _of_chord(self, chord_squared: f64, same: NDArray[np.bool_]) -> f64:
+        found = np.exp(-0.5 * chord_squared * (EARTH_RADIUS_KM / self.correlation_km) ** 2)
+        return np.asarray(self.scale * (found + self.nugget * same))
+
+    @staticmethod
+    def check(condition: float, origin: str, nugget: float) -> None:
+        """UserError for a condition number that is not safe."""
+        if not 0.0 < condition < LARGEST_CONDITION:
+            raise singular(origin, nugget, condition)
+
+
+def singular(origin: str, nugget: float, condition: float | None) -> UserError:
+    """What is wrong with a covariance that is not safely positive definite: the user's fault."""
+    told = "" if condition is None else f"condition number {condition:.1e}; "
+    return UserError(
+        f"{origin} with nugget = {nugget:g} makes a prior covariance that is numerically singular ({told}allowed: up to "
+        f"{LARGEST_CONDITION:.0e}): shorten the correlation length or enlarge the nugget"
+    )
