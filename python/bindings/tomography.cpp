@@ -106,7 +106,24 @@ Polynomial layers in PREM's form, x = r / 6371 km; reference period 1 s. Immutab
         .def_static("prem_iso_light", &earth_model::prem_iso_light,
                     "PREM without crust and ocean (AxiSEM's prem_iso_light): the mantle's lid extended to 6371 km.")
         .def_static("by_name", &earth_model::by_name, "name"_a, "One of the models above. UserError lists the names there are.")
-        .def_prop_ro("name", &earth_model::name, "The name that by_name takes.")
+        .def_static(
+            "from_table",
+            [](std::string name, const f64_matrix_in& rows) {
+                constexpr std::size_t columns = 9;
+                need_length("rows (columns)", rows.shape(1), columns);
+                std::vector<earth_row> table;
+                for (std::size_t at = 0; at < rows.shape(0); ++at) {
+                    const std::span row(rows.data() + at * columns, columns);
+                    table.push_back({row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8]});
+                }
+                return earth_model::from_table(std::move(name), table);
+            },
+            "name"_a, "rows"_a,
+            R"(An Earth of one's own, from the centre up, linear between rows; two rows of one radius are a discontinuity.
+
+rows: shape (n, 9), radius (m), density (kg/m^3), vpv, vsv (m/s), Q_kappa, Q_mu, vph, vsh (m/s), eta, as mineos has them. A Q of 0 stands for none. Not collective. UserError for radii that fall or do not begin at 0, for gaps, for densities
+and speeds that are not positive, and where no solid layer lies above a fluid one.)")
+        .def_prop_ro("name", &earth_model::name, "The name that by_name takes, or a table's.")
         .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m, "Radius of the core-mantle boundary, in m.")
         .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m, "Radius of the outer surface, ocean included, in m.")
         .def_prop_ro("solid_surface_radius_m", &earth_model::solid_surface_radius_m,

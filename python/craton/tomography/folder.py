@@ -206,6 +206,8 @@ class RunRecord(Record):
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     synthetics: str = ""
     """What has computed the seismograms g(m)."""
+    earth: str = ""
+    """The reference Earth's name; of a table the file's, and a digest of what is in it."""
     start: StartRecord | None = None
     """None where the run begins at the reference Earth."""
     correlation: CoverageCorrelation | None = None

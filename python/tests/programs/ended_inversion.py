@@ -23,6 +23,7 @@ from craton.tomography.config.load import load_config
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion import hessian_file
 from craton.tomography.inversion.assembly import Assembly
+from craton.tomography.inversion.context import RunContext
 from craton.tomography.inversion.driver import Inversion
 from craton.tomography.inversion.persistence import RunFiles, State
 from craton.tomography.inversion.step import StepSearch
@@ -107,6 +108,8 @@ def arrange(moment: str, iteration: int) -> None:
         at(RunFiles, "drop_iteration", accepted)
     elif moment == "finish":
         at(Inversion, "finish", on_root)
+    elif moment == "awaiting":
+        at(RunContext, "enter_outside", lambda *given: on_root() and len(given) > 1 and bool(given[1]), after=True)
     elif moment == "report":
         at(page, "write_report", lambda *_: True)
     elif moment == "full-disk":

@@ -184,6 +184,45 @@ earth_model earth_model::from_layers(std::string name, std::vector<earth_layer> 
     return {std::move(name), std::move(layers)};
 }
 
+earth_model earth_model::from_table(std::string name, std::span<const earth_row> rows) {
+    std::vector<earth_layer> layers;
+    for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+        const earth_row& below = rows[i];
+        const earth_row& above = rows[i + 1];
+        if (!(above.radius_m >= below.radius_m)) {
+            throw user_error(
+                fmt::format("earth model {}: row {} is at a radius of {} m, below the row before it, {} m; allowed: rows "
+                            "from the centre up",
+                            name, i + 2, above.radius_m, below.radius_m));
+        }
+        if (above.radius_m == below.radius_m) continue;
+        // a + b x, in km/s and g/cm^3, through the values at both ends
+        const double x = below.radius_m / earth_radius_m;
+        const double width = above.radius_m / earth_radius_m - x;
+        const auto line = [&](double at_below, double at_above) {
+            const double slope = (at_above - at_below) / width;
+            return std::array<double, 4>{1e-3 * (at_below - slope * x), 1e-3 * slope, 0, 0};
+        };
+        const auto quality = [](double one, double other) { return one > 0 && other > 0 ? 2 / (1 / one + 1 / other) : infinity; };
+        earth_layer layer{below.radius_m,
+                          above.radius_m,
+                          line(below.density_kg_m3, above.density_kg_m3),
+                          line(below.vpv_m_s, above.vpv_m_s),
+                          line(below.vsv_m_s, above.vsv_m_s),
+                          quality(below.q_mu, above.q_mu),
+                          quality(below.q_kappa, above.q_kappa)};
+        const auto isotropic = [](const earth_row& row) {
+            return row.vph_m_s == row.vpv_m_s && row.vsh_m_s == row.vsv_m_s && row.eta == 1;
+        };
+        layer.anisotropic = !(isotropic(below) && isotropic(above));
+        layer.vph = line(below.vph_m_s, above.vph_m_s);
+        layer.vsh = line(below.vsh_m_s, above.vsh_m_s);
+        layer.eta = line(1e3 * below.eta, 1e3 * above.eta);
+        layers.push_back(layer);
+    }
+    return from_layers(std::move(name), std::move(layers));
+}
+
 double earth_model::cmb_radius_m() const {
     double radius = 0;
     for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {

@@ -112,6 +112,40 @@ TEST(earth_model, layers_of_the_users_own) {
     expect_user_error([&] { earth_model::from_layers("own", {layers[0]}); }, {"1 layers", "fluid core"});
 }
 
+// Every layer of PREM at 200 radii, both sides of its boundaries: what linear interpolation makes of its cubics.
+TEST(earth_model, a_table_of_prem_is_prem) {
+    const earth_model prem = earth_model::prem();
+    std::vector<earth_row> rows;
+    for (const earth_layer& layer : prem.layers()) {
+        for (int step = 0; step <= 200; ++step) {
+            const double r = layer.inner_radius_m + (layer.outer_radius_m - layer.inner_radius_m) * step / 200;
+            const material at = layer.evaluate(r);
+            rows.push_back({r, at.density_kg_m3, at.vp_m_s, at.vs_m_s, at.q_kappa, std::isinf(at.q_mu) ? 0 : at.q_mu, at.vph_m_s,
+                            at.vsh_m_s, at.eta});
+        }
+    }
+    const earth_model table = earth_model::from_table("a table", rows);
+    EXPECT_EQ(table.name(), "a table");
+    EXPECT_EQ(table.cmb_radius_m(), prem.cmb_radius_m());
+    EXPECT_EQ(table.solid_surface_radius_m(), prem.solid_surface_radius_m());
+    for (double r = 1e3; r < 6371e3; r += 7.7e3) {
+        const material ours = table.evaluate(r);
+        const material theirs = prem.evaluate(r);
+        EXPECT_NEAR(ours.density_kg_m3, theirs.density_kg_m3, 2e-5 * theirs.density_kg_m3) << r;
+        EXPECT_NEAR(ours.vp_m_s, theirs.vp_m_s, 2e-5 * theirs.vp_m_s) << r;
+        EXPECT_NEAR(ours.vs_m_s, theirs.vs_m_s, 1e-4 * theirs.vs_m_s) << r;
+        EXPECT_NEAR(ours.vsh_m_s, theirs.vsh_m_s, 1e-4 * theirs.vsh_m_s) << r;
+        EXPECT_NEAR(ours.eta, theirs.eta, 1e-9) << r;
+        EXPECT_DOUBLE_EQ(ours.q_kappa, theirs.q_kappa) << r;
+        EXPECT_NEAR(1 / ours.q_mu, 1 / theirs.q_mu, 1e-12) << r;
+        EXPECT_NEAR(table.gravity_m_s2(r), prem.gravity_m_s2(r), 1e-4 * prem.gravity_m_s2(r)) << r;
+    }
+    const std::vector<earth_row> falling{rows[5], rows[3]};
+    expect_user_error([&] { (void)earth_model::from_table("wrong", falling); }, "rows from the centre up");
+    const std::vector<earth_row> begins_late{rows[5], rows[9]};
+    EXPECT_THROW((void)earth_model::from_table("late", begins_late), user_error);
+}
+
 TEST(earth_model, prem_iso_light_equals_the_axisem_mesh) {
     // Nodes of the mesh of an AxiSEM database: radius (m), density (kg/m^3), vs (m/s), in single precision.
     const double mesh[][3] = {{6002081.0, 3524.7031, 4748.1436}, {6061000.0, 3489.5193, 4706.9004},

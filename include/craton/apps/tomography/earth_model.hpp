@@ -67,6 +67,11 @@ struct earth_layer {
     [[nodiscard]] double mass_below_kg(double radius_m) const;
 };
 
+/// A row of a table of a reference Earth, as mineos has it in a deck.
+struct earth_row {
+    double radius_m = 0, density_kg_m3 = 0, vpv_m_s = 0, vsv_m_s = 0, q_kappa = 0, q_mu = 0, vph_m_s = 0, vsh_m_s = 0, eta = 1;
+};
+
 /// A spherically symmetric Earth of polynomial layers, isotropic or radially anisotropic: a value, immutable.
 class earth_model {
   public:
@@ -83,6 +88,9 @@ class earth_model {
     /// Any layers, from the centre up. Throws user_error when they leave gaps, when there is no solid layer above a fluid core, or
     /// when a density or a speed of compression is not positive at a layer's ends.
     static earth_model from_layers(std::string name, std::vector<earth_layer> layers);
+    /// Of a table from the centre up, linear between its rows; two rows of one radius are a discontinuity. A layer's Q is the
+    /// harmonic mean of its rows'. Throws user_error when radii fall or do not begin at 0, and as from_layers().
+    static earth_model from_table(std::string name, std::span<const earth_row> rows);
 
     /// What by_name() takes.
     [[nodiscard]] const std::string& name() const { return name_; }

@@ -21,7 +21,8 @@ Model = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Reference Earth: prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light.",
+        help="Reference Earth: prem (anisotropic), prem_isotropic_ocean, prem_isotropic or prem_iso_light; or the file of a table: "
+        ".nd, .tvel, or a deck of mineos.",
     ),
 ]
 Cache = Annotated[Path, typer.Option(metavar="DIR", help="Folder where mode catalogues are kept.")]
@@ -60,11 +61,11 @@ def modes(
 
         craton tomography modes --shortest-period 60 --csv modes.csv
     """
-    from craton._craton import EarthModel
+    from craton.tomography.model.earth_table import earth_by_name_or_file
     from craton.tomography.theory import mode_table
     from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
 
-    earth, note = EarthModel.by_name(model), _note()
+    earth, note = earth_by_name_or_file(model), _note()
     rows: list[mode_table.ModeRow] = []
     options = {"dispersion": not elastic}
     if kind != "toroidal":
@@ -130,8 +131,8 @@ def kernel(
 
         craton tomography kernel -o z.png --component Z --times 1400,2300
     """
-    from craton._craton import EarthModel
     from craton.pages.figures import save_picture
+    from craton.tomography.model.earth_table import earth_by_name_or_file
     from craton.tomography.theory.modes import spheroidal_catalogue, toroidal_catalogue
     from craton.tomography.theory.plane_kernels import draw, plane_kernel, usual_times
 
@@ -142,7 +143,7 @@ def kernel(
     if len(corners) != 4 or not all(a > b > 0 for a, b in zip(corners, corners[1:], strict=False)):
         raise UserError(f"--periods {periods}; allowed: four decreasing periods in seconds, such as 400,250,75,60")
     chosen = numbers(times, "--times") if times else []
-    earth, note = EarthModel.by_name(model), _note()
+    earth, note = earth_by_name_or_file(model), _note()
     toroidal = toroidal_catalogue(earth, corners[3], cache, note)
     spheroidal = None if component == "T" else spheroidal_catalogue(earth, corners[3], cache, note)
     kinds = ("pava", "nact") if theory == "both" else (theory,)

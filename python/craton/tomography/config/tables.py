@@ -32,6 +32,12 @@ class EarthConfig:
         choice("prem_isotropic", "prem_iso_light", "prem"),
         "prem_isotropic, prem_iso_light (no crust and ocean), or prem (anisotropic)",
     )
+    file: str = setting(
+        "",
+        text,
+        'an Earth of your own in the place of `model`: a table as .nd, .tvel or a deck of mineos, speeds at 1 s; "": none',
+        path="input",
+    )
     dispersion: bool = setting(True, boolean, "velocities at each mode's own frequency (physical dispersion)")
     attenuation: bool = setting(True, boolean, "seismograms decay with each mode's quality factor")
 

@@ -57,7 +57,7 @@ class Inversion:
         found = prepare(run, self.files)
         self.basis, self.prior, self.theory, self.panels = found.basis, found.prior, found.theory, found.panels
         self.observations, self.target, self.state = found.observations, found.target, found.state
-        self.spheroidal, self.start = found.spheroidal, found.start
+        self.spheroidal, self.start, self.earth = found.spheroidal, found.start, found.earth
         self.outside = None if run.config.synthetics.kind == "modes" else self.outside_synthetics()
         self.synthetics: Synthetics = self.outside or self.theory
         self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, self.basis.size)
@@ -305,6 +305,7 @@ class Inversion:
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
+            earth=self.earth,
             start=self.start,
             synthetics=self.described_synthetics(),
         )

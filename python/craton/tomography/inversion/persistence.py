@@ -108,6 +108,15 @@ class RunFiles:
         run = self.run
         return on_root(run.comm, lambda: read(run.place)) if run.resuming else None
 
+    def check_earth(self, name: str) -> None:
+        """UserError where a resumed run's reference Earth is not the one that it began with: its table has changed."""
+        before = self._left(lambda place: place.read_record().earth if place.record.is_file() else "")
+        if before and before != name:
+            raise UserError(
+                f"{self.run.config.earth.file or name}: the reference Earth is {name}, and the run began with {before}; allowed: "
+                "the same table"
+            )
+
     # ------------------------------------------------------------------------------------------------------------ data.h5
 
     def data(self) -> Observations | None:

@@ -15,6 +15,7 @@ from craton.tomography.data.paths import build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues, synthetic_observations
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, predict
 from craton.tomography.inversion.persistence import RunFiles, State
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis
 from craton.tomography.model.target import finer_basis, make_target, projected
 from craton.tomography.prior.draw import drawn_model
@@ -51,13 +52,16 @@ class Prepared:
     """Modes of vertical and radial motion, where they are asked for."""
     start: StartRecord | None
     """Of a starting model from a file."""
+    earth: str
+    """The reference Earth's name."""
 
 
 def prepare(run: RunContext, files: RunFiles) -> Prepared:
     """Collective: makes what the configuration names; data and models of a run that is resumed come from its folder."""
     config = run.config
     with run.phases("modes"):
-        earth = _craton.EarthModel.by_name(config.earth.model)
+        earth = reference_earth(config.earth)
+        files.check_earth(earth.name)
         modes = shared_mode_catalogue(earth, config, run.comm, run.say)
     with run.phases("kernels"):
         basis = make_basis(config, earth)
@@ -95,7 +99,7 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
         with run.phases("save"):
             files.save_data(observations)
     tell_of_data(run, observations, target)
-    return Prepared(basis, prior, observations, theory, panels, target, state, spheroidal, start)
+    return Prepared(basis, prior, observations, theory, panels, target, state, spheroidal, start, earth.name)
 
 
 def first_model(

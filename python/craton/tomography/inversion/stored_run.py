@@ -15,7 +15,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 import craton
-from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World, _craton
+from craton import ConvergentMatrix, ConvergentVector, SymmetricMatrix, World
 from craton.arrays.matrix import TrianglePart
 from craton.errors import UserError
 from craton.runs.agreement import on_root
@@ -28,6 +28,7 @@ from craton.tomography.data.observations import Observations
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, observed_by_panels
 from craton.tomography.inversion.hessian_file import read_system, run_prior
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import ParameterBlock, blocks_in
 from craton.tomography.model.splines import basis_of
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -197,7 +198,7 @@ def read_data(problem: LinearisedProblem) -> RunData:
     if observations.correlation_s is None and settings.data.correlation_s:
         lengths = np.full(len(observations.paths), settings.data.correlation_s)
         observations = dataclasses.replace(observations, correlation_s=lengths)
-    earth = _craton.EarthModel.by_name(settings.earth.model)
+    earth = reference_earth(settings.earth)
     modes = shared_mode_catalogue(earth, settings, comm)
     spheroidal = shared_spheroidal_catalogue(earth, settings, comm)
     return RunData(*forward_problems(settings, problem.basis, modes, spheroidal), observations, settings.assembly)

@@ -20,6 +20,7 @@ from craton.pages import projection
 from craton.runs.files import read_hdf5
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.folder import RunFolder, RunRecord
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.parameters import NAMES
 from craton.tomography.model.reference import voigt_vs_km_s
 from craton.tomography.model.splines import basis_of, splines_of
@@ -105,7 +106,7 @@ def fields_of(basis: ModelBasis, vector: f64, label: str, record: RunRecord, whe
     """The fields of a model vector, of all the parameters of `basis`. where: the record's file, for errors."""
     names = NAMES[: basis.parameters]
     try:
-        earth = EarthModel.by_name(str(record.config["earth"]["model"]))
+        earth = reference_earth(record.config["earth"])
     except (KeyError, TypeError):
         raise UserError(f"{where}: names no reference Earth; allowed: the record of a run") from None
     blocks = np.ascontiguousarray(vector).reshape(len(names), -1)

@@ -15,13 +15,13 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from craton import _craton
 from craton._craton import ForwardProblem, PathSet, SpheroidalCatalogue
 from craton.tomography.config.load import Config, hessian_block
 from craton.tomography.data.paths import PathTable, build_paths
 from craton.tomography.data.sources import file_observations, read_catalogues
 from craton.tomography.inversion.forward import forward_problems
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
@@ -210,7 +210,7 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
     """
     spent_s = {}
     clock = time.perf_counter()
-    earth = _craton.EarthModel.by_name(config.earth.model)
+    earth = reference_earth(config.earth)
     modes = shared_mode_catalogue(earth, config, comm)
     spent_s["modes"], clock = time.perf_counter() - clock, time.perf_counter()
     basis = make_basis(config, earth)

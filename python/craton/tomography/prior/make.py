@@ -22,7 +22,7 @@ from craton.tomography.prior.prior import AnyPrior, Prior
 f64 = NDArray[np.float64]
 
 KNOTS_ON_EACH_NODE = 1000
-"""Of fewer lateral knots each node has the prior's inverse whole, 8 MB; of more it is dealt over all ranks, or factored in place by one."""
+"""Of fewer lateral knots each node has the prior's inverse whole; of more the ranks share one in place."""
 
 
 def make_prior(

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from craton._craton import EarthModel, ForwardProblem
+from craton._craton import ForwardProblem
 from craton.errors import UserError
 from craton.tomography.config.load import theory_settings
 from craton.tomography.data.observations import Observations
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
 from craton.tomography.theory.plane_kernels import PlaneKernel, kernel_of_path, small_basis
 
@@ -51,7 +52,7 @@ def kernels_of_windows(config: Mapping[str, Any], data: Observations, where: str
     chosen = typical_windows(data)
     if not chosen:
         raise UserError("no window is along the minor arc; allowed: one that is")
-    earth = EarthModel.by_name(settings.earth.model)
+    earth = reference_earth(settings.earth)
     toroidal = shared_mode_catalogue(earth, settings, MPI.COMM_SELF, lambda _: None)
     spheroidal = shared_spheroidal_catalogue(earth, settings, MPI.COMM_SELF, lambda _: None)
     periods_s, basis = settings.data.filter_periods_s, small_basis(earth)

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from craton._craton import EarthModel, ForwardProblem, ModelBasis, PathSet, SpheroidalCatalogue
+from craton._craton import ForwardProblem, ModelBasis, PathSet, SpheroidalCatalogue
 from craton._craton import ModeSynthetics as CompleteSynthetics
 from craton.errors import UserError
 from craton.seismology.files import need_obspy, one_line, read_by_obspy, readable
 from craton.seismology.geometry.latitudes import geocentric_deg
 from craton.tomography.data.catalogue import Events, Stations
 from craton.tomography.data.paths import PathTable
+from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
 from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector, place_of
@@ -89,7 +90,7 @@ class ModeSynthetics:
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         self._config = config
-        self._earth = EarthModel.by_name(config.earth.model)
+        self._earth = reference_earth(config.earth)
         self._theory = cast("TheorySettings", config)  # of which modes ask for [earth] and [modes] alone
         self._toroidal = mode_catalogue(self._earth, self._theory, lambda _: None)
         self._basis = ModelBasis(1, np.linspace(self._earth.cmb_radius_m, self._earth.solid_surface_radius_m, 4))
@@ -100,10 +101,10 @@ class ModeSynthetics:
     def describe(self) -> str:
         """For the record."""
         if self._config.synthetics.complete:
-            return f"all modes of {self._config.earth.model}, as a seismometer shows them"
+            return f"all modes of {self._earth.name}, as a seismometer shows them"
         asked = self._config.windows.components
         kinds = [name for name, of in (("toroidal", "T"), ("spheroidal", "ZR")) if set(asked) & set(of)]
-        return f"{' and '.join(kinds)} modes of {self._config.earth.model}"
+        return f"{' and '.join(kinds)} modes of {self._earth.name}"
 
     @cached_property
     def _transverse(self) -> ForwardProblem:
