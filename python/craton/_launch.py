@@ -330,7 +330,8 @@ def _terminated_as_interrupt() -> Iterator[list[int]]:
 def _wait(job: subprocess.Popen[str], listener: _Listener) -> None:
     """Until mpiexec ends; if it lingers when a rank has failed or all ranks are gone, it is ended.
 
-    Open MPI 4's mpiexec waits for itself now and then when it is about to end (PMIx_server_finalize, on a busy machine).
+    Open MPI 4's mpiexec waits for itself now and then when it is about to end (PMIx_server_finalize, on a busy machine). With ranks
+    on other machines it has their daemons below it, and only a failure is seen here.
     """
     over_at: float | None = None
     while True:
@@ -369,7 +370,7 @@ def _is_rank(pid: int) -> bool:
 
 
 RULER = re.compile(r"-{60,}\s*$")
-END = re.compile(ENDS.format(r"(\d+)", r"(\d+)"))
+END = re.compile(ENDS.format(r"(\d+)", r"(-?\d+)"))
 RANK_PREFIX = re.compile(r"rank \d+: ")
 # lines that mpiexec and its libraries add around their banners
 CHATTER = re.compile(
@@ -389,7 +390,7 @@ class _Listener:
     started_by: str = ""
     """mpiexec, where the ranks are known to say that they have started"""
     started: int = 0
-    ended: int = 0
+    ended: set[int] = field(default_factory=set)
     """ranks that have come to their end, of themselves"""
     lingered: bool = False
     """whether mpiexec had to be ended though its ranks were"""
@@ -433,14 +434,15 @@ class _Listener:
 
     def _note_end(self, rank: int, code: int) -> None:
         """A rank ends of itself; with a code above 0, and all others with it."""
-        self.ended += code == 0
-        if code:
+        if code == 0:
+            self.ended.add(rank)
+        else:
             self.aborted = self.aborted or (rank, code)
             self.failed_at = self.failed_at or time.monotonic()
 
     def all_gone(self) -> bool:
         """Whether every rank has ended well and mpiexec has no process left below it."""
-        if self.ended < self.ranks:
+        if len(self.ended) < self.ranks:
             return False
         with contextlib.suppress(OSError):
             return not Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split()
@@ -500,7 +502,7 @@ class _Listener:
         if self.aborted and self.aborted[1] == USER_ERROR:
             return USER_ERROR
         unborn = bool(self.started_by) and not (self.started or self.pids or self.aborted or self.exited)
-        if (code == 0 and not unborn) or (self.lingered and self.ended == self.ranks):
+        if (code == 0 and not unborn) or (self.lingered and len(self.ended) == self.ranks and not self.exited):
             return 0
         if not self.told:
             self.tell(f"craton: error: {self._how_it_ended(code, unborn)}{kept}")

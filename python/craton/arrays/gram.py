@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from craton.arrays.array import Array
 from craton.arrays.matrix import Indices
 from craton.errors import UserError
 
@@ -83,18 +82,14 @@ class Gram:
     def gram_wire_bytes_per_s(self, rate: float) -> None:
         self._real("gram_wire_bytes_per_s").gram_wire_bytes_per_s = rate
 
-    def add_kronecker(self, lateral: ArrayLike | Array, radial: ArrayLike, scale: float = 1.0, offset: int = 0) -> None:
+    def add_kronecker(self, lateral: ArrayLike, radial: ArrayLike, scale: float = 1.0, offset: int = 0) -> None:
         """Adds `scale` times the Kronecker product of two square factors to a diagonal block, upper triangle only.
 
         To element (offset + a * nr + i, offset + b * nr + j) goes scale * lateral[a, b] * radial[i, j], where nr = len(radial).
         Local: every rank calls it for its own part; commit() again before the next update or read. float32 and float64 only.
         UserError where the product does not lie within the matrix.
-
-        A SymmetricMatrix takes a lateral factor that is one too, of float64, dealt over the same ranks: no rank needs it whole.
-        That is collective and blocking.
         """
-        outer = lateral._core if isinstance(lateral, Array) else lateral
-        self._real("add_kronecker").add_kronecker(outer, radial, scale, offset)
+        self._real("add_kronecker").add_kronecker(lateral, radial, scale, offset)
 
     def _real(self, call: str) -> Any:
         if self.dtype.kind != "f" or not hasattr(self._core, call):

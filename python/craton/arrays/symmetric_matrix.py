@@ -157,6 +157,18 @@ class SymmetricMatrix(Gram, Held, Matrix):
         """Replaces this matrix by the upper triangle of `full`, committed and of the same order. Collective, blocking."""
         self._core.compress(full._core)
 
+    def add_kronecker(
+        self, lateral: ArrayLike | SymmetricMatrix, radial: ArrayLike, scale: float = 1.0, offset: int = 0
+    ) -> None:
+        """As of ConvergentMatrix; a float64 SymmetricMatrix of the same world is a lateral factor that no rank needs whole.
+
+        With such a factor, which must be committed, it is collective and blocking; else local.
+        """
+        if isinstance(lateral, SymmetricMatrix) and lateral.dtype == np.float64:
+            self._real("add_kronecker").add_kronecker(lateral._core, radial, scale, offset)
+        else:
+            super().add_kronecker(np.asarray(lateral), radial, scale, offset)
+
     def to_matrix(self, fill_lower: bool = False) -> ConvergentMatrix:
         """A new full matrix of the same elements (expand). Collective, blocking."""
         full: ConvergentMatrix = ConvergentMatrix._of(self._core.to_matrix(fill_lower), self._merge)

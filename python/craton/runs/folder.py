@@ -295,13 +295,21 @@ class RunFolder(Folder, Generic[RecordType]):
             raise UserError(f"run folder {self.path}: its run has finished; {allowed}")
         raise UserError(f"run folder {self.path}: no {self.progress.name} to go on from; {allowed}")
 
-    def check_resume(self, given: Mapping[str, Any], source: str, free: Sequence[tuple[str, str]] = ()) -> None:
+    def check_resume(
+        self,
+        given: Mapping[str, Any],
+        source: str,
+        free: Sequence[tuple[str, str]] = (),
+        filled: Callable[[Any], Mapping[str, Any]] = lambda known: known,
+    ) -> None:
         """UserError where `given`, a configuration, differs from that of the unfinished run in a setting that may not.
 
         `free`: settings that may differ, as (table, key); (table, "*") is the whole table. `source`: the file of `given`.
+        `filled`: gives the run's configuration the settings that versions before did not know.
         """
-        known = self.to_resume().configuration
-        given = json.loads(strict_json(given))  # lists, not tuples
+        known, given = (
+            json.loads(strict_json(one)) for one in (filled(self.to_resume().configuration), given)
+        )  # no tuples
         for table in sorted(given.keys() | known.keys()):
             ours, theirs = (_table(one.get(table)) for one in (given, known))
             for key in sorted(ours.keys() | theirs.keys()):

@@ -260,7 +260,8 @@ class RunFolder(run_folders.RunFolder[RunRecord]):
             stored = self.to_resume()
             config = Config.build(stored.configuration, Path(stored.source))
         else:
-            self.check_resume(config.to_dict(), str(config.path), FREE)
+            path = config.path
+            self.check_resume(config.to_dict(), str(path), FREE, lambda known: Config.build(known, path).to_dict())
         return config.replaced("run", directory=str(self.path.absolute()))
 
     def discard_checkpoint(self) -> None:

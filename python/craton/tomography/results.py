@@ -45,15 +45,24 @@ class Results:
 
     @property
     def path_averages(self) -> bool:
-        """Whether the theory is PAVA."""
-        return self.record.config.get("theory", {}).get("kind", "pava") == "pava"  # type: ignore[no-any-return]
+        """Whether seismograms and derivatives are of path averages, PAVA."""
+        return {self.record.config.get("theory", {}).get("kind", "pava"), self.theory_of_derivatives} == {"pava"}
+
+    @property
+    def theory_of_derivatives(self) -> str:
+        """What the Hessian is made of."""
+        of = self.record.config.get("theory", {})
+        return str(of.get("derivatives") or of.get("kind", "pava"))
 
     @property
     def noise_ceiling(self) -> float:
-        """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data)."""
+        """The variance reduction of a model that leaves exactly the noise: 1 - N / (weighted sum of squared data).
+
+        N counts independent samples.
+        """
         data = self.observations
         weighted = data.whitened(data.observed)
-        return 1.0 - len(weighted) / float(weighted @ weighted)
+        return 1.0 - float(data.independent.sum()) / float(weighted @ weighted)
 
     @property
     def recovered(self) -> f64:

@@ -361,8 +361,9 @@ def test_fixed_shares_of_paths_are_those_of_all(counted):
     lengths = np.array([300] * 500 + [100] * 500)
     uneven = dataclasses.replace(geometry, samples=lengths)
     for ranks, longest in ((1, 1.0), (2, 0.75), (4, 0.375)):
-        found = phases(planning.predict(work, uneven, ROUND, ranks))["waveforms"].seconds
-        assert found == pytest.approx(3e-9 * work.samples * work.modes_used * longest)
+        found = phases(planning.predict(work, uneven, ROUND, ranks))["misfit"].seconds
+        of_one_model = 3e-9 * work.samples * work.modes_used * longest
+        assert found == pytest.approx((work.iterations + 1) * of_one_model)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from craton.runs.files import read_hdf5
 from craton.tomography import start as inversion
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.driver import Inversion
-from craton.tomography.prior.gaussian import unit_vectors
+from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.report import coverage
 from craton.tomography.report.kernels import kernel_section
 from craton.tomography.report.model import section_arc

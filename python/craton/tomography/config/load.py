@@ -124,6 +124,11 @@ class Config(Configuration):
                 '[report] resolution = true; allowed: false, because [inversion] keep_hessians = "none" keeps no Hessian '
                 "that it could come from"
             )
+        if self.synthetics.kind != "modes" and self.theory.derivatives:
+            raise self.wrong(
+                f'[theory] derivatives = "{self.theory.derivatives}" with [synthetics] kind = "{self.synthetics.kind}"; allowed: '
+                '"", because `kind` is the theory of the derivatives where seismograms come from outside'
+            )
         for line in wrong_command(self.synthetics):
             raise self.wrong(line)
         whole = 180.0 / self.synthetics.step_deg if self.synthetics.step_deg else 1.0

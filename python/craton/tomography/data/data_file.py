@@ -200,6 +200,7 @@ def check_attributes(attributes: dict[str, Any], file_name: str | Path) -> None:
             "four numbers",
         ),
         ("noise_fraction", lambda value: is_number(value) and value > 0.0, "a positive number"),
+        ("independent_part", lambda value: is_number(value) and 0.0 < value <= 1.0, "a number above 0 and at most 1"),
         ("kind", lambda value: isinstance(value, str), "text"),
         ("origin", lambda value: isinstance(value, str), "text"),
     ):

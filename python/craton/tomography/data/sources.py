@@ -117,6 +117,18 @@ def file_observations(
     origin = found.attributes.get("origin", "unknown")
     attributes = {"kind": "file", **found.attributes, "file": config.data.file, "origin": str(origin)}
     correlation_s = found.correlation_s
+    of_band = config.data.noise_in_band or "independent_part" in attributes
+    for what, lengths in (
+        ("its noise is correlated", correlation_s),
+        ("[data] correlation_s", config.data.correlation_s),
+    ):
+        if of_band and lengths is not None and np.any(lengths):
+            raise UserError(
+                f"{config.data.file}: {what}, over {np.max(lengths):g} s, and it is noise of the filter's band (noise_in_band); "
+                "allowed: one of the two"
+            )
+    if "independent_part" in attributes and not config.data.noise_in_band:
+        note(f"{config.data.file}: its noise is of the filter's band, and is counted so")
     if correlation_s is None:
         correlation_s = np.full(len(found.paths), config.data.correlation_s)
     found = Observations(found.paths, found.observed, found.sigma, attributes, correlation_s)

@@ -93,7 +93,7 @@ def warnings(found: Judgement, samples: float, unknowns: int) -> list[str]:
         lines.append(
             f"the data ask for a richer theory than the run's: the residuals hold {found.theory.part:.2f} +- "
             f"{found.theory.deviation:.2f} of what {found.theory.richer} adds. Structure imitates the rest of it, however good the "
-            f'fit: take [theory] kind = "{found.theory.richer}", with derivatives = "pava" for Hessians as cheap as now, or '
+            f'fit: take [theory] kind = "{found.theory.richer}" (derivatives = "pava" keeps the Hessian of path averages), or '
             "seismograms from an outside solver ([synthetics])"
         )
     for kind in ("earthquake", "station"):

@@ -73,7 +73,14 @@ def prepare(run: RunContext, files: RunFiles) -> Prepared:
     with run.phases("prior"):
         mean = first if config.start.prior_mean else np.zeros(basis.size)
         prior = make_prior(
-            basis, config.prior, run.world, run.comm, run.console, run.threads, mean, config.inversion.reproducible
+            basis,
+            config.prior,
+            run.world,
+            run.comm,
+            run.console,
+            run.threads,
+            mean,
+            alone=config.inversion.reproducible,
         )
         state = state or State([first], prior_weights_of(prior, first))
     tell_of_model(run, len(modes), None if spheroidal is None else len(spheroidal), basis)

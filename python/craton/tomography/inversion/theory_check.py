@@ -74,7 +74,7 @@ def check_theory(
     g = predict(better, some.paths.path_set(better), model, comm, threads)
     added = some.whitened(g - predicted[by])
     left = some.whitened(some.observed - predicted[by])
-    return compared(richer, len(some.paths), left, added)
+    return compared(richer, len(some.paths), left, added, float(some.independent.sum()))
 
 
 def needed_bytes(
@@ -86,12 +86,15 @@ def needed_bytes(
     return coupling_bytes(columns, [modes_within(filter_periods_s, each) for each in types])
 
 
-def compared(richer: str, windows: int, left: f64, added: f64) -> TheoryCheck | None:
-    """Of a sample's r (left) and a (added), all samples of all windows; None where `a` is 0, as it is without structure."""
+def compared(richer: str, windows: int, left: f64, added: f64, independent: float = 0.0) -> TheoryCheck | None:
+    """Of a sample's r (left) and a (added), all samples of all windows; None where `a` is 0, as it is without structure.
+
+    independent: how many samples are; 0: all.
+    """
     power = float(added @ added)
     if not power:
         return None
-    return TheoryCheck(richer, windows, power / len(added), float(left @ added) / power, power**-0.5)
+    return TheoryCheck(richer, windows, power / (independent or len(added)), float(left @ added) / power, power**-0.5)
 
 
 def sampled(windows: int, wanted: int, seed: int) -> NDArray[np.bool_]:

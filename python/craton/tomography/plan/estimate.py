@@ -263,7 +263,7 @@ class Estimate:
             "kernels": 8.0 * work.modes_used * (work.radial + 4) + work.coupling_bytes,
             "prior": 0.0 if self.ranks_per_node > 1 else self.prior_bytes,
             "set-up": 5 * 8.0 * work.unknowns,
-            "data": 8.0 * work.samples
+            "data": 16.0 * work.samples
             + 32.0 * work.paths
             + (work.threads * 8.0 * work.modes_used**2) * (work.coupled or work.coupled_synthetics),
             "paths": self.path_bytes,
@@ -287,7 +287,8 @@ class Estimate:
         """What a rank needs for a phase only."""
         work, traces = self.work, 8.0 * self.work.samples
         if name == "prior":  # dealt, some elements at a time
-            return 4.0 * CHUNK_BYTES if work.prior_dealt else 6.0 * self.prior_bytes
+            own = 4.0 * work.lateral**2 / self.ranks
+            return 4.0 * min(CHUNK_BYTES, own) if work.prior_dealt else 6.0 * self.prior_bytes
         if name == "assemble":
             return work.threads * work.panel_bytes
         if name == "factorise" and work.reproducible:  # rank 0's: the Hessian in float64, and its factor
@@ -356,7 +357,7 @@ class Estimate:
             "factorise": times * self.factorise_s,
             "misfit": self.fixed_shares_s((times + 1) * self.seismograms_s),
             "save": file_bytes / (1e9 * machine.disk_gb_s) + (2 * times + self.saves + 5) * machine.file_s,
-            "waveforms": self.fixed_shares_s(self.seismograms_s),  # those of the last model are there
+            "waveforms": 0.0,  # those of the first and the last model are there
             "theory": (1.0 if work.coupled_synthetics else RICHER_COST)
             * self.seismograms_s
             * work.checked

@@ -23,6 +23,7 @@ from craton.tomography.inversion.forward import forward_problems
 from craton.tomography.inversion.theory_check import MOST_BYTES, RICHER
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.model.splines import make_basis
+from craton.tomography.prior.gaussian import one_length
 from craton.tomography.prior.make import is_dealt
 from craton.tomography.theory.coupling_tables import coupling_bytes, modes_within
 from craton.tomography.theory.modes import shared_mode_catalogue, shared_spheroidal_catalogue
@@ -266,8 +267,9 @@ def count_work(config: Config, comm: MPI.Comm = MPI.COMM_SELF) -> tuple[Work, Ge
         synthetic=config.data.kind == "synthetic",
         finer=config.target is not None and config.target.finer,
         prior_kind=config.prior.kind,
-        prior_dealt=is_dealt(basis.n_lateral, settings.reproducible)
-        and isinstance(config.prior.correlation_km, float | int),
+        prior_dealt=config.prior.kind == "gaussian"
+        and is_dealt(basis.n_lateral, settings.reproducible)
+        and one_length(basis, config.prior),
         touched=float(n.mean()),
         updates=scale * len(products.touched),
         rows=scale * float(np.sum(products.rows)),

@@ -176,6 +176,7 @@ class Posterior:
                     own[held.rows[r]] += products.sum(axis=1)
                     products[held.rows[r][:, None] == held.cols[c]] = 0.0
                     own[held.cols[c]] += products.sum(axis=0)
+        self._system.world.barrier()  # who waits here answers those that still read elements of a prior that is dealt
         return 1.0 - self.prior.scale * summed(own, self._comm)
 
 

@@ -202,7 +202,7 @@ def cross_validation(
                 found = Posterior(system, *others)
                 sums[index] += one.misfit(problem.world, found.mean)
                 bar.advance()
-    return [2.0 * float(chi) / len(data.observations.observed) for chi in sums]
+    return [2.0 * float(chi) / data.observations.counted_samples for chi in sums]
 
 
 # ------------------------------------------------------------------------------------------------------------------- output

@@ -4,8 +4,8 @@ C_lateral (gaussian.py) is known by its elements. Every rank writes those of its
 factorisation shows whether it is positive definite, and its inverse takes its place. What is needed of C_lateral itself, products
 and variances, is made from its elements again.
 
-With n knots and P ranks a rank holds about n^2 / 2P elements, twice that while the matrix is inverted. The factorisation takes
-n^3 / 3 operations and the inverse twice as many, of all ranks together.
+With n knots and P ranks a rank holds about n^2 / 2P elements; factor and inverse take their place. The factorisation takes n^3 / 3
+operations and the inverse twice as many, of all ranks together.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from craton import SymmetricMatrix, linalg
 from craton._craton import ModelBasis, World
-from craton.arrays.matrix import TrianglePart
+from craton.arrays.matrix import TrianglePart, fitting_block
 from craton.errors import UserError
-from craton.tomography.config.load import hessian_block
 from craton.tomography.model.parameters import ParameterBlock
 from craton.tomography.prior.lateral import LateralCovariance, singular
 from craton.tomography.prior.parts import PriorPart, chunks, own_columns, summed
@@ -31,8 +30,8 @@ from craton.tomography.prior.parts import PriorPart, chunks, own_columns, summed
 f64 = NDArray[np.float64]
 i64 = NDArray[np.int64]
 
-BLOCK = 64
-"""Rows and columns of a block of the matrix."""
+BLOCKS = 128
+"""Of rows and of columns, at least: ranks then have like parts of the triangle."""
 STEPS = 12
 """Of power iteration, for the condition number: enough for its first digit."""
 
@@ -74,7 +73,9 @@ def distributed_lateral(
 ) -> DistributedLateral:
     """Collective, blocking. world: of comm. UserError on every rank for a covariance that is not safely positive definite."""
     covariance = LateralCovariance.of(basis, correlation_km, nugget)
-    matrix = SymmetricMatrix(world, basis.n_lateral, dtype="float64", block=hessian_block(BLOCK, basis.n_lateral))
+    order = basis.n_lateral
+    block = min(fitting_block(world, order, order // 2, (0, 0)), max(1, order // BLOCKS))
+    matrix = SymmetricMatrix(world, order, dtype="float64", block=block)
     for held in matrix.triangle:
         for some in chunks(len(held.rows), len(held.cols)):
             own, taken = held.local[:, some], held.taken(cols=some)

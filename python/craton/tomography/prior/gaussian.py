@@ -135,6 +135,11 @@ def gaussian_part(
     return Layered(block, [Root(table[:-1], table[-1]) for table in tables], which.tolist(), radial)
 
 
+def one_length(basis: ModelBasis, config: PriorConfig) -> bool:
+    """Whether one lateral correlation length serves all radial knots."""
+    return len(np.unique(of_radius(config.correlation_km)(np.asarray(basis.radial_knots_m)))) == 1
+
+
 def check_condition(covariance: f64, origin: str, nugget: float) -> None:
     """A covariance that is not safely positive definite is the user's fault."""
     deviation = np.sqrt(np.diag(covariance))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 
 import numpy as np
@@ -42,13 +43,19 @@ def make_prior(
     """
     if config.kind == "matern":
         return MaternPrior(basis, config, world, comm, console, threads, mean)
-    if not is_dealt(basis.n_lateral, alone):
-        return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
+    return around(gaussian_of(basis, config, world, comm, alone), mean)
 
-    def deal(basis: ModelBasis, correlation_km: float, nugget: float) -> DistributedLateral:
+
+def gaussian_of(basis: ModelBasis, config: PriorConfig, world: World, comm: MPI.Comm, alone: bool = False) -> Prior:
+    """Collective: the Gaussian prior, whole on each node or dealt over the ranks."""
+    if not is_dealt(basis.n_lateral, alone):
+        return gaussian_prior(basis, config, made_once_per_node(world, comm))
+
+    @functools.cache  # the parameters of a model have the same knots
+    def dealt(correlation_km: float, nugget: float) -> DistributedLateral:
         return distributed_lateral(basis, correlation_km, nugget, world, comm)
 
-    return around(gaussian_prior(basis, config, made_once_per_node(world, comm), deal), mean)
+    return gaussian_prior(basis, config, made_once_per_node(world, comm), lambda _basis, *which: dealt(*which))
 
 
 def is_dealt(lateral: int, alone: bool) -> bool:
@@ -70,7 +77,7 @@ def explicit_prior(
     """
     if config.kind == "matern":
         return around(dense_matern_prior(basis, config, system), mean)
-    return around(gaussian_prior(basis, config, made_once_per_node(world, comm)), mean)
+    return around(gaussian_of(basis, config, world, comm), mean)
 
 
 def around(prior: Prior, mean: f64 | None) -> Prior:

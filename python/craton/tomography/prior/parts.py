@@ -67,7 +67,7 @@ class PriorPart(ABC):
         return np.sqrt(np.maximum(self._variance(lateral, radial), 0.0))
 
     def add_to(self, system: SymmetricMatrix, scale: float) -> None:
-        """Adds scale * C^-1 to the system, in the block's place. Local; call it on every rank."""
+        """Adds scale * C^-1 to the system, in the block's place. On every rank: local, but collective where C^-1 is dealt."""
         for part in system.triangle:
             for rows, cols, elements in self.own_elements(part):
                 added = np.where(part.taken(rows, cols), scale * elements, 0.0)

@@ -76,14 +76,14 @@ class Prior:
         return Step(found, self.precision_times(model + found - self.mean))
 
     def add_to(self, system: SymmetricMatrix) -> None:
-        """Adds C_m^-1. Local; call it on every rank."""
+        """Adds C_m^-1. Call it on every rank: local, but collective where C_m^-1 is dealt over them."""
         for part in self.parts:
             part.add_to(system, self.scale)
 
     def precision_times(self, model: f64) -> f64:
-        """C_m^-1 model. Collective where the prior is dense."""
+        """C_m^-1 model. Collective where the prior is dense or dealt over ranks."""
         return self.scale * np.concatenate([part.precision_times(model[part.block.within]) for part in self.parts])
 
     def covariance_times(self, model: f64) -> f64:
-        """C_m model. Collective where the prior is dense."""
+        """C_m model. Collective where the prior is dense or dealt over ranks."""
         return np.concatenate([part.covariance_times(model[part.block.within]) for part in self.parts]) / self.scale

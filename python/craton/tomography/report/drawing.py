@@ -381,7 +381,9 @@ def fit_picture(results: Results, path: int, time_s: f64, seismograms: Sequence[
     draw_traces(upper, time_s, micrometres, labels)
     upper.set_ylabel("displacement, µm")
     upper.legend(ncols=3)
-    sigma = 1e6 * float(results.observations.sigma[path])
+    data = results.observations
+    of_a_sample = np.sqrt(data.independent[path] / data.paths.samples[path])  # sigma of noise in a band is larger
+    sigma = 1e6 * float(data.sigma[path] * of_a_sample)
     lower.axhspan(-sigma, sigma, color=MUTED, alpha=0.2, linewidth=0, label="±σ of the data")
     lower.plot(time_s, micrometres[0] - micrometres[2], color=ACCENT, linewidth=1.0, label="data − final model")
     lower.set(xlabel="seconds after the origin time", ylabel="residual, µm")

@@ -14,7 +14,7 @@ KERNEL_TEXT = (
     "largest motion. Of each component one window: of those near the median distance, one toward which its earthquake "
     "radiates well. Path averages (PAVA, upper row) let a wave see each depth the same all along the path: at late "
     "times the fundamental mode, a surface wave, which sees the upper mantle; earlier, sums of overtones, which reach "
-    "deeper. Coupled overtones (NACT, lower row, the theory of this run) interfere along the path as body waves do: "
+    "deeper. Coupled overtones (NACT, lower row) interfere along the path as body waves do: "
     "sensitivity follows the S waves where they dive, turn and come up again, in zones as wide as the waves are long. "
     "Near source and station and from zone to zone the sign alternates: there, what is scattered arrives out of phase."
 )
@@ -30,7 +30,10 @@ def kernel_section(results: Results) -> Section | None:
     except UserError as problem:
         blocks = [Text(f"No sensitivities: {problem}. Any other: craton tomography kernel.", muted=True)]
     else:
-        blocks = [Text(KERNEL_TEXT)]
+        of = results.record.config["theory"]["kind"]
+        rows = {"pava": "upper"}
+        which = f"This run's seismograms are of the {rows.get(of, 'lower')} row, its derivatives of the "
+        blocks = [Text(f"{KERNEL_TEXT} {which}{rows.get(results.theory_of_derivatives, 'lower')}.")]
         for pair in found:
             first = pair[0]
             caption = (

@@ -15,7 +15,7 @@ def misfit_section(results: Results) -> Section:
     """The curve of each, and the table."""
     about = (
         "Misfit of equation 1 on a logarithmic scale, and variance reduction, per iteration. The noise ceiling is the "
-        "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N samples."
+        "variance reduction of a model that leaves exactly the noise, 1 − N / Σ(d/σ)² with N independent samples."
     )
     meaning = (
         "Variance reduction is relative to the data, 1 − ‖d − g(m)‖² / ‖d‖²; residual reduction is relative to the "

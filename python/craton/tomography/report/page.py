@@ -88,19 +88,24 @@ def statement(results: Results) -> Notice:
     wanted, of = record.config.get("target") or {}, record.config["theory"]
     theory = THEORIES[of["kind"]]
     by = f"with the same theory as the inversion's seismograms ({theory})"
-    if (other := wanted.get("theory", "")) not in ("", of["kind"]):
-        whose = "seismograms" if record.config.get("synthetics", {}).get("kind", "modes") == "modes" else "derivatives"
-        by = f"with another theory ({THEORIES[other]}) than that of the inversion's {whose} ({theory}),"
-    if of.get("derivatives"):
-        by += f" with derivatives from {THEORIES[of['derivatives']]},"
+    made = wanted.get("theory", "") or of["kind"]
+    own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
+    if not own:
+        by = f"with {THEORIES[made]},"
+    elif made != of["kind"]:
+        by = f"with another theory ({THEORIES[made]}) than the inversion's seismograms ({theory}),"
+    derivatives = ""
+    if not own or of.get("derivatives"):
+        derivatives = f" The inversion's derivatives are from {THEORIES[results.theory_of_derivatives]}."
+        derivatives += "" if own else " Its seismograms are an outside solver's."
     in_band = " in the filter's band" if "independent_part" in attributes else ""
     by += " on splines half as far apart as the model's" if wanted.get("finer") else " on the same spline basis"
     text = (
         f"They are seismograms of the input model, computed {by}, plus Gaussian noise{in_band} whose "
         f"standard deviation is {percent:g}% of each trace's rms (seed {attributes.get('seed')}). A trace weaker than "
         f"{100 * QUIETEST_TRACE:g}% of its event's median gets the noise of a trace of that strength. The inversion "
-        "knows the noise's standard deviation. The earthquakes and stations are real places; the Earth in this report "
-        "is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like."
+        f"knows the noise's standard deviation.{derivatives} The earthquakes and stations are real places; the Earth in this "
+        "report is not. What it shows is how well these paths can resolve a known model, not what the mantle looks like."
     )
     return Notice(text, synthetic)
 
