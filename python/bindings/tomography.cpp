@@ -121,8 +121,9 @@ Polynomial layers in PREM's form, x = r / 6371 km; reference period 1 s. Immutab
             "name"_a, "rows"_a,
             R"(An Earth of one's own, from the centre up, linear between rows; two rows of one radius are a discontinuity.
 
-rows: shape (n, 9), radius (m), density (kg/m^3), vpv, vsv (m/s), Q_kappa, Q_mu, vph, vsh (m/s), eta, as mineos has them. A Q of 0 stands for none. Not collective. UserError for radii that fall or do not begin at 0, for gaps, for densities
-and speeds that are not positive, and where no solid layer lies above a fluid one.)")
+rows: shape (n, 9), radius (m), density (kg/m^3), vpv, vsv (m/s), Q_kappa, Q_mu, vph, vsh (m/s), eta, as mineos has them.
+A Q of 0 stands for none. Not collective. UserError for radii that fall or do not begin at 0, for densities and speeds that
+are not positive, and where no solid layer lies above a fluid one.)")
         .def_prop_ro("name", &earth_model::name, "The name that by_name takes, or a table's.")
         .def_prop_ro("cmb_radius_m", &earth_model::cmb_radius_m, "Radius of the core-mantle boundary, in m.")
         .def_prop_ro("surface_radius_m", &earth_model::surface_radius_m, "Radius of the outer surface, ocean included, in m.")

@@ -181,15 +181,15 @@ def posterior(
 
     Variances:
 
-        craton tomography posterior demo-run --ranks 2
+        craton tomography posterior checkerboard-run --ranks 2
 
     At a place below Hawaii, with 100 samples:
 
-        craton tomography posterior demo-run --at 19.4,-155.3,300 --samples 100
+        craton tomography posterior checkerboard-run --at 19.4,-155.3,300 --samples 100
 
     To add resolution and standard deviations to the page of the run:
 
-        craton tomography report demo-run
+        craton tomography report checkerboard-run
     """
     from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
     from craton.tomography.posterior.questions import Questions, read_place

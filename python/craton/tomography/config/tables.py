@@ -57,7 +57,7 @@ class TheoryConfig:
         "",
         choice("", "pava", "nact", "nact_in_plane"),
         'theory of the derivatives, of which the Hessian is made; "": that of the seismograms. "pava" with kind = "nact": the '
-        "hybrid method, whose seismograms are as good as the theory and whose Hessian takes a tenth of the time",
+        "hybrid method, with the seismograms of the one and a Hessian as quick as the other's",
     )
     check_windows: int = setting(
         100,
