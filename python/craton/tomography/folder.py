@@ -206,6 +206,8 @@ class RunRecord(Record):
     """Bytes of updates and other messages that went to other nodes in each phase, one dictionary per rank."""
     synthetics: str = ""
     """What has computed the seismograms g(m)."""
+    sums: str = ""
+    """How far another run of the same configuration may end from this one."""
     earth: str = ""
     """The reference Earth's name; of a table the file's, and a digest of what is in it."""
     start: StartRecord | None = None

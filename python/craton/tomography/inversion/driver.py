@@ -25,6 +25,7 @@ from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
 from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
+from craton.tomography.inversion.exact_sums import AS_THEY_CAME, IN_ONE_ORDER
 from craton.tomography.inversion.forward import Synthetics
 from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
@@ -305,6 +306,7 @@ class Inversion:
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
+            sums=IN_ONE_ORDER if run.config.inversion.reproducible else AS_THEY_CAME[run.config.inversion.precision],
             earth=self.earth,
             start=self.start,
             synthetics=self.described_synthetics(),
