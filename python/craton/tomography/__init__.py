@@ -19,7 +19,6 @@ from craton.lazy import lazy_names
 if TYPE_CHECKING:
     from craton.tomography.config.load import Config, load_config, load_prior
     from craton.tomography.folder import RunFolder, RunRecord
-    from craton.tomography.inversion.solve import solve_again, solve_all
     from craton.tomography.model.fields import Fields, read_fields
     from craton.tomography.posterior.analysis import Posterior
     from craton.tomography.posterior.questions import Questions
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from craton.tomography.report.page import write_report
     from craton.tomography.results import Results, read_results
     from craton.tomography.start import resume, run
+    from craton.tomography.stored.solve import solve_again, solve_all
 
 __all__ = [
     "Config",
@@ -62,7 +62,7 @@ _, __getattr__, __dir__ = lazy_names(
         "craton.tomography.config": ["Config", "load_config", "load_prior"],
         "craton.tomography.start": ["resume", "run"],
         "craton.tomography.folder": ["RunFolder", "RunRecord"],
-        "craton.tomography.inversion.solve": ["solve_again", "solve_all"],
+        "craton.tomography.stored.solve": ["solve_again", "solve_all"],
         "craton.tomography.posterior.analysis": ["Posterior"],
         "craton.tomography.posterior.run": ["Questions", "posterior_of_run"],
         "craton.tomography.posterior.strength": ["choose_strength"],

@@ -8,7 +8,7 @@ from craton import ConvergentVector, SymmetricMatrix, UserError, World
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.driver import Inversion
 from craton.tomography.inversion.forward import ModeTheory, forward_problems, observed_by_panels
-from craton.tomography.inversion.stored_run import read_data, read_problem
+from craton.tomography.stored.run import read_data, read_problem
 
 MPI = pytest.importorskip("mpi4py.MPI")
 

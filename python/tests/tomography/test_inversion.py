@@ -28,10 +28,10 @@ from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.forward import ModeTheory, share
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.inversion.solve import solve_again, solve_all
 from craton.tomography.model.knots import correlation
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.stored.solve import solve_again, solve_all
 from craton.tomography.theory.modes import cache_file, cache_folder, mode_catalogue, mode_options
 
 

@@ -22,7 +22,6 @@ from craton.tomography.config.matern_grid import box_side, cells_needed, check_r
 from craton.tomography.config.prior import PriorConfig, prior_from_dict
 from craton.tomography.config.values import at_depth
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.solve import solve_again
 from craton.tomography.model.sphere import unit_vectors
 from craton.tomography.model.splines import lateral_matrix, make_basis
 from craton.tomography.prior import matern as matern_prior
@@ -30,6 +29,7 @@ from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.matern import MaternPrior, gmres
 from craton.tomography.prior.matern_field import MaternField
 from craton.tomography.prior.normal_equations import NormalEquations
+from craton.tomography.stored.solve import solve_again
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "global" / "checkerboard.toml"
 EARTH_KM = 6371.0

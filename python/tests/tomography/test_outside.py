@@ -22,10 +22,10 @@ from craton.tomography.data.data_file import load_observations
 from craton.tomography.data.paths import PathTable
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.status import status as find_status
-from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.outside.exchange import ExchangeFolder, check_names, check_times, cmtsolution
 from craton.tomography.outside.reading import read_windows
 from craton.tomography.posterior.strength import choose_strength
+from craton.tomography.stored.run import read_data, read_problem
 
 SOLVER = Path(__file__).parents[3] / "examples" / "global" / "solver.py"
 OPTIONS = "--theory pava --period 200 --level 2 --radial 4"

@@ -18,14 +18,14 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import at_depth, multiplied
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.inversion.solve import solve_again, solve_all
-from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior, quadratic_forms
 from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
 from craton.tomography.posterior.questions import Place, Questions, nearest_spike, read_place
 from craton.tomography.posterior.run import posterior_of_run
 from craton.tomography.prior.gaussian import gaussian_prior
 from craton.tomography.prior.words import changes, explained
+from craton.tomography.stored.run import read_data, read_problem
+from craton.tomography.stored.solve import solve_again, solve_all
 
 PLACE = Place(19.4, -155.3, 300.0)
 

@@ -21,9 +21,9 @@ from craton.tomography import start as inversion
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.persistence import RunFiles
-from craton.tomography.inversion.solve import solve_again
 from craton.tomography.inversion.step import StepSearch
 from craton.tomography.report.page import write_report
+from craton.tomography.stored.solve import solve_again
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_run_leaves_its_results_and_nothing_else(folder):
 
 def test_only_the_rank_that_draws_loads_matplotlib():
     """On thousands of ranks its time and memory would add up."""
-    modules = ("start", "inversion.solve", "posterior.run", "posterior.strength")
+    modules = ("start", "stored.solve", "posterior.run", "posterior.strength")
     program = "import sys\n" + "".join(f"import craton.tomography.{name}\n" for name in modules)
     program += "assert not {'matplotlib', 'scipy.signal'} & set(sys.modules)\n"
     subprocess.run([sys.executable, "-c", program], env=environment_without_mpi(), timeout=60, check=True)

@@ -18,9 +18,9 @@ from craton.tomography.data.emphasis import LEFT_OUT, Emphasis, filtered, low_pa
 from craton.tomography.folder import IterationRecord, RunFolder
 from craton.tomography.inversion.judgement import skipped_windows
 from craton.tomography.inversion.schedule import MOST_ITERATIONS, Schedule, usual_first_periods_s
-from craton.tomography.inversion.stored_run import stored_emphasis
 from craton.tomography.model.splines import make_basis
 from craton.tomography.prior.draw import drawn_model
+from craton.tomography.stored.run import stored_emphasis
 from helpers import OF_OPEN_MPI
 from wave_packets import HALF_PERIOD_S, observations, waves
 

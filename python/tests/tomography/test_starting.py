@@ -36,7 +36,7 @@ from craton.tomography.model.target import make_target
 MPI = pytest.importorskip("mpi4py.MPI")
 
 from craton.tomography import start
-from craton.tomography.inversion.solve import solve_again
+from craton.tomography.stored.solve import solve_again
 
 EARTH = EarthModel.by_name("prem_isotropic")
 

@@ -17,11 +17,11 @@ from craton.tomography import start as inversion
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import whole_hessian
-from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import Trial, corner, judged, smallest
 from craton.tomography.posterior.strength import choose_strength, cross_validation, fold_of_paths, read_strengths
 from craton.tomography.prior.gaussian import gaussian_prior
+from craton.tomography.stored.run import read_data, read_problem
 
 STRENGTHS = [0.004, 0.008, 0.016, 0.032, 0.064]
 

@@ -8,8 +8,8 @@ import h5py
 import numpy as np
 import pytest
 from craton.tomography import load_config
-from craton.tomography.inversion.stored_run import read_data, read_problem
 from craton.tomography.start import run
+from craton.tomography.stored.run import read_data, read_problem
 from mpi4py import MPI
 
 ROOT = pathlib.Path(__file__).parents[3]

@@ -69,7 +69,7 @@ def solve(
         raise UserError(f"--precision {precision}; allowed: refined, float64 or float32")
     source = _hessian_of(hessian)
     settings, comm, console = _on_ranks(lambda: _priors(prior or [], source), ranks, directory, as_json)
-    from craton.tomography.inversion.solve import SolutionFolder, solve_all
+    from craton.tomography.stored.solve import SolutionFolder, solve_all
 
     found = solve_all(source, settings, directory, comm, precision, console, overwrite)
     if as_json and comm.rank == 0:

@@ -20,7 +20,6 @@ from craton.runs.folder import reserved
 from craton.runs.progress import make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.inversion.say import say
-from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
 from craton.tomography.model.knots import field_at_knots, knot_depths_km, rms
 from craton.tomography.model.splines import splines_of
 from craton.tomography.posterior.analysis import Posterior, column_rows, field_rows, knot_rows, trade_off
@@ -36,6 +35,7 @@ from craton.tomography.posterior.questions import (
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.parts import PriorPart, splines_at_knots
 from craton.tomography.prior.words import about_lengths, explained
+from craton.tomography.stored.run import LinearisedProblem, read_problem
 
 f64 = NDArray[np.float64]
 

@@ -37,13 +37,13 @@ from craton.runs.progress import ProgressBar, make_console
 from craton.tomography.config.prior import PriorConfig
 from craton.tomography.config.values import multiplied
 from craton.tomography.inversion.say import say
-from craton.tomography.inversion.stored_run import LinearisedProblem, read_data, read_problem
 from craton.tomography.posterior.analysis import Posterior
 from craton.tomography.posterior.criteria import StrengthSummary, Trial, judged
 from craton.tomography.posterior.run import say_what_is_believed
 from craton.tomography.prior.make import explicit_prior
 from craton.tomography.prior.prior import Prior
 from craton.tomography.prior.words import largest
+from craton.tomography.stored.run import LinearisedProblem, read_data, read_problem
 
 f64 = NDArray[np.float64]
 

@@ -22,13 +22,13 @@ from craton.tomography.config.prior import PriorConfig
 from craton.tomography.folder import RunFolder
 from craton.tomography.inversion.hessian_file import read_system
 from craton.tomography.inversion.say import say
-from craton.tomography.inversion.stored_run import LinearisedProblem, read_problem
 from craton.tomography.model.knots import correlation, field_at_knots, rms
 from craton.tomography.model.splines import splines_of
 from craton.tomography.prior.make import make_prior
 from craton.tomography.prior.normal_equations import NormalEquations
 from craton.tomography.prior.prior import Step, misfit
 from craton.tomography.prior.words import about_lengths, changes, explained
+from craton.tomography.stored.run import LinearisedProblem, read_problem
 
 if TYPE_CHECKING:
     from rich.console import Console
