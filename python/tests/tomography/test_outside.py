@@ -132,6 +132,49 @@ def answered(small_config, tmp_path_factory):
     return config, folder
 
 
+def asdf_of(folder, events):
+    """Each event's text files as one ASDF file, with absolute times."""
+    for place in sorted(folder.iterdir()):
+        files = sorted(place.glob("*.sem.ascii"))
+        origin = events.origin_time[list(events.name).index(place.name)]
+        with h5py.File(place / "synthetic.h5", "w") as out:
+            out.attrs["file_format"] = "ASDF"
+            for file in files:
+                network, station, channel, *_ = file.name.split(".")
+                table = np.loadtxt(file)
+                of = f"{network}.{station}"
+                name = f"Waveforms/{of}/{of}..{channel}__2018-01-01T00:00:00__2018-01-01T01:00:00__synthetic"
+                trace = out.create_dataset(name, data=table[:, 1].astype(np.float32))
+                start = np.datetime64(origin.rstrip("Z"), "ns").astype(np.int64) + round(1e9 * table[0, 0])
+                trace.attrs["starttime"], trace.attrs["sampling_rate"] = start, 1.0 / (table[1, 0] - table[0, 0])
+            out.create_dataset("Waveforms/XX.NONE/StationXML", data=np.zeros(3, np.uint8))
+        for file in files:
+            file.unlink()
+
+
+def test_asdf_is_read_as_text_is(answered, tmp_path):
+    config, folder = answered
+    observations = load_observations(RunFolder(config.run.directory).data)
+    expected = read_windows(folder, observations, config)
+    copy = ExchangeFolder(tmp_path / "asdf")
+    shutil.copytree(folder.path, copy.path)
+    asdf_of(copy.seismograms, observations.paths.events)
+    found = read_windows(copy, observations, config)
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    [file, *_] = sorted(copy.seismograms.glob("*/synthetic.h5"))
+    with h5py.File(file, "r+") as held:
+        station = next(iter(held["Waveforms"].values()))
+        for trace in station.values():
+            del trace.attrs["sampling_rate"]
+    with pytest.raises(
+        UserError, match=r"synthetic.h5: Waveforms/.*: not a trace with starttime and sampling_rate; allowed: ASDF"
+    ):
+        read_windows(copy, observations, config)
+    file.write_bytes(b"no HDF5")
+    with pytest.raises(UserError, match=r"synthetic.h5: not a complete HDF5 file; allowed: ASDF"):
+        read_windows(copy, observations, config)
+
+
 def rows(file, change):
     table = np.loadtxt(file)
     np.savetxt(file, change(table), fmt="%.9g")

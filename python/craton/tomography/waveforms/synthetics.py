@@ -26,6 +26,8 @@ from craton.tomography.data.paths import PathTable
 from craton.tomography.model.earth_table import reference_earth
 from craton.tomography.theory.modes import configured_spheroidal_catalogue, mode_catalogue
 from craton.tomography.waveforms.config import COMPONENTS, WaveformConfig
+from craton.tomography.waveforms.records.asdf import ENDINGS as ENDINGS_OF_ASDF
+from craton.tomography.waveforms.records.asdf import AsdfTrace, traces_of
 from craton.tomography.waveforms.records.rotation import back_azimuth_deg, component_vector, place_of
 from craton.tomography.waveforms.records.spectra import in_band, triangle_gain, with_ends_tapered
 
@@ -180,13 +182,13 @@ class FolderSynthetics(_OtherSolver):
     """Files of another solver, displacement in metres.
 
     SPECFEM3D_GLOBE's ASCII (two columns, seconds after the centroid time and metres; NET.STA.CHA.sem.ascii) and SAC, or any SAC or
-    MiniSEED. UserError for a folder that is missing, or a file that is not so.
+    MiniSEED; ASDF, which holds many. UserError for a folder that is missing, or a file that is not so.
     """
 
     def __init__(self, config: WaveformConfig, events: Events, stations: Stations, samples: int) -> None:
         super().__init__(config, events, stations, samples)
         self._pattern = config.synthetics.folder
-        self._files: dict[str, dict[tuple[str, str], Path]] = {}
+        self._files: dict[str, dict[tuple[str, str], Path | AsdfTrace]] = {}
 
     def describe(self) -> str:
         """For the record."""
@@ -206,7 +208,7 @@ class FolderSynthetics(_OtherSolver):
         _, to_north, to_east = component_vector(component, toward)
         return np.asarray(to_north * north + to_east * east)
 
-    def _files_of(self, event: int) -> dict[tuple[str, str], Path]:
+    def _files_of(self, event: int) -> dict[tuple[str, str], Path | AsdfTrace]:
         """By station and component."""
         name = self._events.name[event]
         if name not in self._files:
@@ -219,9 +221,12 @@ class FolderSynthetics(_OtherSolver):
         return self._files[name]
 
     @staticmethod
-    def _named(files: Iterable[Path]) -> Iterable[tuple[tuple[str, str], Path]]:
+    def _named(files: Iterable[Path]) -> Iterable[tuple[tuple[str, str], Path | AsdfTrace]]:
         for file in files:
             if not file.is_file():
+                continue
+            if file.suffix in ENDINGS_OF_ASDF:
+                yield from traces_of(file)
                 continue
             if file.name.endswith(ASCII_ENDINGS):
                 network, station, channel = [*file.name.split("."), "", ""][:3]
@@ -238,16 +243,21 @@ class FolderSynthetics(_OtherSolver):
                 continue
             yield (f"{stats.network}.{stats.station}", (stats.channel or " ")[-1]), file
 
-    def _component(self, event: int, file: Path | None) -> f64 | None:
+    def _read(self, event: int, file: Path | AsdfTrace) -> tuple[f64, float, float]:
+        """Samples, seconds of the first one after the centroid time, seconds between them."""
+        if isinstance(file, AsdfTrace):
+            return file.read(str(self._events.origin_time[event]))
+        return self._ascii(file) if file.name.endswith(ASCII_ENDINGS) else self._by_obspy(event, file)
+
+    def _component(self, event: int, file: Path | AsdfTrace | None) -> f64 | None:
         if file is None:
             return None
-        samples, start_s, delta_s = (
-            self._ascii(file) if file.name.endswith(ASCII_ENDINGS) else self._by_obspy(event, file)
-        )
+        samples, start_s, delta_s = self._read(event, file)
+        where = f"{file.file}: {file.name}" if isinstance(file, AsdfTrace) else str(file)
         if not np.all(np.isfinite(samples)):
-            raise UserError(f"{file}: holds samples that are not finite; allowed: metres")
+            raise UserError(f"{where}: holds samples that are not finite; allowed: metres")
         half_duration_s = float(self._events.half_duration_s[event]) if self._config.synthetics.convolve else 0.0
-        return self._on_grid(samples, start_s, delta_s, lambda f: triangle_gain(half_duration_s, f), str(file))
+        return self._on_grid(samples, start_s, delta_s, lambda f: triangle_gain(half_duration_s, f), where)
 
     @staticmethod
     def _ascii(file: Path) -> tuple[f64, float, float]:
