@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import command_line
@@ -12,6 +15,7 @@ import h5py
 import numpy as np
 import pytest
 from craton import UserError
+from helpers import OF_OPEN_MPI, environment_without_mpi
 
 MPI = pytest.importorskip("mpi4py.MPI")
 pytest.importorskip("obspy")
@@ -241,6 +245,36 @@ def test_a_command_that_fails_is_told_and_goes_on_where_it_was(config, tmp_path)
     good = commanded(config)
     record = inversion.resume(config.run.directory, good, MPI.COMM_SELF, report=False)
     assert record.finished
+
+
+def test_a_run_killed_while_its_command_runs_leaves_none_and_goes_on(config, tmp_path):
+    """Kill -9 of the run ends the command too; resume starts it again."""
+    begun = tmp_path / "begun"
+    script = tmp_path / "slow.py"
+    script.write_text(
+        f"import os, pathlib, time\npathlib.Path({str(begun)!r}).write_text(str(os.getpid()))\ntime.sleep(600)\n"
+    )
+    slow = config.replaced("synthetics", kind="command", command=f"{sys.executable} {script} {{folder}}")
+    slow.path.write_text(slow.to_toml(), encoding="utf-8")
+    environment = environment_without_mpi(**(OF_OPEN_MPI if os.geteuid() == 0 else {}))
+    words = [sys.executable, "-m", "craton.commands.main", "tomography", "run", str(slow.path)]
+    job = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: begun.is_file() and begun.read_text())
+    assert find_status(Path(config.run.directory)).state == "running"
+    job.kill()
+    job.wait()
+    command = Path(f"/proc/{begun.read_text()}")
+    wait_until(lambda: not command.exists())
+    assert find_status(Path(config.run.directory)).state == "interrupted"
+    record = inversion.resume(config.run.directory, commanded(config), MPI.COMM_SELF, report=False)
+    assert record.finished and len(record.sessions) == 2
+
+
+def wait_until(due, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not due():
+        assert time.monotonic() < deadline, "it has not come"
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

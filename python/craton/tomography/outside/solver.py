@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from craton._launch import _die_with_parent
 from craton.errors import UserError
 from craton.runs.agreement import on_root
 from craton.runs.words import counted
@@ -203,7 +204,7 @@ class OutsideSynthetics:
         try:
             done = subprocess.run(
                 words, cwd=self.config.path.absolute().parent, env=environment, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, check=False,
+                stderr=subprocess.STDOUT, check=False, preexec_fn=_die_with_parent,
             )  # fmt: skip
         except OSError as problem:
             return f"{problem.filename}: {problem.strerror}"
