@@ -23,7 +23,7 @@ FORMATTED := $(shell find include src benchmarks tests examples python/bindings 
 
 export CMAKE_BUILD_PARALLEL_LEVEL := $(JOBS)
 
-## demo       a whole inversion on two processes, from synthetic seismograms to a report (a few minutes)
+## demo       a whole inversion on two processes, from synthetic seismograms to a report (a minute, once it is built)
 .PHONY: demo
 demo: build
 	@$(BIN)/craton tomography run examples/global/demo.toml --ranks 2 --directory demo-run --overwrite
