@@ -166,6 +166,11 @@ class DataConfig:
     correlation_s: float = setting(
         0.0, number(0, 10000, "s"), "seconds over which the noise's correlation falls to 1/e; 0: independent samples"
     )
+    redundancy_km: float = setting(
+        0.0,
+        number(0, 5000, "km"),
+        "km; windows whose earthquakes and stations are both this close together count as one; 0: each for itself",
+    )
     noise_in_band: bool = setting(
         False,
         boolean,
@@ -244,6 +249,12 @@ class InversionConfig:
 
     max_iterations: int = setting(4, integer(1, 100), "stop after so many")
     tolerance: float = setting(0.01, number(0, 1), "stop when the misfit falls by less than this fraction")
+    robust: str = setting(
+        "none",
+        choice("none", "huber", "student"),
+        "weights of windows that fit much worse than the others, anew in each iteration; huber: a misfit that grows linearly; "
+        "student: one that hardly grows",
+    )
     long_periods_first: bool = setting(
         True,
         boolean,

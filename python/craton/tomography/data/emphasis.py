@@ -1,4 +1,4 @@
-"""What a misfit looks at for the time being: periods beyond one, and windows whose cycles are not skipped.
+"""What a misfit looks at for the time being: periods beyond one, windows whose cycles are not skipped, and with which weights.
 
     chi = 1/2 |F W (d - g)|^2,    C_d^-1 = W^T W
 
@@ -31,6 +31,8 @@ class Emphasis:
     """Shorter periods are weakened; 0: all count."""
     left_out: NDArray[np.bool_] | None = None
     """Of each window; None: all count."""
+    weights: f64 | None = None
+    """Of each window's misfit, from redundancy and robust weights; None: all are 1."""
 
     def taps(self, interval_s: float) -> f64 | None:
         """Of F at a sample interval, from the middle one on; None where all periods count."""
@@ -38,21 +40,24 @@ class Emphasis:
 
     def sigma(self, sigma: f64) -> f64:
         """The standard deviations that weigh the windows."""
-        return sigma if self.left_out is None else np.where(self.left_out, LEFT_OUT * sigma, sigma)
+        weighed = sigma if self.weights is None else sigma / np.sqrt(self.weights)
+        return weighed if self.left_out is None else np.where(self.left_out, LEFT_OUT * sigma, weighed)
 
     def where(self, keep: NDArray[np.bool_]) -> Emphasis:
         """That of some windows. keep: of each."""
-        return Emphasis(self.period_s, None if self.left_out is None else self.left_out[keep])
+        left_out, weights = (None if of is None else of[keep] for of in (self.left_out, self.weights))
+        return Emphasis(self.period_s, left_out, weights)
 
     def stored(self) -> dict[str, Any]:
         """What hessian.h5 keeps of it."""
-        return {"period_s": self.period_s} | (
-            {} if self.left_out is None else {"left_out": self.left_out.astype(np.uint8)}
-        )
+        found: dict[str, Any] = {"period_s": self.period_s}
+        if self.left_out is not None:
+            found["left_out"] = self.left_out.astype(np.uint8)
+        return found if self.weights is None else {**found, "window_weights": self.weights}
 
     def clear(self) -> None:
         """Everything counts."""
-        self.period_s, self.left_out = 0.0, None
+        self.period_s, self.left_out, self.weights = 0.0, None, None
 
 
 def low_pass_taps(period_s: float, interval_s: float) -> f64:

@@ -44,9 +44,10 @@ class Observations:
 
     @property
     def counted_samples(self) -> int:
-        """Independent samples of the windows that are not left out."""
-        left_out = self.emphasis.left_out
-        return round(float(self.independent[... if left_out is None else ~left_out].sum()))
+        """Independent samples of the windows that are not left out, each as often as it weighs."""
+        left_out, weights = self.emphasis.left_out, self.emphasis.weights
+        counted = self.independent * (1.0 if weights is None else weights)
+        return round(float(counted[... if left_out is None else ~left_out].sum()))
 
     @property
     def correlation(self) -> f64 | None:
@@ -54,6 +55,11 @@ class Observations:
         if self.correlation_s is None or not self.correlation_s.any():
             return None
         return neighbour_correlation(self.correlation_s, self.paths.sample_interval_s)
+
+    def window_misfits(self, predicted: f64) -> f64:
+        """2 chi / N of each window by seismograms of all, without what the emphasis says."""
+        white = self.whitened(self.observed - predicted)
+        return np.asarray(np.add.reduceat(white**2, self.paths.offsets[:-1]) / self.independent)
 
     def weighted(self, traces: f64) -> f64:
         """F W times samples of all paths, with what the emphasis leaves out: the misfit is half the squared norm of it."""

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from craton.runs.agreement import on_root
 from craton.runs.record import facts_of
+from craton.runs.words import counted
+from craton.tomography.data.redundancy import redundancy
 from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
 from craton.tomography.inversion.exact_sums import AS_THEY_CAME, IN_ONE_ORDER
@@ -31,6 +33,7 @@ from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
 from craton.tomography.inversion.persistence import FoundStep, RunFiles, State
 from craton.tomography.inversion.preparation import prepare
+from craton.tomography.inversion.robust import robust_weights
 from craton.tomography.inversion.say import TABLE_HEAD, about_recovery, iteration_line
 from craton.tomography.inversion.schedule import Schedule
 from craton.tomography.inversion.step import Accepted, StepSearch
@@ -64,6 +67,9 @@ class Inversion:
         self.assembly = Assembly(run, self.panels, self.synthetics, self.observations, self.basis.size)
         self.steps = StepSearch(run, self.files, self.basis, self.prior, self.synthetics)
         self.schedule = Schedule(run.config, self.observations)
+        within_km = run.config.data.redundancy_km
+        self.redundancy = 1.0 / redundancy(self.observations.paths, within_km) if within_km else None
+        """Weights of windows that tell the same."""
         self.files.record = self.first_record()
         self.first_g: f64 | None = None
         """Seismograms of the starting model, of a run that began in this process."""
@@ -135,11 +141,20 @@ class Inversion:
         self.run.long_period_iterations = done + bool(state.period_s)
 
     def emphasise(self, state: State) -> None:
-        """Makes the misfit look at what an iteration fits: its periods, and windows whose cycles are not skipped."""
-        of = self.observations.emphasis
+        """Makes the misfit look at what an iteration fits: its periods, windows whose cycles are not skipped, weights."""
+        of, settings = self.observations.emphasis, self.run.config.inversion
         of.clear()
-        if self.run.config.inversion.long_periods_first:
+        if settings.long_periods_first or settings.robust != "none":
             g = self.synthetics.seismograms(state.latest)
+        of.weights = self.redundancy
+        if settings.robust != "none":
+            found = robust_weights(settings.robust, self.observations.window_misfits(g))
+            of.weights = found if self.redundancy is None else self.redundancy * found
+            if few := int(np.sum(found < 0.5)):
+                self.run.say(
+                    f"{counted(few, 'window')} of {len(found)} weigh less than half: they fit much worse than the others"
+                )
+        if settings.long_periods_first:
             skipped = on_root(self.run.comm, lambda: self.schedule.skipped(g, state.period_s))
             of.left_out = skipped if skipped.any() else None
         of.period_s = state.period_s

@@ -186,7 +186,8 @@ def stored_emphasis(hessian: pathlib.Path) -> Emphasis:
     """Which periods and windows a Hessian is of. Not collective."""
     with h5py.File(hessian, "r") as file:
         left_out = np.asarray(file["left_out"], bool) if "left_out" in file else None
-        return Emphasis(float(file.attrs.get("period_s", 0.0)), left_out)
+        weights = np.asarray(file["window_weights"], float) if "window_weights" in file else None
+        return Emphasis(float(file.attrs.get("period_s", 0.0)), left_out, weights)
 
 
 def read_data(problem: LinearisedProblem) -> RunData:
