@@ -64,7 +64,7 @@ def test_tomography(small_config, tmp_path):
     )
     start.run(config, MPI.COMM_SELF, report=False)
     folder = RunFolder(tmp_path / "run")
-    poison(folder.record, keep=("app", "config.earth.model", "data_kind"))
+    poison(folder.record, keep=("app", "config.earth.model", "config.earth.file", "data_kind"))
     (folder.path / "posterior").mkdir()
     (folder.path / "posterior" / "posterior.json").write_text(json.dumps({"linearised_at_iteration": HOSTILE}))
     with h5py.File(folder.data, "r+") as file:

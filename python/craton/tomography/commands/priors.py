@@ -181,15 +181,15 @@ def posterior(
 
     Variances:
 
-        craton tomography posterior checkerboard-run --ranks 2
+        craton tomography posterior demo-run --overwrite --ranks 2
 
-    At a place below Hawaii, with 100 samples:
+    At a place below Hawaii too:
 
-        craton tomography posterior checkerboard-run --at 19.4,-155.3,300 --samples 100
+        craton tomography posterior demo-run --at 19.4,-155.3,300 --overwrite
 
     To add resolution and standard deviations to the page of the run:
 
-        craton tomography report checkerboard-run
+        craton tomography report demo-run
     """
     from craton.tomography.posterior.findings import PosteriorFolder, posterior_folder
     from craton.tomography.posterior.questions import Questions, read_place

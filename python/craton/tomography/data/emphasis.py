@@ -45,8 +45,8 @@ class Emphasis:
 
     def where(self, keep: NDArray[np.bool_]) -> Emphasis:
         """That of some windows. keep: of each."""
-        left_out, weights = (None if of is None else of[keep] for of in (self.left_out, self.weights))
-        return Emphasis(self.period_s, left_out, weights)
+        left_out = None if self.left_out is None else self.left_out[keep]
+        return Emphasis(self.period_s, left_out, None if self.weights is None else self.weights[keep])
 
     def stored(self) -> dict[str, Any]:
         """What hessian.h5 keeps of it."""

@@ -75,6 +75,11 @@ THEORIES = {
 }
 
 
+def theory_name(kind: str) -> str:
+    """In words; a record of another hand may have any."""
+    return THEORIES.get(kind, kind)
+
+
 def statement(results: Results) -> Notice:
     """Where the data come from: the first thing a reader must know."""
     record, attributes = results.record, results.observations.attributes
@@ -86,17 +91,17 @@ def statement(results: Results) -> Notice:
         return Notice(f"Data: {origin}")
     percent = 100 * float(attributes.get("noise_fraction", 0))
     wanted, of = record.config.get("target") or {}, record.config["theory"]
-    theory = THEORIES[of["kind"]]
+    theory = theory_name(of["kind"])
     by = f"with the same theory as the inversion's seismograms ({theory})"
     made = wanted.get("theory", "") or of["kind"]
     own = record.config.get("synthetics", {}).get("kind", "modes") == "modes"
     if not own:
-        by = f"with {THEORIES[made]},"
+        by = f"with {theory_name(made)},"
     elif made != of["kind"]:
-        by = f"with another theory ({THEORIES[made]}) than the inversion's seismograms ({theory}),"
+        by = f"with another theory ({theory_name(made)}) than the inversion's seismograms ({theory}),"
     derivatives = ""
     if not own or of.get("derivatives"):
-        derivatives = f" The inversion's derivatives are from {THEORIES[results.theory_of_derivatives]}."
+        derivatives = f" The inversion's derivatives are from {theory_name(results.theory_of_derivatives)}."
         derivatives += "" if own else " Its seismograms are an outside solver's."
     in_band = " in the filter's band" if "independent_part" in attributes else ""
     by += " on splines half as far apart as the model's" if wanted.get("finer") else " on the same spline basis"
