@@ -208,7 +208,7 @@ LINGERING = """#!/bin/sh
 """
 
 
-@pytest.mark.parametrize(("how", "code"), [("well", 0), ("one_user_error", 2)])
+@pytest.mark.parametrize(("how", "code"), [("one_user_error", 2), pytest.param("well", 0, marks=pytest.mark.long)])
 def test_mpiexec_that_does_not_end(
     launch, tmp_path: Path, clean_environment: dict[str, str], how: str, code: int
 ) -> None:

@@ -75,7 +75,7 @@ def test_the_hessian_is_of_the_weights(clean, tmp_path):
     assert chi < whole.assemble(problem.world, problem.model, problem.hessian)[2]
 
 
-@pytest.mark.parametrize("robust", ["huber", "student"])
+@pytest.mark.parametrize("robust", ["student", pytest.param("huber", marks=pytest.mark.long)])
 def test_windows_of_the_wrong_sign_do_little_harm(clean, tmp_path, robust):
     """A seismometer with its poles exchanged: each eighth window of the data is turned round."""
     config, folder = clean

@@ -1,7 +1,7 @@
 """How often the data have a path: windows whose earthquakes and stations lie close together tell the same of the Earth.
 
-Windows count as one where they have the component, the arc and the phase, and both ends within a distance, in common: each weighs
-1 / n where n windows, itself included, are so close (Li & Romanowicz 1996, doi:10.1029/96JB01306, weigh so).
+Windows of one component, arc and phase are redundant where both ends lie within a distance of each other. Each weighs 1 / n where n
+windows, itself included, are so close (as in Li & Romanowicz 1996, doi:10.1029/96JB01306).
 """
 
 from __future__ import annotations
