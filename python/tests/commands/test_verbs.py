@@ -6,6 +6,7 @@ The run that is resumed was killed after its first checkpoint, or has not conver
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -66,7 +67,14 @@ class Case:
             assert self.craton(*arguments).returncode == 3
             return
         command = command_of(self.application, *map(str, arguments))
-        hazard_pipeline.kill_when(command, self.config.parent, self.has_saved)
+        for attempt in range(5):
+            try:
+                hazard_pipeline.kill_when(command, self.config.parent, self.has_saved)
+                return
+            except hazard_pipeline.EndedTooSoon:
+                if attempt == 4:
+                    raise
+                shutil.rmtree(self.ended)
 
     def has_saved(self) -> bool:
         """Whether the run has a checkpoint, or results of its first jobs."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -176,20 +174,29 @@ def assert_refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
         assert word in lines[0], lines[0]
 
 
+class EndedTooSoon(AssertionError):
+    """A run was over before anybody saw that it had come so far."""
+
+
 def kill_when(arguments: list[str], cwd: Path, reached) -> None:
-    """Starts a run, and ends it by kill -9 once it has come so far; then nothing of it runs any more."""
+    """Starts a run, and ends it by kill -9 once it has come so far; then nothing of it runs any more.
+
+    EndedTooSoon: on a busy machine a short run may end between two looks.
+    """
+    jobs = []
     run = subprocess.Popen(
         arguments, env=environment_without_mpi(), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
         until = time.monotonic() + 600
         while not reached():
-            assert run.poll() is None, run.communicate()[0]
+            if run.poll() is not None:
+                raise EndedTooSoon(run.communicate()[0])
             assert time.monotonic() < until
             time.sleep(0.005)
         jobs = children(run.pid)
     finally:
-        os.kill(run.pid, signal.SIGKILL)
+        run.kill()
         run.wait()
     until = time.monotonic() + 20
     while any(alive(job) for job in jobs):

@@ -46,7 +46,7 @@ ALL = [(1, 0), (2, 0), (3, 0), (4, 0), (2, 1), (4, 2)]
 
 @pytest.mark.parametrize(
     ("ranks", "ranks_per_node"),
-    [pytest.param(*case, marks=[] if case in ((2, 0), (4, 2)) else pytest.mark.long) for case in ALL],
+    [pytest.param(*case, marks=[] if case in ((4, 2),) else pytest.mark.long) for case in ALL],
 )
 def test_dealt_is_whole(ranks, ranks_per_node):
     """On ranks of one machine, and of several that read each other's elements by messages."""

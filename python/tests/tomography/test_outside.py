@@ -247,6 +247,7 @@ def test_a_command_that_fails_is_told_and_goes_on_where_it_was(config, tmp_path)
     assert record.finished
 
 
+@pytest.mark.long
 def test_a_run_killed_while_its_command_runs_leaves_none_and_goes_on(config, tmp_path):
     """Kill -9 of the run ends the command too; resume starts it again."""
     begun = tmp_path / "begun"
