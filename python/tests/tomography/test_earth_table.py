@@ -13,8 +13,8 @@ import pytest
 from craton import UserError
 from craton._craton import EarthModel, ModeCatalogue
 from craton.tomography.folder import RunFolder
-from craton.tomography.inversion.driver import Inversion
 from craton.tomography.model.earth_table import earth_by_name_or_file, read_earth
+from interrupted_inversion import run_one_iteration
 
 MPI = pytest.importorskip("mpi4py.MPI")
 
@@ -122,23 +122,14 @@ def test_files_that_are_no_table(tmp_path):
         earth_by_name_or_file("preem")
 
 
-def test_a_run_in_another_earth(small_config, tmp_path, monkeypatch):
+def test_a_run_in_another_earth(small_config, tmp_path):
     """Data, modes, maps and Vs are of the table; a table that changes is not gone on with."""
     table = tmp_path / "own.nd"
     table.write_text(ND)
     config = small_config.replaced("run", directory=str(tmp_path / "run")).replaced("earth", file=str(table))
     config = config.replaced("paths", maximum=40).replaced("inversion", max_iterations=2)
     config = dataclasses.replace(config, path=tmp_path / "case.toml")
-    accept = Inversion.accept
-
-    def interrupted(self, *given):
-        accept(self, *given)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Inversion, "accept", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        start.run(config, MPI.COMM_SELF, report=False)
-    monkeypatch.undo()
+    run_one_iteration(config)
     table.write_text(ND.replace("8 4.5 3.3", "8 4.6 3.3"))
     with pytest.raises(UserError, match=r"own.nd: the reference Earth is own.nd:.*, and the run began with own.nd:"):
         start.resume(tmp_path / "run", None, MPI.COMM_SELF)
