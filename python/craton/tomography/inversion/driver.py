@@ -27,7 +27,7 @@ from craton.runs.words import counted
 from craton.tomography.data.redundancy import redundancy
 from craton.tomography.folder import IterationRecord, Judgement, RunRecord, TheoryCheck
 from craton.tomography.inversion.assembly import Assembly
-from craton.tomography.inversion.exact_sums import AS_THEY_CAME, IN_ONE_ORDER
+from craton.tomography.inversion.exact_sums import AS_THEY_CAME, EXACT
 from craton.tomography.inversion.forward import Synthetics
 from craton.tomography.inversion.hessian_file import Linearised
 from craton.tomography.inversion.judgement import judge
@@ -321,7 +321,7 @@ class Inversion:
             lateral_knots=self.basis.n_lateral,
             radial_knots=self.basis.n_radial,
             modes=len(self.theory.problem.modes),
-            sums=IN_ONE_ORDER if run.config.inversion.reproducible else AS_THEY_CAME[run.config.inversion.precision],
+            sums=EXACT if run.config.inversion.reproducible else AS_THEY_CAME[run.config.inversion.precision],
             earth=self.earth,
             start=self.start,
             synthetics=self.described_synthetics(),

@@ -26,12 +26,12 @@ f64 = NDArray[np.float64]
 
 SAMPLE = 32
 """Windows from which the diagonal is estimated."""
-IN_ONE_ORDER = "in no order: the same bits on any ranks"
+EXACT = "exact: the same bits on any ranks"
 AS_THEY_CAME = {
     "float32": "as updates came: five runs of checkerboard.toml on 2 ranks differed by up to 1.5e-6 of the largest parameter",
     "float64": "as updates came, in float64: two runs of checkerboard.toml differed by 2.5e-9 of the largest parameter",
 }
-"""What the record says of the order of sums; the manual has the figures."""
+"""What the record says of sums that are rounded as they come; the manual has the figures."""
 
 ROOM = 8.0
 """The quanta are made for so many times the estimate."""
