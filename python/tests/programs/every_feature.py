@@ -146,6 +146,7 @@ def tasks_segments_and_neighbours(world):
         wanted[1:7] = np.arange(20).reshape(4, 5).T[::2, ::2].T.ravel()
         assert np.array_equal(segment.local, wanted), segment.local
         assert np.array_equal(segment.rget(right, 1, 6), wanted[1:7])
+        world.barrier()  # a signal tells of the left neighbour's put alone; here all puts are read
         copies = [segment.start_rget(r, 2, (2, 2), strides=(3, 1)) for r in range(COMM.size)]
         for copy in copies:
             assert np.array_equal(copy.wait(), [[wanted[2], wanted[3]], [wanted[5], wanted[6]]])
